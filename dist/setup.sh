@@ -1,0 +1,162 @@
+# Sourced by ./ebb, ./test and dist/train with $root set: finds the JDK, installs what is missing, builds once.
+# Everything on the way of an up-to-date start is a shell built-in, but one find.
+
+dist=$root/dist/target
+lib=$dist/ebb/lib
+aot=$dist/ebb/ebb.aot
+me=${0##*/}
+
+fail() {
+  printf '%s: %s\n' "$me" "$*" >&2
+  exit 125
+}
+
+# --- the JDK ---
+
+# Takes $1 if it is a JDK 25: its home into $jdk, its exact build into $jdk_build.
+take_jdk() {
+  [ -x "$1/bin/java" ] && [ -r "$1/release" ] || return 1
+  implementor='' runtime='' version=''
+  while [ -z "$version" ] || [ -z "$runtime" ] && IFS='=' read -r name value; do
+    case $name in
+      IMPLEMENTOR) implementor=$value ;;
+      JAVA_RUNTIME_VERSION) runtime=$value ;;
+      JAVA_VERSION) version=$value ;;
+    esac
+  done <"$1/release"
+  case $version in
+    '"25"' | '"25.'* | '"25-'*) jdk=$1 jdk_build="$implementor $version $runtime" ;;
+    *) return 1 ;;
+  esac
+}
+
+take_any_jdk() {
+  if [ -n "${EBB_JAVA_HOME:-}" ]; then
+    take_jdk "$EBB_JAVA_HOME" || fail "EBB_JAVA_HOME=$EBB_JAVA_HOME is not a JDK 25"
+    return 0
+  fi
+  take_jdk "$root/jdk" && return
+  [ -n "${JAVA_HOME:-}" ] && take_jdk "$JAVA_HOME" && return
+  on_path=$(command -v java) && on_path=$(readlink -f -- "$on_path") && take_jdk "${on_path%/bin/java}" && return
+  for home in /usr/lib/jvm/* /usr/lib64/jvm/* /usr/local/lib/jvm/* /usr/java/* /opt/java/* /opt/jdk* \
+    "${HOME:-}"/.sdkman/candidates/java/* "${HOME:-}"/.jdks/*; do
+    take_jdk "$home" && return
+  done
+  return 1
+}
+
+find_jdk() {
+  take_any_jdk && return
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && {
+    apt-get -qq update >/dev/null 2>&1
+    for package in openjdk-25-jdk-headless temurin-25-jdk; do
+      apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [0-9]' && install "$package" && take_any_jdk && return
+    done
+  }
+  fail "no JDK 25 found; install one (Debian: openjdk-25-jdk-headless) or set EBB_JAVA_HOME to its directory"
+}
+
+# --- packages ---
+
+install() {
+  command -v apt-get >/dev/null || fail "needs the packages: $*"
+  [ "$(id -u)" = 0 ] || fail "needs more packages; as root: apt-get install -y --no-install-recommends $*"
+  printf '%s: installing %s\n' "$me" "$*" >&2
+  complaints=$({
+    apt-get -qq update
+    DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@"
+  } 2>&1 >/dev/null) || fail "apt-get install $* failed: $complaints"
+}
+
+need_to_run() {
+  command -v bwrap >/dev/null || install bubblewrap
+}
+
+need_to_build() {
+  case $root in *:*) fail "cannot build in $root: a module path cannot contain a colon" ;; esac
+  missing=''
+  command -v cc >/dev/null || missing="$missing gcc"
+  command -v make >/dev/null || missing="$missing make"
+  command -v mvn >/dev/null || missing="$missing maven"
+  set -- /usr/lib/libc.a /usr/lib64/libc.a /usr/lib/*/libc.a
+  while [ $# -gt 0 ] && [ ! -e "$1" ]; do shift; done
+  [ $# -gt 0 ] || missing="$missing libc6-dev"
+  # shellcheck disable=SC2086 # one word for each package
+  [ -z "$missing" ] || install $missing
+  [ -x "$jdk/bin/javac" ] || fail "$jdk has no compiler; set EBB_JAVA_HOME to a full JDK 25"
+}
+
+# --- the build ---
+
+maven() {
+  (cd "$root" && JAVA_HOME=$jdk exec mvn -B -ntp "$@" 9>&-)
+}
+
+# What Maven complained about in the log $1, without its advice.
+tell_errors() {
+  sed -n '/^\[ERROR\] -> \[Help/q; /^\[ERROR\]/p; /^\[WARNING\].*\.java:/p; /^Error/p' "$1" | head -n 40 >&2
+}
+
+# Nothing that goes into the dist is newer than the dist.
+is_built() {
+  [ -e "$dist/built" ] && [ -z "$(cd "$root" && find pom.xml init kernel runtime third_party cli dist \
+    \( -name target -o -path init/build -o -path init/test -o -path '*/src/test' \) -prune \
+    -o \( -type f -o -path '*/src/*' \) -newer dist/target/built -print -quit)" ]
+}
+
+# The start-up cache was made, or tried, with this JDK and these jars. The JVM itself also refuses one that does not fit.
+is_trained() {
+  trained_for=''
+  [ -r "$aot.for" ] && IFS= read -r trained_for <"$aot.for"
+  [ "$trained_for" = "$jdk_build" ] || return 1
+  for input in "$lib"/*.jar "$root/dist/train" "$root/dist/setup.sh"; do
+    [ "$input" -nt "$aot.for" ] && return 1
+  done
+  return 0
+}
+
+# Runs "$@" while no other build is running.
+alone() {
+  mkdir -p "$dist" && (flock 9 && "$@") 9>"$dist/lock"
+}
+
+build_if_needed() {
+  if ! is_built; then
+    need_to_build
+    printf '%s: building, log in %s\n' "$me" "$dist/build.log" >&2
+    : >"$dist/started" && : >"$dist/unchecked"
+    maven -q -Dquick -pl dist -am package >"$dist/build.log" 2>&1 || {
+      tell_errors "$dist/build.log"
+      fail "the build failed; the whole log is $dist/build.log"
+    }
+    mv "$dist/started" "$dist/built"
+  elif ! is_trained; then
+    printf '%s: training the start-up cache\n' "$me" >&2
+    "$root/dist/train" 9>&-
+  fi
+}
+
+# The dist, ready to run; what is there already is good enough where it cannot be written. EBB_BUILD=never takes it as it is.
+ready() {
+  need_to_run
+  find_jdk
+  [ "${EBB_BUILD:-}" = never ] && return
+  is_built && is_trained && return
+  if [ -w "$dist" ] || { [ ! -e "$dist" ] && [ -w "$root/dist" ]; }; then
+    alone build_if_needed || exit
+  elif [ ! -d "$lib" ]; then
+    fail "not built yet, and $root/dist is not writable"
+  fi
+}
+
+# --- java ---
+
+# Becomes java with the flags of ebb, its modules, and "$@"; under $launcher if there is one.
+# Not with --illegal-native-access=deny: the JVM then drops the module graph and the linked classes of the cache and starts
+# 85 ms later. The compiler and every test JVM hold that line instead.
+become_java() {
+  jars=''
+  for jar in "$lib"/*.jar; do jars=$jars:$jar; done
+  exec ${launcher:-} "$jdk/bin/java" -XX:+UseSerialGC -XX:ActiveProcessorCount=2 -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xlog:disable \
+    --module-path "${jars#:}" --enable-native-access=dev.ebb.kernel "$@"
+}
