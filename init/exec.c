@@ -1,0 +1,326 @@
+// One command as pid 1 sees it: its start, its output, and the end of its whole tree.
+#include <inttypes.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+
+#include "init.h"
+
+#define OUTPUT_CHUNK (64 * 1024)
+#define STUCK_AFTER 5000 /* ms since SIGKILL */
+#define LOOK_AGAIN 1     /* ms */
+
+void exec_clear(struct exec *exec)
+{
+	*exec = (struct exec){
+		.epoll = exec->epoll,
+		.slot = exec->slot,
+		.tree = {-1, -1, -1},
+		.streams = {{-1, -1, 0}, {-1, -1, 0}},
+		.failure = -1,
+		.deadline = NEVER,
+	};
+}
+
+static bool watch(struct exec *exec, int fd, enum exec_source source)
+{
+	struct epoll_event event = {.events = source == SOURCE_TREE ? EPOLLPRI : EPOLLIN,
+	                            .data.u64 = (uint64_t)exec->slot << 2 | source};
+	return epoll_ctl(exec->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+// KERNEL: a child between fork and exec shares the file; close alone would not end the watch.
+static void unwatch(struct exec *exec, int *fd)
+{
+	if (*fd >= 0)
+		epoll_ctl(exec->epoll, EPOLL_CTL_DEL, *fd, NULL);
+	close_fd(fd);
+}
+
+static void release(struct exec *exec)
+{
+	for (int i = 0; i < 2; i++) {
+		unwatch(exec, &exec->streams[i].pipe);
+		close_fd(&exec->streams[i].log);
+	}
+	unwatch(exec, &exec->failure);
+	unwatch(exec, &exec->tree.events);
+	tree_close(&exec->tree);
+	exec->deadline = NEVER;
+	exec->phase = EXEC_OVER;
+}
+
+// ---------------------------------------------------------------------- start
+
+static bool open_pipe(struct exec *exec, int *reader, int *writer, enum exec_source source)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return false;
+	*reader = ends[0];
+	*writer = ends[1];
+	return fcntl(*reader, F_SETFL, O_NONBLOCK) == 0 && watch(exec, *reader, source);
+}
+
+static bool open_pipes(struct exec *exec, struct start *start)
+{
+	struct stream *streams = exec->streams;
+	return open_pipe(exec, &streams[0].pipe, &start->outputs[0], SOURCE_STDOUT) &&
+	       open_pipe(exec, &streams[1].pipe, &start->outputs[1], SOURCE_STDERR) &&
+	       open_pipe(exec, &exec->failure, &start->failure, SOURCE_FAILURE);
+}
+
+/* Everything that can fail comes before the fork; returns where it did, or 0. */
+static enum start_step launch(struct exec *exec, struct start *start)
+{
+	if (!open_pipes(exec, start))
+		return STEP_LIMITS;
+	if (!tree_open(&exec->tree, start->leaf) || !watch(exec, exec->tree.events, SOURCE_TREE))
+		return STEP_CLONE;
+	exec->leader = start_fork(start);
+	return exec->leader < 0 ? STEP_CLONE : 0;
+}
+
+void exec_start(struct exec *exec, struct message *message)
+{
+	struct start start = {.outputs = {-1, -1}, .failure = -1};
+	if (!start_parse(&start, message)) {
+		exec_refuse(exec, message->header.exec, STEP_REQUEST, EINVAL);
+		return;
+	}
+	enum start_step failed = launch(exec, &start);
+	int error = errno;
+	close_fd(&start.outputs[0]);
+	close_fd(&start.outputs[1]);
+	close_fd(&start.failure);
+	if (failed) {
+		exec_refuse(exec, message->header.exec, failed, error);
+		return;
+	}
+	exec->id = message->header.exec;
+	exec->phase = EXEC_RUNNING;
+	exec->keep = start.request.flags & START_KEEP;
+	exec->limit = exec->room = start.request.output_limit;
+	exec->grace = start.request.grace_ms;
+	exec->deadline = start.request.timeout_ms ? after(start.request.timeout_ms) : NEVER;
+	for (int i = 0; i < 2; i++) {
+		exec->streams[i].log = start.logs[i];
+		message->fds[1 + i] = -1; // ours now
+	}
+}
+
+void exec_refuse(struct exec *exec, uint32_t id, enum start_step step, int error)
+{
+	release(exec);
+	exec->id = id;
+	exec->refusal = (struct refusal){step, error};
+}
+
+static void hear_of_start(struct exec *exec)
+{
+	struct refusal refusal;
+	ssize_t n = exec->failure < 0 ? -1 : read(exec->failure, &refusal, sizeof refusal);
+	if (n < 0)
+		return;
+	if (n == sizeof refusal)
+		exec->refusal = refusal;
+	else
+		exec->started_due = true;
+	unwatch(exec, &exec->failure);
+}
+
+// --------------------------------------------------------------------- output
+
+static void log_output(struct exec *exec, struct stream *stream, const char *data, size_t size)
+{
+	while (size > 0 && stream->log >= 0) {
+		ssize_t n = write(stream->log, data, size);
+		if (n > 0) {
+			data += n;
+			size -= n;
+			stream->size += n;
+			exec->output_due = true;
+		} else if (errno != EINTR) {
+			if (exec->ended.log_errno == 0)
+				exec->ended.log_errno = errno;
+			close_fd(&stream->log);
+		}
+	}
+}
+
+static void take_output(struct exec *exec, struct stream *stream, const char *data, size_t size)
+{
+	if (exec->ended.flags & ENDED_TRUNCATED)
+		return;
+	if (size <= exec->room) {
+		exec->room -= size;
+		log_output(exec, stream, data, size);
+		return;
+	}
+	char marker[100];
+	int length = snprintf(marker, sizeof marker,
+	                      "\n[ebb: output limit of %" PRIu64 " bytes reached, the rest is cut]\n",
+	                      exec->limit);
+	log_output(exec, stream, data, exec->room);
+	log_output(exec, stream, marker, length);
+	exec->ended.flags |= ENDED_TRUNCATED;
+	exec_end(exec, END_OUTPUT_LIMIT, SIGTERM, exec->grace);
+}
+
+/* One read, so that a flood in one pipe does not keep us from the rest of the box. */
+static ssize_t copy_output(struct exec *exec, struct stream *stream, size_t most)
+{
+	char chunk[OUTPUT_CHUNK];
+	ssize_t n = read(stream->pipe, chunk, most < sizeof chunk ? most : sizeof chunk);
+	if (n > 0)
+		take_output(exec, stream, chunk, n);
+	if (n == 0)
+		unwatch(exec, &stream->pipe);
+	return n;
+}
+
+/* What is in the pipes by now: a living writer could go on for ever. */
+static void drain(struct exec *exec)
+{
+	for (int i = 0; i < 2; i++) {
+		struct stream *stream = &exec->streams[i];
+		int left;
+		if (stream->pipe < 0 || ioctl(stream->pipe, FIONREAD, &left) != 0)
+			continue;
+		for (ssize_t n; left > 0 && (n = copy_output(exec, stream, left)) > 0;)
+			left -= n;
+	}
+}
+
+void exec_attend(struct exec *exec, enum exec_source source)
+{
+	if (exec->phase == EXEC_FREE || exec->phase == EXEC_OVER)
+		return;
+	if (source == SOURCE_FAILURE)
+		hear_of_start(exec);
+	else if (source == SOURCE_TREE)
+		exec_check_tree(exec);
+	else if (exec->streams[source].pipe >= 0)
+		copy_output(exec, &exec->streams[source], OUTPUT_CHUNK);
+}
+
+// ------------------------------------------------------------------------ end
+
+static void kill_tree(struct exec *exec)
+{
+	exec->phase = EXEC_KILLING;
+	exec->deadline = after(STUCK_AFTER);
+	tree_kill(&exec->tree);
+}
+
+/* The ladder: a signal, the grace, SIGKILL. Who climbs it first gives the reason. */
+void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t grace)
+{
+	uint64_t deadline = after(grace);
+	if (exec->phase != EXEC_RUNNING && exec->phase != EXEC_ENDING)
+		return;
+	if (exec->phase == EXEC_RUNNING)
+		exec->ended.reason = reason;
+	if (exec->phase == EXEC_RUNNING || deadline < exec->deadline)
+		exec->deadline = deadline;
+	exec->phase = EXEC_ENDING;
+	if (grace == 0) {
+		kill_tree(exec);
+		return;
+	}
+	tree_signal(&exec->tree, signal ? signal : SIGTERM);
+	tree_signal(&exec->tree, SIGCONT);
+}
+
+static void finish(struct exec *exec)
+{
+	hear_of_start(exec);
+	exec->started_due |= exec->failure >= 0; // it hangs in exec(2) and is stuck
+	exec->phase = EXEC_OVER;
+	drain(exec);
+	exec->ended.stdout_size = exec->streams[0].size;
+	exec->ended.stderr_size = exec->streams[1].size;
+	release(exec);
+}
+
+void exec_leader_ended(struct exec *exec, int code, int status)
+{
+	exec->reaped = true;
+	exec->ended.code = code;
+	exec->ended.status = status;
+	// RACE: what it wrote came before its death, whichever we notice first. So a command
+	// that crossed the output limit always ends for that reason.
+	drain(exec);
+	bool is_empty = tree_is_empty(&exec->tree);
+	exec->ended.leftovers = is_empty ? 0 : tree_signal(&exec->tree, 0);
+	if (is_empty || (exec->keep && exec->phase == EXEC_RUNNING))
+		finish(exec);
+	else if (exec->phase == EXEC_RUNNING)
+		kill_tree(exec);
+}
+
+void exec_check_tree(struct exec *exec)
+{
+	bool is_empty = tree_is_empty(&exec->tree);
+	if (is_empty && exec->reaped)
+		finish(exec);
+	else if (!is_empty && exec->phase == EXEC_KILLING)
+		tree_kill(&exec->tree);
+}
+
+/*
+ * KERNEL: cgroup.events speaks at most once in 10 ms, and since Linux 6.19 a
+ * task leaves its cgroup a little after it can be reaped. So a dying tree is
+ * looked at again and again.
+ */
+uint64_t exec_alarm(const struct exec *exec)
+{
+	bool is_dying = exec->phase == EXEC_KILLING && exec->reaped;
+	return is_dying ? after(LOOK_AGAIN) : exec->deadline;
+}
+
+void exec_tick(struct exec *exec, uint64_t time)
+{
+	if (exec->phase == EXEC_KILLING)
+		exec_check_tree(exec);
+	if (time < exec->deadline)
+		return;
+	if (exec->phase == EXEC_RUNNING) {
+		exec_end(exec, END_TIMED_OUT, SIGTERM, exec->grace);
+	} else if (exec->phase == EXEC_ENDING) {
+		kill_tree(exec);
+	} else if (exec->phase == EXEC_KILLING) {
+		exec->ended.flags |= ENDED_STUCK | (exec->reaped ? 0 : ENDED_UNREAPED);
+		finish(exec);
+	}
+}
+
+// --------------------------------------------------------------------- report
+
+static bool report_last(struct exec *exec, int control)
+{
+	if (exec->refusal.step)
+		return message_send(control, MESSAGE_REFUSED, exec->id, &exec->refusal,
+		                    sizeof exec->refusal, -1);
+	return message_send(control, MESSAGE_ENDED, exec->id, &exec->ended, sizeof exec->ended, -1);
+}
+
+/* Says what is due, in order. Nothing is queued: what is due is in the exec itself. */
+bool exec_report(struct exec *exec, int control)
+{
+	uint32_t pid = exec->leader;
+	uint64_t sizes[] = {exec->streams[0].size, exec->streams[1].size};
+
+	if (exec->started_due && !message_send(control, MESSAGE_STARTED, exec->id, &pid, sizeof pid, -1))
+		return false;
+	exec->started_due = false;
+	if (exec->phase == EXEC_OVER) {
+		if (!report_last(exec, control))
+			return false;
+		exec_clear(exec);
+	} else if (exec->output_due && exec->failure < 0) {
+		if (!message_send(control, MESSAGE_OUTPUT, exec->id, sizes, sizeof sizes, -1))
+			return false;
+		exec->output_due = false;
+	}
+	return true;
+}

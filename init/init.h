@@ -1,0 +1,155 @@
+/*
+ * ebb-init: the two processes that make a box out of bubblewrap.
+ *
+ *   outside   on the host, as root: stages mounts, starts bwrap in the box's
+ *             cgroup, hands the box to the engine, and is gone
+ *   inside    pid 1 of the box: starts commands, copies their output, ends
+ *             their trees, reaps everything, and dies with the engine
+ *
+ * Read main.c; then outside.c and mounts.c; then inside.c, exec.c, start.c,
+ * seccomp.c and tree.c. wire.c and process.c serve both roles. The words spoken
+ * with the engine are in protocol.h.
+ */
+#ifndef EBB_INIT_H
+#define EBB_INIT_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <stdnoreturn.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "protocol.h"
+
+/* outside.c */
+int outside(int argc, char **argv);
+
+/* mounts.c: files of the host become /tmp/0, /tmp/1 … in a mount namespace of our own */
+struct mount_source {
+	int fd; /* O_PATH */
+	bool is_writable;
+};
+
+void mounts_stage(const struct mount_source *sources, size_t count, uid_t uid, gid_t gid);
+
+/* inside.c */
+int inside(int control, int gate);
+
+/* wire.c */
+struct message {
+	struct message_header header;
+	unsigned char body[MESSAGE_MAX];
+	size_t received; /* of header and body */
+	unsigned fd_count;
+	int fds[MESSAGE_FDS_MAX];
+};
+
+enum receipt { RECEIVED_PART, RECEIVED_ALL, RECEIVED_GARBAGE, RECEIVED_END };
+
+enum receipt message_receive(int socket, struct message *message);
+void message_release(struct message *message);
+bool message_send(int socket, enum message_type type, uint32_t exec, const void *body, size_t size,
+                  int fd); /* false: the socket is full, or closed */
+
+/* tree.c: all processes of an exec, which the kernel knows as a cgroup leaf */
+struct tree {
+	int procs;
+	int events;
+	int kill; /* -1: before Linux 5.14, or not ours to write */
+};
+
+bool tree_open(struct tree *tree, int leaf);
+void tree_close(struct tree *tree);
+bool tree_is_empty(const struct tree *tree);
+unsigned tree_signal(const struct tree *tree, int signal); /* how many it reached; 0 counts */
+void tree_kill(const struct tree *tree);
+
+/* exec.c: one command, from START to the last word about it */
+enum exec_phase {
+	EXEC_FREE,    /* the slot is */
+	EXEC_RUNNING, /* deadline: its timeout */
+	EXEC_ENDING,  /* asked to end; deadline: the end of its grace */
+	EXEC_KILLING, /* killed; deadline: when it counts as stuck */
+	EXEC_OVER,    /* holds nothing but its last word */
+};
+
+enum exec_source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_FAILURE, SOURCE_TREE };
+
+struct stream {
+	int pipe; /* from the command */
+	int log;  /* -1 after a failed write */
+	uint64_t size;
+};
+
+struct refusal {
+	uint32_t step; /* enum start_step; 0: none */
+	uint32_t error;
+};
+
+struct exec {
+	int epoll; /* borrowed from the box */
+	uint32_t slot;
+	enum exec_phase phase;
+	uint32_t id;
+	pid_t leader;
+	bool reaped;
+	bool keep;
+	struct tree tree;
+	int failure; /* the leader's report of a failed start; exec(2) closes it */
+	struct stream streams[2];
+	uint64_t limit, room; /* of output */
+	uint64_t grace;
+	uint64_t deadline;
+	bool started_due, output_due; /* what the engine has not heard yet */
+	struct refusal refusal;       /* its last word, if set, … */
+	struct ended ended;           /* … or this */
+};
+
+void exec_clear(struct exec *exec);
+void exec_start(struct exec *exec, struct message *message);
+void exec_refuse(struct exec *exec, uint32_t id, enum start_step step, int error);
+void exec_attend(struct exec *exec, enum exec_source source);
+void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t grace);
+void exec_leader_ended(struct exec *exec, int code, int status);
+void exec_check_tree(struct exec *exec);
+uint64_t exec_alarm(const struct exec *exec); /* when it wants its next tick */
+void exec_tick(struct exec *exec, uint64_t time);
+bool exec_report(struct exec *exec, int control); /* false: the socket is full */
+
+/* start.c: what happens between START and exec(2) */
+struct start {
+	struct start_request request;
+	char *workdir; /* strings stay in the message */
+	char *strings; /* argv, then the environment */
+	int leaf, logs[2], input;
+	int outputs[2], failure; /* the child's ends of its pipes */
+};
+
+bool start_parse(struct start *start, const struct message *message);
+pid_t start_fork(const struct start *start);
+
+/* seccomp.c: what a command may not ask of the kernel */
+bool seccomp_apply(void);
+
+/* process.c */
+#define NEVER UINT64_MAX
+
+#define die(...) (complain(__VA_ARGS__), exit(EXIT_FAILURE))
+
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void reset_signals(void);
+bool limit(int resource, uint64_t value);
+void keep_only(const int *fds, size_t count);
+pid_t fork_into(int leaf, int *join_error);
+bool write_at(int directory, const char *name, const char *text);
+void close_fd(int *fd);
+uint64_t now(void);
+uint64_t after(uint64_t milliseconds);
+
+#endif

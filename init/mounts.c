@@ -1,0 +1,128 @@
+// Directories of the host for the box: cloned, owned by the box's uid, and out of sight for everyone else.
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "init.h"
+
+#define STAGE "/tmp"
+
+static const char *name_of(int fd, char *name, size_t size)
+{
+	char link[32];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, name, size - 1);
+	name[n > 0 ? n : 0] = '\0';
+	return name;
+}
+
+static bool write_map(pid_t pid, const char *map, unsigned host, unsigned box)
+{
+	char path[48], line[32];
+	snprintf(path, sizeof path, "/proc/%d/%s", pid, map);
+	snprintf(line, sizeof line, "%u %u 1", host, box);
+	return write_at(AT_FDCWD, path, line);
+}
+
+/*
+ * A user namespace in which the owner on disk is the box's uid. It lives as
+ * long as its descriptor; the process only carries it for a moment.
+ */
+static int open_id_map(const struct stat *owner, uid_t uid, gid_t gid)
+{
+	char path[48];
+	int fd = -1;
+	pid_t pid = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
+	if (pid < 0)
+		return -1;
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	if (write_map(pid, "uid_map", owner->st_uid, uid) &&
+	    write_map(pid, "gid_map", owner->st_gid, gid)) {
+		snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	int error = errno;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	errno = error;
+	return fd;
+}
+
+static bool set_attributes(int tree, bool is_writable, int id_map)
+{
+	struct mount_attr attributes = {
+		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+	                    (is_writable ? 0 : MOUNT_ATTR_RDONLY) | (id_map >= 0 ? MOUNT_ATTR_IDMAP : 0),
+		.propagation = MS_PRIVATE,
+		.userns_fd = id_map >= 0 ? id_map : 0,
+	};
+	return mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
+	                     sizeof attributes) == 0;
+}
+
+static bool give_to_box(int tree, const struct mount_source *source, uid_t uid, gid_t gid)
+{
+	struct stat owner;
+	if (fstat(source->fd, &owner) != 0)
+		return false;
+	if (owner.st_uid == uid && owner.st_gid == gid)
+		return set_attributes(tree, source->is_writable, -1);
+	int id_map = open_id_map(&owner, uid, gid);
+	bool is_given = id_map >= 0 && set_attributes(tree, source->is_writable, id_map);
+	int error = errno;
+	close_fd(&id_map);
+	errno = error;
+	return is_given;
+}
+
+static int clone_tree(const struct mount_source *source, uid_t uid, gid_t gid)
+{
+	char name[512];
+	name_of(source->fd, name, sizeof name);
+	int tree = open_tree(source->fd, "",
+	                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	if (tree < 0)
+		die("clone the mount of %s", name);
+	if (give_to_box(tree, source, uid, gid))
+		return tree;
+	if (source->is_writable)
+		die("make %s writable in the box (with :ro it works): map its owner", name);
+	if (!set_attributes(tree, false, -1))
+		die("make the mount of %s read-only", name);
+	return tree;
+}
+
+static void place(int tree, size_t number)
+{
+	struct stat root;
+	char target[48];
+	snprintf(target, sizeof target, STAGE "/%zu", number);
+	if (fstat(tree, &root) != 0)
+		die("look at mount %zu", number);
+	int made = S_ISDIR(root.st_mode) ? mkdir(target, 0700)
+	                                 : mknod(target, S_IFREG | 0600, 0);
+	if (made != 0 || move_mount(tree, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) != 0)
+		die("mount %s", target);
+	close(tree);
+}
+
+void mounts_stage(const struct mount_source *sources, size_t count, uid_t uid, gid_t gid)
+{
+	int trees[count];
+	// KERNEL: a mount can be cloned only from the namespace it is in, so before unshare.
+	for (size_t i = 0; i < count; i++)
+		trees[i] = clone_tree(&sources[i], uid, gid);
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		die("make a mount namespace");
+	if (mount("ebb", STAGE, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0711,size=64k") != 0)
+		die("mount a tmpfs on " STAGE);
+	for (size_t i = 0; i < count; i++)
+		place(trees[i], i);
+}

@@ -1,0 +1,108 @@
+// What both roles need of processes, descriptors and time.
+#include <linux/sched.h>
+#include <stdarg.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "init.h"
+
+/* One line for the engine's log; errno 0 adds nothing. */
+void complain(const char *format, ...)
+{
+	const char *name = errno ? strerrorname_np(errno) : NULL;
+	char text[512];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	dprintf(STDERR_FILENO, "ebb-init: cannot %s%s%s\n", text, name ? ": " : "", name ? name : "");
+}
+
+// KERNEL: the mask and ignored signals survive exec, and the threads of a JVM block some.
+void reset_signals(void)
+{
+	sigset_t none;
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Sets the soft and the hard limit, but never above the hard limit there is. */
+bool limit(int resource, uint64_t value)
+{
+	struct rlimit old;
+	if (getrlimit(resource, &old) != 0)
+		return false;
+	rlim_t most = value < old.rlim_max ? value : old.rlim_max;
+	return setrlimit(resource, &(struct rlimit){most, most}) == 0;
+}
+
+/* Closes all descriptors above stderr but these. */
+void keep_only(const int *fds, size_t count)
+{
+	for (unsigned from = STDERR_FILENO + 1;;) {
+		unsigned next = ~0u;
+		for (size_t i = 0; i < count; i++)
+			if (fds[i] >= 0 && (unsigned)fds[i] >= from && (unsigned)fds[i] < next)
+				next = fds[i];
+		if (next > from)
+			close_range(from, next - 1, 0);
+		if (next == ~0u)
+			return;
+		from = next + 1;
+	}
+}
+
+/*
+ * fork(2), but the child is born in the cgroup `leaf` (-1: in ours). Where the
+ * kernel cannot do it the child joins by itself, and finds in *join_error
+ * whether it could.
+ */
+pid_t fork_into(int leaf, int *join_error)
+{
+	*join_error = 0;
+	if (leaf >= 0) {
+		struct clone_args args = {
+			.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = leaf};
+		pid_t pid = syscall(SYS_clone3, &args, sizeof args);
+		if (pid >= 0 || (errno != ENOSYS && errno != EINVAL && errno != EOPNOTSUPP))
+			return pid;
+	}
+	pid_t pid = fork();
+	if (pid == 0 && leaf >= 0 && !write_at(leaf, "cgroup.procs", "0"))
+		*join_error = errno;
+	return pid;
+}
+
+bool write_at(int directory, const char *name, const char *text)
+{
+	int fd = openat(directory, name, O_WRONLY | O_CLOEXEC);
+	bool is_written = fd >= 0 && write(fd, text, strlen(text)) >= 0;
+	close_fd(&fd);
+	return is_written;
+}
+
+/* Also says that there is none; errno stays. */
+void close_fd(int *fd)
+{
+	int error = errno;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = error;
+}
+
+uint64_t now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000ull + time.tv_nsec / 1000000;
+}
+
+uint64_t after(uint64_t milliseconds)
+{
+	uint64_t start = now();
+	return milliseconds < NEVER - start ? start + milliseconds : NEVER;
+}

@@ -1,0 +1,94 @@
+/*
+ * The words between an engine and ebb-init, pid 1 of a box.
+ *
+ * One stream socket per box. Every message is a header, then `size` bytes of
+ * body; `fds` descriptors travel with the first byte of the header
+ * (SCM_RIGHTS). Both ends are on one host: integers are in native order, a
+ * body is packed in the order its comment gives, strings end in NUL.
+ *
+ * The visible pair of this file is dev.ebb.backend.bubblewrap.Protocol; a test
+ * compares the two. Change both, and PROTOCOL_VERSION, together.
+ */
+#ifndef EBB_PROTOCOL_H
+#define EBB_PROTOCOL_H
+
+#include <stdint.h>
+
+#define PROTOCOL_VERSION 1
+#define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
+#define MESSAGE_FDS_MAX 4
+#define NONCE_SIZE 16
+
+struct message_header {
+	uint32_t size; /* of the body */
+	uint16_t type; /* enum message_type */
+	uint16_t fds;  /* descriptors that come with it */
+	uint32_t exec; /* which exec; 0 = the box itself */
+	uint32_t zero;
+};
+
+enum message_type {
+	/* Box set-up, to the engine. */
+	MESSAGE_LAUNCHED = 1, /* from the outside role: u32 host pid of init; fds: its pidfd */
+	MESSAGE_HELLO = 2,    /* from init: u32 version, 16 bytes nonce */
+
+	/* Engine to init. */
+	MESSAGE_START = 16, /* struct start_request, then strings: workdir, argv…, environment… ;
+	                       fds: cgroup leaf directory, stdout log, stderr log[, stdin] */
+	MESSAGE_KILL = 17,  /* u32 signal, u32 zero, u64 grace in ms: the kill ladder */
+
+	/* Init to engine, each about one exec. */
+	MESSAGE_STARTED = 32, /* u32 pid inside the box */
+	MESSAGE_REFUSED = 33, /* u32 enum start_step, u32 errno: it never ran */
+	MESSAGE_OUTPUT = 34,  /* u64 stdout bytes, u64 stderr bytes in the logs so far */
+	MESSAGE_ENDED = 35,   /* struct ended: once, the last word about an exec */
+};
+
+#define START_HAS_STDIN 1u /* a fourth descriptor is the command's stdin */
+#define START_KEEP 2u      /* leave daemonised children alive when the command ends */
+
+struct start_request {
+	uint64_t timeout_ms;   /* from now; 0 = none. Then the ladder runs with grace_ms */
+	uint64_t grace_ms;     /* between SIGTERM and cgroup.kill, for timeout and output limit */
+	uint64_t output_limit; /* bytes of stdout and stderr together; above it the exec is ended */
+	uint64_t open_files;   /* RLIMIT_NOFILE */
+	uint64_t file_size;    /* RLIMIT_FSIZE */
+	uint32_t flags;        /* START_… */
+	uint32_t argc;
+	uint32_t envc;
+	uint32_t zero;
+};
+
+/* Where a start failed; errno says why. */
+enum start_step {
+	STEP_REQUEST = 1, /* the message made no sense, or too many execs */
+	STEP_CLONE = 2,   /* no process, or no way into the cgroup leaf */
+	STEP_WORKDIR = 3,
+	STEP_LIMITS = 4, /* rlimits, seccomp, descriptors */
+	STEP_EXEC = 5,
+};
+
+/* Why init ended the command; the wait status is the kernel's truth beside it. */
+enum end_reason {
+	END_BY_ITSELF = 0,
+	END_KILLED = 1, /* MESSAGE_KILL */
+	END_TIMED_OUT = 2,
+	END_OUTPUT_LIMIT = 3,
+};
+
+#define ENDED_STUCK 1u     /* members of the leaf outlived SIGKILL; the leaf is not empty */
+#define ENDED_TRUNCATED 2u /* output above the limit was thrown away; the log ends in a marker */
+#define ENDED_UNREAPED 4u  /* the command itself is among the stuck: no wait status */
+
+struct ended {
+	uint32_t reason; /* enum end_reason */
+	uint32_t flags;  /* ENDED_… */
+	int32_t code;    /* si_code of waitid: CLD_EXITED, CLD_KILLED or CLD_DUMPED */
+	int32_t status;  /* exit code, or signal */
+	uint64_t stdout_size;
+	uint64_t stderr_size;
+	uint32_t log_errno; /* the first failed write to a log, or 0 */
+	uint32_t leftovers; /* members alive in the leaf when the command ended */
+};
+
+#endif

@@ -1,0 +1,105 @@
+// From START to exec(2): the request taken apart, and the child that becomes the command.
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "init.h"
+
+static bool parse_strings(struct start *start, char *text, size_t size)
+{
+	uint64_t expected = 1 + (uint64_t)start->request.argc + start->request.envc, found = 0;
+	if (start->request.argc == 0 || size == 0 || text[size - 1] != '\0')
+		return false;
+	for (size_t i = 0; i < size; i++)
+		found += text[i] == '\0';
+	start->workdir = text;
+	start->strings = text + strlen(text) + 1;
+	return found == expected;
+}
+
+bool start_parse(struct start *start, const struct message *message)
+{
+	struct start_request *request = &start->request;
+	if (message->header.size < sizeof *request)
+		return false;
+	memcpy(request, message->body, sizeof *request);
+
+	bool has_input = request->flags & START_HAS_STDIN;
+	if (message->fd_count != (has_input ? 4 : 3) || request->zero != 0 ||
+	    (request->flags & ~(START_HAS_STDIN | START_KEEP)) != 0)
+		return false;
+	start->leaf = message->fds[0];
+	start->logs[0] = message->fds[1];
+	start->logs[1] = message->fds[2];
+	start->input = has_input ? message->fds[3] : STDIN_FILENO;
+	return parse_strings(start, (char *)message->body + sizeof *request,
+	                     message->header.size - sizeof *request);
+}
+
+static noreturn void refuse(const struct start *start, enum start_step step, int error)
+{
+	struct refusal refusal = {step, error};
+	(void)!write(start->failure, &refusal, sizeof refusal);
+	_exit(127);
+}
+
+static char **vector(char **strings, uint32_t count)
+{
+	char **list = calloc((size_t)count + 1, sizeof *list);
+	for (uint32_t i = 0; list && i < count; i++) {
+		list[i] = *strings;
+		*strings += strlen(*strings) + 1;
+	}
+	return list;
+}
+
+static bool take_descriptors(const struct start *start)
+{
+	// ORDER: the rest is closed now, not by exec, which may hang in a file system and
+	// would meanwhile hold the pipes of other execs.
+	return dup2(start->input, STDIN_FILENO) >= 0 && dup2(start->outputs[0], STDOUT_FILENO) >= 0 &&
+	       dup2(start->outputs[1], STDERR_FILENO) >= 0 && (keep_only(&start->failure, 1), true);
+}
+
+/*
+ * Rather the command than init, when the box has eaten its memory: with init
+ * all of the box would go. SAFETY: only under the filter. /proc is ours only
+ * while others of our uid may write to our memory, and they are filtered, too.
+ */
+static void offer_to_oom_killer(void)
+{
+	prctl(PR_SET_DUMPABLE, 1);
+	write_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
+}
+
+static noreturn void run(const struct start *start)
+{
+	const struct start_request *request = &start->request;
+	char *strings = start->strings;
+	char **argv = vector(&strings, request->argc);
+	char **environment = vector(&strings, request->envc);
+
+	setsid();
+	reset_signals();
+	if (!argv || !environment || !take_descriptors(start))
+		refuse(start, STEP_LIMITS, errno);
+	if (chdir(start->workdir) != 0)
+		refuse(start, STEP_WORKDIR, errno);
+	if (!limit(RLIMIT_NOFILE, request->open_files) || !limit(RLIMIT_FSIZE, request->file_size) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !seccomp_apply())
+		refuse(start, STEP_LIMITS, errno);
+	offer_to_oom_killer();
+	environ = environment; // where execvp finds the PATH: the command's, not ours
+	execvp(argv[0], argv);
+	refuse(start, STEP_EXEC, errno);
+}
+
+pid_t start_fork(const struct start *start)
+{
+	int join_error;
+	pid_t pid = fork_into(start->leaf, &join_error);
+	if (pid != 0)
+		return pid;
+	if (join_error)
+		refuse(start, STEP_CLONE, join_error);
+	run(start);
+}

@@ -1,0 +1,354 @@
+"""Plays the engine of Ebb against a real ebb-init: real cgroups, a real bwrap, real processes."""
+
+import array
+import ctypes
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+HEADER = struct.Struct("=IHHII")
+START = struct.Struct("=QQQQQIIII")
+ENDED = struct.Struct("=IIiiQQII")
+LAUNCHED, HELLO, MSG_START, MSG_KILL, STARTED, REFUSED, OUTPUT, MSG_ENDED = 1, 2, 16, 17, 32, 33, 34, 35
+HAS_STDIN, KEEP = 1, 2
+STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
+BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT = 0, 1, 2, 3
+STUCK, TRUNCATED, UNREAPED = 1, 2, 4
+CLD_EXITED, CLD_KILLED, CLD_DUMPED = 1, 2, 3
+
+UID = 1879100000
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/workspace", "LANG": "C.UTF-8"}
+NAME = f"ebb-inittest-{os.getpid()}"
+PR_SET_CHILD_SUBREAPER = 36
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(str(text))
+
+
+def unified():
+    """The mount point of cgroup v2."""
+    for line in read("/proc/mounts").splitlines():
+        if line.split()[2] == "cgroup2":
+            return line.split()[1]
+    sys.exit("no cgroup2 is mounted: these tests need it")
+
+
+V2 = os.path.join(unified(), NAME)
+V1 = [os.path.join("/sys/fs/cgroup", c, NAME) for c in ("pids", "memory") if os.path.isdir("/sys/fs/cgroup/" + c)]
+
+
+def become_engine():
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    for path in [V2] + V1:
+        os.mkdir(path)
+
+
+def stop_being_engine():
+    for path in [V2] + V1:
+        os.rmdir(path)
+
+
+def wait_until(condition, seconds=10, what="condition"):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.002)
+
+
+def members(cgroup):
+    """Pids in a cgroup and below it."""
+    return [int(pid) for path, _, _ in os.walk(cgroup) for pid in read(path + "/cgroup.procs").split()]
+
+
+def children():
+    """Our own children, zombies too."""
+    return [int(pid) for pid in read("/proc/thread-self/children").split()]
+
+
+def is_alive(pid):
+    try:
+        return read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class Exec:
+    """What the engine knows of one exec."""
+
+    def __init__(self, box, number, leaf):
+        self.box, self.number, self.leaf = box, number, leaf
+        self.logs = [tempfile.TemporaryFile(dir=box.directory) for _ in range(2)]
+        self.words = []  # types of messages, in order
+        self.pid = self.refused = self.ended = None
+        self.sizes = (0, 0)
+
+    def hear(self, kind, body):
+        assert self.ended is None and self.refused is None, "a word after the last word"
+        self.words.append(kind)
+        if kind == STARTED:
+            (self.pid,) = struct.unpack("=I", body)
+        elif kind == REFUSED:
+            self.refused = struct.unpack("=II", body)
+        elif kind == OUTPUT:
+            assert self.pid, "output before its start"
+            sizes = struct.unpack("=QQ", body)
+            assert sizes >= self.sizes and sizes != self.sizes, "output that is no news"
+            self.sizes = sizes
+        elif kind == MSG_ENDED:
+            assert self.pid, "an end before its start"
+            names = ("reason", "flags", "code", "status", "stdout_size", "stderr_size", "log_errno", "leftovers")
+            self.ended = dict(zip(names, ENDED.unpack(body)))
+        else:
+            raise AssertionError(f"unknown word {kind}")
+
+    def wait_started(self, seconds=10):
+        self.box.pump(lambda: self.pid or self.refused, seconds, "start")
+        return self.pid
+
+    def wait(self, seconds=20):
+        self.box.pump(lambda: self.ended or self.refused, seconds, "end")
+        return self.ended
+
+    def output(self, stream=0):
+        log = self.logs[stream]
+        log.seek(0)
+        return log.read()
+
+    def kill(self, grace=5000, signal_number=0):
+        self.box.send(MSG_KILL, self.number, struct.pack("=IIQ", signal_number, 0, grace))
+
+    def members(self):
+        return members(self.leaf)
+
+    def close(self):
+        for log in self.logs:
+            log.close()
+        wait_until(lambda: self.remove_leaf(), 5, f"rmdir {self.leaf}, members {self.members()}")
+
+    def remove_leaf(self):
+        try:
+            os.rmdir(self.leaf)
+            return True
+        except OSError:
+            return False
+
+
+class Box:
+    """One box: cgroups, the outside role, and the control socket to init."""
+
+    count = 0
+
+    def __init__(self, binary, options=(), mounts=(), hello=True, command=None, keeps=(), has_cgroup=True,
+                 before_exec=None):
+        Box.count += 1
+        self.directory = tempfile.mkdtemp(prefix=NAME)
+        self.cgroup = f"{V2}/b{Box.count}"
+        self.v1 = [f"{path}/b{Box.count}" for path in V1] if has_cgroup else []
+        self.execs, self.next, self.buffer, self.fds, self.strays = {}, 1, b"", [], []
+        self.init_pid = self.init_pidfd = self.init_status = None
+        self.binary, self.is_greeted = binary, False
+        for path in [self.cgroup, self.cgroup + "/init", self.cgroup + "/work"] + self.v1:
+            os.mkdir(path)
+        os.chown(self.cgroup + "/cgroup.procs", UID, UID)
+        self.nonce = os.urandom(16)
+        self.log = open(self.directory + "/log", "w+b")
+        self.spawn(options, mounts, command or ["/usr/bin/bwrap"] + BWRAP, keeps, has_cgroup, before_exec)
+        if hello:
+            self.wait_hello()
+
+    def spawn(self, options, mounts, command, keeps, has_cgroup, before_exec):
+        self.control, theirs = socket.socketpair()
+        self.control.send(self.nonce)
+        ours = {"self": os.open(self.binary, os.O_RDONLY), "control": theirs.detach()}
+        if has_cgroup:
+            ours |= {"box": os.open(self.cgroup, os.O_RDONLY), "leaf": os.open(self.cgroup + "/init", os.O_RDONLY)}
+        arguments = [(name, fd, "") for name, fd in ours.items()]
+        arguments += [("join", os.open(path + "/cgroup.procs", os.O_WRONLY), "") for path in self.v1]
+        arguments += [("mount", os.open(path, os.O_PATH), ":" + mode) for path, mode in mounts]
+        arguments += [("keep", os.dup(fd), "") for fd in keeps]
+        fds = [fd for _, fd, _ in arguments]
+        argv = ["ebb-init", "outside", "--uid", str(UID), "--gid", str(UID)]
+        for name, fd, suffix in arguments:
+            argv += ["--" + name, f"{fd}{suffix}"]
+        argv += ["--", *command, *(option.replace("KEEP", str(fds[-1])) for option in options)]
+        self.outside = subprocess.Popen(argv, executable=f"/proc/self/fd/{ours['self']}", stdin=subprocess.DEVNULL,
+                                        pass_fds=fds, stdout=subprocess.DEVNULL, stderr=self.log,
+                                        start_new_session=True, preexec_fn=before_exec)
+        for fd in fds:
+            os.close(fd)
+
+    def wait_hello(self):
+        self.pump(lambda: self.is_greeted, 10, "hello")
+        assert self.outside.wait(10) == 0, self.messages()
+
+    def messages(self):
+        self.log.seek(0)
+        return self.log.read().decode(errors="replace")
+
+    # ------------------------------------------------------------------ words
+
+    def send(self, kind, number, body=b"", fds=(), claimed=None, size=None):
+        header = HEADER.pack(len(body) if size is None else size, kind, len(fds) if claimed is None else claimed, number, 0)
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+        data = header + body
+        sent = self.control.sendmsg([data], rights)
+        while sent < len(data):
+            sent += self.control.send(data[sent:])
+
+    def start(self, *argv, env=None, workdir="/workspace", timeout=0, grace=1000, limit=1 << 30, files=1024,
+              file_size=1 << 40, keep=False, stdin=None, logs=None, may_kill=True):
+        exec_ = self.new_exec(may_kill)
+        env = ENVIRONMENT if env is None else env
+        strings = [workdir, *argv] + [f"{k}={v}" for k, v in env.items()]
+        flags = (KEEP if keep else 0) | (HAS_STDIN if stdin is not None else 0)
+        body = START.pack(timeout, grace, limit, files, file_size, flags, len(argv), len(env), 0)
+        body += b"".join(os.fsencode(s) + b"\0" for s in strings)
+        leaf = os.open(exec_.leaf, os.O_RDONLY)
+        fds = [leaf] + (logs or [log.fileno() for log in exec_.logs]) + ([stdin] if stdin is not None else [])
+        try:
+            self.send(MSG_START, exec_.number, body, fds)
+        finally:
+            os.close(leaf)
+        return exec_
+
+    def new_exec(self, may_kill=True):
+        leaf = f"{self.cgroup}/work/{self.next}"
+        os.mkdir(leaf)
+        for name in ("cgroup.procs", "cgroup.kill")[:2 if may_kill else 1]:
+            os.chown(f"{leaf}/{name}", UID, UID)
+        exec_ = self.execs[self.next] = Exec(self, self.next, leaf)
+        self.next += 1
+        return exec_
+
+    def run(self, *argv, **options):
+        """Starts a command and waits for its end."""
+        exec_ = self.start(*argv, **options)
+        exec_.wait()
+        return exec_
+
+    def shell(self, script, **options):
+        return self.run("/bin/sh", "-c", script, **options)
+
+    def pump(self, condition, seconds=20, what="word"):
+        """Hears messages until the condition holds."""
+        end = time.monotonic() + seconds
+        while not condition():
+            left = end - time.monotonic()
+            if left <= 0:
+                raise AssertionError(f"not within {seconds} s: {what}; log: {self.messages()}")
+            if select.select([self.control], [], [], left)[0] and not self.hear():
+                raise EOFError(f"the box is gone while waiting for {what}: {self.messages()}")
+
+    def hear(self):
+        try:
+            data, rights, _, _ = self.control.recvmsg(65536, 1024)
+        except ConnectionResetError:
+            return False
+        for _, _, fds in rights:
+            self.fds += array.array("i", fds)
+        self.buffer += data
+        while len(self.buffer) >= HEADER.size:
+            size, kind, fds, number, zero = HEADER.unpack(self.buffer[:HEADER.size])
+            if len(self.buffer) < HEADER.size + size:
+                break
+            body = self.buffer[HEADER.size:HEADER.size + size]
+            self.buffer = self.buffer[HEADER.size + size:]
+            assert zero == 0
+            self.understand(kind, number, body)
+        return bool(data)
+
+    def understand(self, kind, number, body):
+        if kind == LAUNCHED:
+            assert not self.is_greeted, "launched comes before hello"
+            (self.init_pid,) = struct.unpack("=I", body)
+            self.init_pidfd = self.fds.pop(0)
+        elif kind == HELLO:
+            assert body == struct.pack("=I", 1) + self.nonce
+            assert self.init_pid, "hello comes after launched"
+            self.is_greeted = True
+        elif number in self.execs:
+            self.execs[number].hear(kind, body)
+        else:
+            self.strays.append((kind, number, body))
+
+    # -------------------------------------------------------------------- end
+
+    def is_gone(self):
+        return not members(self.cgroup)
+
+    def wait_init(self, seconds=10):
+        """Reaps init, which by now is our child, and gives its wait status."""
+        wait_until(lambda: self.init_status is not None or self.reap_init(), seconds, "init's end")
+        return self.init_status
+
+    def reap_init(self):
+        pid, status = os.waitpid(self.init_pid, os.WNOHANG)
+        if pid:
+            self.init_status = status
+        return bool(pid)
+
+    def close(self):
+        """Ends the box by its lifeline and proves that nothing of it is left."""
+        self.control.close()
+        self.outside.wait(10)
+        if self.init_pid and self.init_status is None:
+            self.wait_init()
+        self.release()
+
+    def destroy(self):
+        """Ends the box by its cgroup, whatever state it is in."""
+        write(self.cgroup + "/cgroup.kill", 1)
+        self.control.close()
+        self.outside.wait(10)
+        wait_until(self.is_gone, 10, "an empty cgroup")
+        self.release()
+
+    def release(self):
+        wait_until(self.is_gone, 10, "an empty cgroup")
+        for exec_ in self.execs.values():
+            exec_.close()
+        for path in [self.cgroup + "/work", self.cgroup + "/init", self.cgroup] + self.v1:
+            wait_until(lambda: remove(path), 5, f"rmdir {path}")
+        for fd in self.fds + ([self.init_pidfd] if self.init_pidfd is not None else []):
+            os.close(fd)
+        self.log.close()
+        os.unlink(self.directory + "/log")
+        os.rmdir(self.directory)
+
+
+def remove(path):
+    try:
+        os.rmdir(path)
+        return True
+    except OSError:
+        return False
+
+
+def reap_orphans():
+    """Waits for what fell to us, as a subreaper has to."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+BWRAP = """--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net --unshare-cgroup --disable-userns
+ --as-pid-1 --uid 1000 --gid 1000 --hostname box --clearenv --ro-bind /usr /usr --symlink usr/bin /bin
+ --symlink usr/lib /lib --symlink usr/lib64 /lib64 --symlink usr/sbin /sbin --proc /proc --dev /dev
+ --size 67108864 --tmpfs /dev/shm --remount-ro /dev --size 67108864 --perms 1777 --tmpfs /tmp
+ --size 268435456 --tmpfs /workspace --chdir /workspace""".split()

@@ -1,0 +1,65 @@
+// All processes of one exec. Its cgroup leaf misses none: no setsid, no double fork.
+#include "init.h"
+
+/* Opens all that a kill needs, so that a kill at a full table of descriptors works. */
+bool tree_open(struct tree *tree, int leaf)
+{
+	tree->kill = openat(leaf, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+	tree->procs = openat(leaf, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	tree->events = openat(leaf, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	return tree->procs >= 0 && tree->events >= 0;
+}
+
+void tree_close(struct tree *tree)
+{
+	close_fd(&tree->procs);
+	close_fd(&tree->events);
+	close_fd(&tree->kill);
+}
+
+/* KERNEL: a member that is dead but not reaped no longer counts. */
+bool tree_is_empty(const struct tree *tree)
+{
+	char text[256];
+	ssize_t n = pread(tree->events, text, sizeof text - 1, 0);
+	if (n < 0)
+		return errno == ENODEV; // the leaf itself is gone
+	text[n] = '\0';
+	return strstr(text, "populated 0") != NULL;
+}
+
+/*
+ * RACE: a member may end, be reaped by its parent, and its pid be given to
+ * another process of this box before we signal it. cgroup.kill has no such
+ * window, which is why only the polite signal goes by pid.
+ */
+unsigned tree_signal(const struct tree *tree, int signal)
+{
+	char text[4096];
+	unsigned members = 0;
+	pid_t pid = 0;
+	ssize_t n;
+
+	lseek(tree->procs, 0, SEEK_SET);
+	while ((n = read(tree->procs, text, sizeof text)) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			if (text[i] != '\n') {
+				pid = pid * 10 + (text[i] - '0');
+				continue;
+			}
+			if (pid > 1 && kill(pid, signal) == 0)
+				members++;
+			pid = 0;
+		}
+	return members;
+}
+
+/*
+ * Safe to repeat until the tree is empty, and without cgroup.kill it has to be:
+ * whatever was forked behind one round is an orphan, and ours, after it.
+ */
+void tree_kill(const struct tree *tree)
+{
+	if (tree->kill < 0 || write(tree->kill, "1", 1) != 1)
+		tree_signal(tree, SIGKILL);
+}
