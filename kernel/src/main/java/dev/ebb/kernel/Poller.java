@@ -1,0 +1,182 @@
+package dev.ebb.kernel;
+
+import static dev.ebb.kernel.SystemCall.EPOLL_CREATE1;
+import static dev.ebb.kernel.SystemCall.EPOLL_CTL;
+import static dev.ebb.kernel.SystemCall.EPOLL_PWAIT;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * One named thread that waits for every descriptor of a runtime and runs the handler of each that
+ * is ready. Handlers must not block.
+ */
+public final class Poller implements Owned {
+  /** What to wait for; hang-up and error always wake. */
+  public enum Interest {
+    READ(0x1),
+    /** Exceptional condition: how kernfs files such as cgroup.events announce a change. */
+    PRIORITY(0x2),
+    WRITE(0x4);
+
+    private final int bit;
+
+    Interest(int bit) {
+      this.bit = bit;
+    }
+  }
+
+  private static final Logger LOG = System.getLogger(Poller.class.getName());
+  private static final int EPOLL_CTL_ADD = 1;
+  private static final int EPOLL_CTL_DEL = 2;
+  private static final int EPOLL_CTL_MOD = 3;
+  private static final int EPOLLONESHOT = 1 << 30;
+  private static final int MAX_EVENTS = 64;
+
+  /** KERNEL: struct epoll_event is packed on x86_64 only. */
+  private static final int EVENT_DATA = System.getProperty("os.arch").equals("aarch64") ? 8 : 4;
+
+  private static final int EVENT_SIZE = EVENT_DATA + 8;
+  private static final long WAKE = 0;
+
+  private final Fd epoll;
+  private final Fd wake;
+  private final Thread thread;
+  private final AtomicLong tokens = new AtomicLong(WAKE);
+  private final Map<Long, Watch> watches = new ConcurrentHashMap<>();
+  private volatile boolean closed;
+
+  private Poller(Scope scope, String name) throws KernelException {
+    try (var frame = new Frame()) {
+      long fd = Frame.check(frame.call(EPOLL_CREATE1, Fd.O_CLOEXEC), "create epoll");
+      epoll = Fd.adopt(scope, (int) fd, "epoll");
+    }
+    wake = Fd.event(scope);
+    control(EPOLL_CTL_ADD, wake, Interest.READ.bit, WAKE);
+    thread = Thread.ofPlatform().name(name).daemon().unstarted(this::loop);
+  }
+
+  public static Poller start(Scope scope, String name) throws KernelException {
+    var poller = new Poller(scope, name);
+    poller.thread.start();
+    return scope.own(poller);
+  }
+
+  /** One descriptor waited for; closing it ends the waiting. */
+  public final class Watch implements Owned {
+    private final long token = tokens.incrementAndGet();
+    private final Fd fd;
+    private final int interest;
+    private final Runnable handler;
+
+    private Watch(Fd fd, int interest, Runnable handler) {
+      this.fd = fd;
+      this.interest = interest;
+      this.handler = handler;
+    }
+
+    /** Waits once more: a watch falls silent after each call of its handler. */
+    public void rearm() throws KernelException {
+      if (watches.containsKey(token)) {
+        control(EPOLL_CTL_MOD, fd, interest | EPOLLONESHOT, token);
+      }
+    }
+
+    @Override
+    public void close() throws KernelException {
+      if (watches.remove(token) == null || closed) {
+        return;
+      }
+      try {
+        control(EPOLL_CTL_DEL, fd, 0, token);
+      } catch (KernelException e) {
+        // A descriptor closed before its watch has left the epoll set by itself.
+        if (!e.is(Errno.EBADF)) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  /** Runs {@code handler} on the poller's thread when {@code fd} is ready, once until re-armed. */
+  public Watch watch(Scope scope, Fd fd, Interest interest, Runnable handler)
+      throws KernelException {
+    var watch = new Watch(fd, interest.bit, handler);
+    watches.put(watch.token, watch);
+    try {
+      control(EPOLL_CTL_ADD, fd, interest.bit | EPOLLONESHOT, watch.token);
+    } catch (KernelException e) {
+      watches.remove(watch.token);
+      throw e;
+    }
+    return scope.own(watch);
+  }
+
+  private void control(int operation, Fd fd, int events, long token) throws KernelException {
+    try (var frame = new Frame();
+        var set = epoll.new Use();
+        var use = fd.new Use()) {
+      MemorySegment event = frame.allocate(EVENT_SIZE);
+      event.set(JAVA_INT, 0, events);
+      event.set(JAVA_LONG_UNALIGNED, EVENT_DATA, token);
+      long result = frame.call(EPOLL_CTL, set.number(), operation, use.number(), event.address());
+      Frame.check(result, "wait for " + fd);
+    }
+  }
+
+  private void loop() {
+    try (var frame = new Frame();
+        var set = epoll.new Use()) {
+      MemorySegment events = frame.allocate((long) MAX_EVENTS * EVENT_SIZE);
+      while (!closed) {
+        long n =
+            frame.callThroughInterrupts(
+                EPOLL_PWAIT, set.number(), events.address(), MAX_EVENTS, -1, 0);
+        Frame.check(n, "wait for events");
+        for (int i = 0; i < n; i++) {
+          dispatch(events.get(JAVA_LONG_UNALIGNED, (long) i * EVENT_SIZE + EVENT_DATA));
+        }
+      }
+    } catch (KernelException e) {
+      LOG.log(Level.ERROR, "event=poller_died", e);
+    }
+  }
+
+  private void dispatch(long token) {
+    Watch watch = watches.get(token);
+    if (watch == null) {
+      return;
+    }
+    try {
+      watch.handler.run();
+    } catch (Throwable e) {
+      LOG.log(Level.ERROR, "event=handler_failed subject=" + watch.fd, e);
+    }
+  }
+
+  @Override
+  public void close() throws KernelException {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    wake.write(new byte[] {1, 0, 0, 0, 0, 0, 0, 0}, 0, 8);
+    boolean interrupted = false;
+    while (thread.isAlive() && !Thread.currentThread().equals(thread)) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,44 @@
+package dev.ebb.kernel;
+
+/** The system calls Ebb makes by number: all through one native entry, so one stub is linked. */
+enum SystemCall {
+  READ(0, 63),
+  WRITE(1, 64),
+  CLOSE(3, 57),
+  PREAD64(17, 67),
+  IOCTL(16, 29),
+  SENDMSG(46, 211),
+  RECVMSG(47, 212),
+  SOCKETPAIR(53, 199),
+  FCNTL(72, 25),
+  FLOCK(73, 32),
+  FTRUNCATE(77, 46),
+  PRCTL(157, 167),
+  GETEUID(107, 175),
+  EPOLL_CTL(233, 21),
+  EPOLL_PWAIT(281, 22),
+  EVENTFD2(290, 19),
+  EPOLL_CREATE1(291, 20),
+  PIPE2(293, 59),
+  OPENAT(257, 56),
+  MKDIRAT(258, 34),
+  UNLINKAT(263, 35),
+  FCHOWNAT(260, 54),
+  WAITID(247, 95),
+  PIDFD_SEND_SIGNAL(424, 424),
+  PIDFD_OPEN(434, 434);
+
+  private static final boolean AARCH64 = System.getProperty("os.arch").equals("aarch64");
+
+  private final int x86;
+  private final int arm;
+
+  SystemCall(int x86, int arm) {
+    this.x86 = x86;
+    this.arm = arm;
+  }
+
+  int number() {
+    return AARCH64 ? arm : x86;
+  }
+}

@@ -1,0 +1,141 @@
+package dev.ebb.kernel;
+
+import static dev.ebb.kernel.SystemCall.RECVMSG;
+import static dev.ebb.kernel.SystemCall.SENDMSG;
+import static dev.ebb.kernel.SystemCall.SOCKETPAIR;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A connected unix stream socket that carries bytes and descriptors; never blocks. */
+public final class UnixSocket {
+  private static final int AF_UNIX = 1;
+  private static final int SOCK_STREAM = 1;
+  private static final int SOL_SOCKET = 1;
+  private static final int SCM_RIGHTS = 1;
+  private static final int MSG_CTRUNC = 0x8;
+  private static final int MSG_DONTWAIT = 0x40;
+  private static final int MSG_NOSIGNAL = 0x4000;
+  private static final int MSG_CMSG_CLOEXEC = 0x40000000;
+  private static final int MSGHDR_SIZE = 56;
+  private static final int CMSG_HEADER = 16;
+  private static final int MAX_FDS = 16;
+
+  /** The two ends: ours does not block, the peer's is for a child to inherit. */
+  public record Pair(UnixSocket ours, Fd peer) {}
+
+  /** What one receive brought: {@code bytes} -1 would wait, 0 the end. */
+  public record Received(int bytes, List<Fd> fds) {}
+
+  private final Fd fd;
+
+  private UnixSocket(Fd fd) {
+    this.fd = fd;
+  }
+
+  /** Makes a connected pair, each end with an owner of its own. */
+  public static Pair pair(Scope ourScope, Scope peerScope) throws KernelException {
+    try (var frame = new Frame()) {
+      MemorySegment ends = frame.allocate(8);
+      long result = frame.call(SOCKETPAIR, AF_UNIX, SOCK_STREAM | Fd.O_CLOEXEC, 0, ends.address());
+      Frame.check(result, "create socket pair");
+      Fd ours = Fd.adopt(ourScope, ends.get(JAVA_INT, 0), "control socket");
+      Fd peer = Fd.adopt(peerScope, ends.get(JAVA_INT, 4), "control socket of init");
+      return new Pair(new UnixSocket(ours), peer);
+    }
+  }
+
+  public Fd fd() {
+    return fd;
+  }
+
+  /** Sends some of the bytes, the descriptors with the first; -1 means that it would wait. */
+  public int send(byte[] bytes, int offset, int length, List<Fd> fds) throws KernelException {
+    var uses = new ArrayList<Fd.Use>();
+    try (var frame = new Frame();
+        var use = fd.new Use()) {
+      for (Fd passed : fds) {
+        uses.add(passed.new Use());
+      }
+      MemorySegment data = frame.allocate(length);
+      MemorySegment.copy(bytes, offset, data, JAVA_BYTE, 0, length);
+      MemorySegment control = frame.allocate(control(uses.size()));
+      control.set(JAVA_LONG, 0, CMSG_HEADER + 4L * uses.size());
+      control.set(JAVA_INT, 8, SOL_SOCKET);
+      control.set(JAVA_INT, 12, SCM_RIGHTS);
+      for (int i = 0; i < uses.size(); i++) {
+        control.set(JAVA_INT, CMSG_HEADER + 4L * i, uses.get(i).number());
+      }
+      MemorySegment header = header(frame, data, control, uses.isEmpty() ? 0 : control.byteSize());
+      long n =
+          frame.callThroughInterrupts(
+              SENDMSG, use.number(), header.address(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      return n == -Errno.EAGAIN.number() ? -1 : (int) Frame.check(n, "send to init");
+    } finally {
+      uses.forEach(Fd.Use::close);
+    }
+  }
+
+  /** Receives what is there; descriptors that came along belong to {@code scope}. */
+  public Received receive(Scope scope, byte[] buffer) throws KernelException {
+    try (var frame = new Frame();
+        var use = fd.new Use()) {
+      MemorySegment data = frame.allocate(buffer.length);
+      MemorySegment control = frame.allocate(control(MAX_FDS));
+      MemorySegment header = header(frame, data, control, control.byteSize());
+      long n =
+          frame.callThroughInterrupts(
+              RECVMSG, use.number(), header.address(), MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+      if (n == -Errno.EAGAIN.number()) {
+        return new Received(-1, List.of());
+      }
+      if (n == -Errno.ECONNRESET.number()) {
+        return new Received(0, List.of());
+      }
+      Frame.check(n, "receive from init");
+      MemorySegment.copy(data, JAVA_BYTE, 0, buffer, 0, (int) n);
+      var fds = descriptors(scope, control, header.get(JAVA_LONG, 40));
+      if ((header.get(JAVA_INT, 48) & MSG_CTRUNC) != 0) {
+        throw new KernelException("receive descriptors from init", Errno.EMFILE);
+      }
+      return new Received((int) n, fds);
+    }
+  }
+
+  private static List<Fd> descriptors(Scope scope, MemorySegment control, long length)
+      throws KernelException {
+    if (length < CMSG_HEADER
+        || control.get(JAVA_INT, 8) != SOL_SOCKET
+        || control.get(JAVA_INT, 12) != SCM_RIGHTS) {
+      return List.of();
+    }
+    var fds = new ArrayList<Fd>();
+    long end = control.get(JAVA_LONG, 0);
+    for (long at = CMSG_HEADER; at + 4 <= end; at += 4) {
+      fds.add(Fd.adopt(scope, control.get(JAVA_INT, at), "descriptor from init"));
+    }
+    return fds;
+  }
+
+  private static int control(int fds) {
+    return CMSG_HEADER + (4 * fds + 7) / 8 * 8;
+  }
+
+  /** struct msghdr over one buffer. */
+  private static MemorySegment header(
+      Frame frame, MemorySegment data, MemorySegment control, long controlSize) {
+    MemorySegment vector = frame.allocate(16);
+    vector.set(JAVA_LONG, 0, data.address());
+    vector.set(JAVA_LONG, 8, data.byteSize());
+    MemorySegment header = frame.allocate(MSGHDR_SIZE);
+    header.set(JAVA_LONG, 16, vector.address());
+    header.set(JAVA_LONG, 24, 1);
+    header.set(JAVA_LONG, 32, controlSize == 0 ? 0 : control.address());
+    header.set(JAVA_LONG, 40, controlSize);
+    return header;
+  }
+}
