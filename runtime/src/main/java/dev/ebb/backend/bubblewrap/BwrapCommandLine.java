@@ -1,0 +1,156 @@
+package dev.ebb.backend.bubblewrap;
+
+import dev.ebb.backend.Network;
+import dev.ebb.backend.SandboxSpec;
+import dev.ebb.cgroup.ByteSize;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The options of bwrap(1) for one box; the visible pair of its manual page. */
+final class BwrapCommandLine {
+  /** The uid and gid a command sees itself as. */
+  static final String UID_INSIDE = "1000";
+
+  /** Where the outside role of ebb-init stages the n-th mount. */
+  private static final String STAGED = "/tmp/";
+
+  private static final List<String> SYSTEM = List.of("/bin", "/sbin", "/lib", "/lib32", "/lib64");
+
+  /** What programs need of /etc; nothing that tells of the host's users or services. */
+  private static final List<String> ETC =
+      List.of(
+          "alternatives",
+          "fonts",
+          "ld.so.cache",
+          "localtime",
+          "mime.types",
+          "os-release",
+          "pki",
+          "protocols",
+          "services",
+          "ssl");
+
+  /** Small files made for the box: their content and where it goes. */
+  record Made(String content, String path) {}
+
+  static final List<Made> MADE =
+      List.of(
+          new Made(
+              """
+              root:x:0:0:root:/:/usr/sbin/nologin
+              box:x:1000:1000:box:/tmp/home:/bin/bash
+              nobody:x:65534:65534:nobody:/:/usr/sbin/nologin
+              """,
+              "/etc/passwd"),
+          new Made("root:x:0:\nbox:x:1000:\nnogroup:x:65534:\n", "/etc/group"),
+          new Made(
+              "passwd: files\ngroup: files\nhosts: files dns\nnetworks: files\n",
+              "/etc/nsswitch.conf"),
+          new Made("127.0.0.1 localhost box\n::1 localhost\n", "/etc/hosts"));
+
+  private final List<String> words = new ArrayList<>();
+
+  private BwrapCommandLine() {}
+
+  /**
+   * The options, without the command.
+   *
+   * @param firstFd the descriptors from here on are, in order, those of {@link #MADE} and the files
+   */
+  static List<String> of(SandboxSpec spec, int firstFd) {
+    var line = new BwrapCommandLine();
+    line.namespaces(spec.network());
+    line.system(spec.network());
+    line.made(firstFd);
+    line.writable(spec.disk(), spec.temporary());
+    line.mounts(spec);
+    line.files(spec, firstFd + MADE.size());
+    line.add("--remount-ro", "/", "--chdir", "/");
+    return line.words;
+  }
+
+  private void namespaces(Network network) {
+    add("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup");
+    if (network == Network.NONE) {
+      add("--unshare-net");
+    }
+    add("--disable-userns", "--as-pid-1", "--clearenv", "--hostname", "box");
+    add("--uid", UID_INSIDE, "--gid", UID_INSIDE);
+  }
+
+  private void system(Network network) {
+    add("--ro-bind", "/usr", "/usr");
+    for (String directory : SYSTEM) {
+      Path path = Path.of(directory);
+      if (Files.isSymbolicLink(path)) {
+        add("--symlink", "usr" + directory, directory);
+      } else if (Files.isDirectory(path)) {
+        add("--ro-bind", directory, directory);
+      }
+    }
+    ETC.forEach(this::etc);
+    if (network == Network.HOST) {
+      add("--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf");
+    }
+    add("--proc", "/proc", "--dev", "/dev");
+  }
+
+  /** A link is cheaper than a mount, and its target is in /usr or not for the box. */
+  private void etc(String name) {
+    Path path = Path.of("/etc", name);
+    if (Files.isSymbolicLink(path)) {
+      try {
+        add("--symlink", Files.readSymbolicLink(path).toString(), path.toString());
+      } catch (IOException e) {
+        throw new UncheckedIOException("cannot read link " + path, e);
+      }
+    } else if (Files.exists(path)) {
+      add("--ro-bind", path.toString(), path.toString());
+    }
+  }
+
+  private void made(int firstFd) {
+    for (int i = 0; i < MADE.size(); i++) {
+      add("--perms", "0444", "--file", Integer.toString(firstFd + i), MADE.get(i).path());
+    }
+  }
+
+  private void writable(ByteSize disk, ByteSize temporary) {
+    // KERNEL: an unsized tmpfs may take half of the memory. /dev is one too, so it is closed
+    // again as soon as /dev/shm lies on it.
+    tmpfs(temporary, "1777", "/dev/shm");
+    add("--remount-ro", "/dev");
+    tmpfs(temporary, "1777", "/tmp");
+    add("--perms", "0700", "--dir", "/tmp/home");
+    add("--dir", "/var", "--symlink", "/tmp", "/var/tmp", "--dir", "/run");
+    tmpfs(disk, "0755", SandboxSpec.WORKSPACE);
+  }
+
+  private void tmpfs(ByteSize size, String mode, String path) {
+    add("--size", Long.toString(size.bytes()), "--perms", mode, "--tmpfs", path);
+  }
+
+  private void mounts(SandboxSpec spec) {
+    int staged = 0;
+    for (int i = 0; i < spec.packages().size(); i++) {
+      add("--ro-bind", STAGED + staged++, SandboxSpec.packagePath(i));
+    }
+    for (var mount : spec.mounts()) {
+      add(mount.readOnly() ? "--ro-bind" : "--bind", STAGED + staged++, mount.box());
+    }
+  }
+
+  private void files(SandboxSpec spec, int firstFd) {
+    for (int i = 0; i < spec.files().size(); i++) {
+      add("--perms", "0644", "--file", Integer.toString(firstFd + i), spec.files().get(i).box());
+    }
+  }
+
+  private void add(String... more) {
+    words.addAll(List.of(more));
+  }
+}

@@ -1,0 +1,58 @@
+package dev.ebb.backend.bubblewrap;
+
+/**
+ * What init says of one exec, in order: started or refused; output…; ended. Called on the poller.
+ */
+public interface ExecEvents {
+  void started(int pidInside);
+
+  /** It never ran; the last word. */
+  void refused(Step step, int errno);
+
+  /** How much is in the logs by now. */
+  void output(long stdout, long stderr);
+
+  /** The last word. */
+  void ended(Ended ended);
+
+  /** Init is gone, and with it every process of the box; the last word. */
+  void lost();
+
+  /** Where a start failed. */
+  enum Step {
+    REQUEST,
+    CLONE,
+    WORKDIR,
+    LIMITS,
+    EXEC
+  }
+
+  /** Who ended it. */
+  enum Reason {
+    BY_ITSELF,
+    KILLED,
+    TIMED_OUT,
+    OUTPUT_LIMIT
+  }
+
+  /**
+   * How it ended.
+   *
+   * @param status exit code or signal
+   * @param stuck members outlived SIGKILL
+   * @param unreaped the leader is among them, and has no status
+   * @param logErrno the first failed write to a log, or 0
+   * @param leftovers members alive when the leader ended
+   */
+  record Ended(
+      Reason reason,
+      boolean exited,
+      int status,
+      boolean stuck,
+      boolean truncated,
+      boolean unreaped,
+      long stdoutSize,
+      long stderrSize,
+      int logErrno,
+      int leftovers) {}
+}

@@ -1,0 +1,268 @@
+package dev.ebb.backend.bubblewrap;
+
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import dev.ebb.kernel.Poller;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
+import dev.ebb.kernel.UnixSocket;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The engine's end of the control socket of one box.
+ *
+ * <p>Its closing is the box's end: init exits when it sees EOF. Messages arrive on the poller's
+ * thread. Thread-safe.
+ */
+public final class InitChannel {
+  private static final Logger LOG = System.getLogger(InitChannel.class.getName());
+  private static final int CHUNK = 64 * 1024;
+  private static final Duration SEND_DEADLINE = Duration.ofSeconds(10);
+  private static final long SEND_RETRY_NANOS = 200_000;
+
+  private final Scope scope;
+  private final UnixSocket socket;
+  private final byte[] nonce;
+  private final Poller.Watch watch;
+  private final byte[] chunk = new byte[CHUNK];
+  private final Deque<Fd> received = new ArrayDeque<>();
+  private final Map<Integer, ExecEvents> execs = new ConcurrentHashMap<>();
+  private final ReentrantLock sending = new ReentrantLock();
+  private ByteBuffer pending = Protocol.buffer(CHUNK);
+
+  private final ReentrantLock state = new ReentrantLock();
+  private final Condition changed = state.newCondition();
+  private @Nullable Pidfd init;
+  private boolean hello;
+  private boolean closed;
+
+  /** Takes over {@code socket} and gives init its nonce; events flow at once. */
+  InitChannel(Scope scope, Poller poller, UnixSocket socket, byte[] nonce) throws KernelException {
+    this.scope = scope;
+    this.socket = socket;
+    this.nonce = nonce.clone();
+    sendAll(nonce, List.of());
+    watch = poller.watch(scope, socket.fd(), Poller.Interest.READ, this::receive);
+  }
+
+  /** Waits for LAUNCHED and HELLO; empty when the box died or the deadline came first. */
+  Optional<Pidfd> awaitHello(Deadline deadline) throws InterruptedException {
+    state.lock();
+    try {
+      while (!(hello && init != null) && !closed && !deadline.isOver()) {
+        var _ = changed.awaitNanos(deadline.remainingNanos());
+      }
+      return hello ? Optional.ofNullable(init) : Optional.empty();
+    } finally {
+      state.unlock();
+    }
+  }
+
+  /** The box's pid 1, if it got so far. */
+  public Optional<Pidfd> init() {
+    state.lock();
+    try {
+      return Optional.ofNullable(init);
+    } finally {
+      state.unlock();
+    }
+  }
+
+  /** Asks init to start a command; {@code fds}: leaf directory, stdout log, stderr log, stdin. */
+  public void start(int exec, StartRequest request, List<Fd> fds, ExecEvents events)
+      throws KernelException {
+    byte[] message = Protocol.start(exec, fds.size(), request);
+    if (message.length - Protocol.HEADER_SIZE > Protocol.MESSAGE_MAX) {
+      throw new KernelException("start a command with such long arguments", Errno.E2BIG);
+    }
+    execs.put(exec, events);
+    try {
+      sendAll(message, fds);
+    } catch (KernelException e) {
+      execs.remove(exec);
+      throw e;
+    }
+    // RACE: the channel may have closed before our entry was in the map.
+    if (isClosed() && execs.remove(exec) != null) {
+      events.lost();
+    }
+  }
+
+  /** Starts the kill ladder of an exec; one that has ended already is no error. */
+  public void kill(int exec, Signal signal, Duration grace) throws KernelException {
+    sendAll(Protocol.kill(exec, signal.number(), grace.toMillis()), List.of());
+  }
+
+  private boolean isClosed() {
+    state.lock();
+    try {
+      return closed;
+    } finally {
+      state.unlock();
+    }
+  }
+
+  private void sendAll(byte[] bytes, List<Fd> fds) throws KernelException {
+    sending.lock();
+    try {
+      Deadline deadline = Deadline.in(SEND_DEADLINE);
+      int done = 0;
+      while (done < bytes.length) {
+        int n = socket.send(bytes, done, bytes.length - done, done == 0 ? fds : List.of());
+        if (n > 0) {
+          done += n;
+        } else if (deadline.isOver()) {
+          throw new KernelException("send to init in time", Errno.EAGAIN);
+        } else {
+          // Only a request longer than the socket's buffer gets here; init reads it at once.
+          LockSupport.parkNanos(SEND_RETRY_NANOS);
+        }
+      }
+    } finally {
+      sending.unlock();
+    }
+  }
+
+  private void receive() {
+    try {
+      UnixSocket.Received some = socket.receive(scope, chunk);
+      received.addAll(some.fds());
+      if (some.bytes() == 0) {
+        close();
+        return;
+      }
+      if (some.bytes() > 0) {
+        append(some.bytes());
+        while (nextMessage()) {}
+      }
+      watch.rearm();
+    } catch (KernelException | RuntimeException e) {
+      LOG.log(Level.ERROR, "event=channel_broken", e);
+      close();
+    }
+  }
+
+  private void append(int bytes) {
+    if (pending.remaining() < bytes) {
+      ByteBuffer larger = Protocol.buffer(2 * (pending.position() + bytes));
+      pending = larger.put(pending.flip());
+    }
+    pending.put(chunk, 0, bytes);
+  }
+
+  /** Takes one whole message off the buffer, if there is one. */
+  private boolean nextMessage() throws KernelException {
+    int size = pending.position() < Protocol.HEADER_SIZE ? -1 : pending.getInt(0);
+    if (size > Protocol.MESSAGE_MAX) {
+      throw new KernelException("understand a message of " + size + " bytes", Errno.EINVAL);
+    }
+    if (size < 0 || pending.position() < Protocol.HEADER_SIZE + size) {
+      return false;
+    }
+    pending.flip();
+    var body = Protocol.buffer(size);
+    int type = pending.getShort(4);
+    int exec = pending.getInt(8);
+    body.put(0, pending, Protocol.HEADER_SIZE, size);
+    pending.position(Protocol.HEADER_SIZE + size);
+    pending.compact();
+    dispatch(type, exec, body);
+    return true;
+  }
+
+  private void dispatch(int type, int exec, ByteBuffer body) throws KernelException {
+    switch (type) {
+      case Protocol.MESSAGE_LAUNCHED -> launched(body.getInt());
+      case Protocol.MESSAGE_HELLO -> hello(body);
+      case Protocol.MESSAGE_STARTED -> exec(exec, false).ifPresent(e -> e.started(body.getInt()));
+      case Protocol.MESSAGE_OUTPUT ->
+          exec(exec, false).ifPresent(e -> e.output(body.getLong(), body.getLong()));
+      case Protocol.MESSAGE_REFUSED ->
+          exec(exec, true)
+              .ifPresent(
+                  e -> e.refused(Protocol.step(body.getInt()), body.getInt()));
+      case Protocol.MESSAGE_ENDED -> exec(exec, true).ifPresent(e -> e.ended(ended(body)));
+      default -> throw new KernelException("understand message type " + type, Errno.EINVAL);
+    }
+  }
+
+  private Optional<ExecEvents> exec(int exec, boolean last) {
+    return Optional.ofNullable(last ? execs.remove(exec) : execs.get(exec));
+  }
+
+  private static ExecEvents.Ended ended(ByteBuffer body) {
+    var reason = Protocol.reason(body.getInt());
+    int flags = body.getInt();
+    boolean exited = body.getInt() == Pidfd.WaitStatus.CLD_EXITED;
+    return new ExecEvents.Ended(
+        reason,
+        exited,
+        body.getInt(),
+        (flags & Protocol.ENDED_STUCK) != 0,
+        (flags & Protocol.ENDED_TRUNCATED) != 0,
+        (flags & Protocol.ENDED_UNREAPED) != 0,
+        body.getLong(),
+        body.getLong(),
+        body.getInt(),
+        body.getInt());
+  }
+
+  private void launched(int pid) throws KernelException {
+    Fd fd = received.poll();
+    if (fd == null) {
+      throw new KernelException("find the pidfd that came with pid " + pid, Errno.EINVAL);
+    }
+    change(() -> init = Pidfd.of(pid, fd));
+  }
+
+  private void hello(ByteBuffer body) throws KernelException {
+    int version = body.getInt();
+    byte[] echo = new byte[Protocol.NONCE_SIZE];
+    body.get(echo);
+    if (version != Protocol.PROTOCOL_VERSION || !Arrays.equals(echo, nonce)) {
+      throw new KernelException(
+          "trust hello of version " + version + " with nonce " + HexFormat.of().formatHex(echo),
+          Errno.EINVAL);
+    }
+    change(() -> hello = true);
+  }
+
+  private void change(Runnable change) {
+    state.lock();
+    try {
+      change.run();
+      changed.signalAll();
+    } finally {
+      state.unlock();
+    }
+  }
+
+  /** The other end is gone: so is every exec that has not ended. */
+  private void close() {
+    change(() -> closed = true);
+    for (Integer exec : List.copyOf(execs.keySet())) {
+      ExecEvents events = execs.remove(exec);
+      if (events != null) {
+        events.lost();
+      }
+    }
+  }
+}

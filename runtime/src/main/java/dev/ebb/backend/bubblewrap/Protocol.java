@@ -1,0 +1,109 @@
+package dev.ebb.backend.bubblewrap;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/** The words between engine and ebb-init; the visible pair of init/protocol.h. */
+final class Protocol {
+  static final int PROTOCOL_VERSION = 1;
+  static final int MESSAGE_MAX = 4 * 1024 * 1024;
+  static final int NONCE_SIZE = 16;
+  static final int HEADER_SIZE = 16;
+
+  static final int MESSAGE_LAUNCHED = 1;
+  static final int MESSAGE_HELLO = 2;
+  static final int MESSAGE_START = 16;
+  static final int MESSAGE_KILL = 17;
+  static final int MESSAGE_STARTED = 32;
+  static final int MESSAGE_REFUSED = 33;
+  static final int MESSAGE_OUTPUT = 34;
+  static final int MESSAGE_ENDED = 35;
+
+  static final int START_HAS_STDIN = 1;
+  static final int START_KEEP = 2;
+
+  static final int STEP_REQUEST = 1;
+  static final int STEP_CLONE = 2;
+  static final int STEP_WORKDIR = 3;
+  static final int STEP_LIMITS = 4;
+  static final int STEP_EXEC = 5;
+
+  static final int END_BY_ITSELF = 0;
+  static final int END_KILLED = 1;
+  static final int END_TIMED_OUT = 2;
+  static final int END_OUTPUT_LIMIT = 3;
+
+  static final int ENDED_STUCK = 1;
+  static final int ENDED_TRUNCATED = 2;
+  static final int ENDED_UNREAPED = 4;
+
+  private static final int START_REQUEST_SIZE = 56;
+
+  private Protocol() {}
+
+  static ByteBuffer buffer(int size) {
+    return ByteBuffer.allocate(size).order(ByteOrder.nativeOrder());
+  }
+
+  private static ByteBuffer message(int type, int fds, int exec, int bodySize) {
+    return buffer(HEADER_SIZE + bodySize)
+        .putInt(bodySize)
+        .putShort((short) type)
+        .putShort((short) fds)
+        .putInt(exec)
+        .putInt(0);
+  }
+
+  static byte[] start(int exec, int fds, StartRequest request) {
+    byte[] strings = strings(request);
+    return message(MESSAGE_START, fds, exec, START_REQUEST_SIZE + strings.length)
+        .putLong(request.timeout().toMillis())
+        .putLong(request.grace().toMillis())
+        .putLong(request.outputLimit().bytes())
+        .putLong(request.openFiles())
+        .putLong(request.fileSize().bytes())
+        .putInt((request.hasStdin() ? START_HAS_STDIN : 0) | (request.keep() ? START_KEEP : 0))
+        .putInt(request.command().size())
+        .putInt(request.environment().size())
+        .putInt(0)
+        .put(strings)
+        .array();
+  }
+
+  private static byte[] strings(StartRequest request) {
+    var text = new StringBuilder(request.workdir()).append('\0');
+    for (var list : List.of(request.command(), request.environment())) {
+      for (String word : list) {
+        text.append(word).append('\0');
+      }
+    }
+    return text.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  static ExecEvents.Step step(int number) {
+    return switch (number) {
+      case STEP_REQUEST -> ExecEvents.Step.REQUEST;
+      case STEP_CLONE -> ExecEvents.Step.CLONE;
+      case STEP_WORKDIR -> ExecEvents.Step.WORKDIR;
+      case STEP_LIMITS -> ExecEvents.Step.LIMITS;
+      case STEP_EXEC -> ExecEvents.Step.EXEC;
+      default -> throw new IllegalArgumentException("init named step " + number);
+    };
+  }
+
+  static ExecEvents.Reason reason(int number) {
+    return switch (number) {
+      case END_BY_ITSELF -> ExecEvents.Reason.BY_ITSELF;
+      case END_KILLED -> ExecEvents.Reason.KILLED;
+      case END_TIMED_OUT -> ExecEvents.Reason.TIMED_OUT;
+      case END_OUTPUT_LIMIT -> ExecEvents.Reason.OUTPUT_LIMIT;
+      default -> throw new IllegalArgumentException("init named reason " + number);
+    };
+  }
+
+  static byte[] kill(int exec, int signal, long graceMillis) {
+    return message(MESSAGE_KILL, 0, exec, 16).putInt(signal).putInt(0).putLong(graceMillis).array();
+  }
+}

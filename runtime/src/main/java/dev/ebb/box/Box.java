@@ -1,0 +1,328 @@
+package dev.ebb.box;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.ebb.backend.bubblewrap.Bubblewrap;
+import dev.ebb.backend.bubblewrap.InitChannel;
+import dev.ebb.cgroup.BoxCgroup;
+import dev.ebb.cgroup.CgroupLimits;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import dev.ebb.kernel.Poller;
+import dev.ebb.kernel.Readiness;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.ledger.Holding;
+import dev.ebb.ledger.Kind;
+import dev.ebb.ledger.Ledger;
+import dev.ebb.process.ProcFs;
+import dev.ebb.process.ProcessRef;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One sandbox, from its first ledger line to its certificate.
+ *
+ * <p>Thread-safe. Owns its cgroups, its init, its control socket and its host uid.
+ */
+public final class Box {
+  private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
+  private static final long REAP_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+  private final BoxHost host;
+  private final BoxId id;
+  private final BoxSpec spec;
+  private final BoxCgroup cgroup;
+  private final Scope scope;
+  private final BoxLifecycle lifecycle = new BoxLifecycle();
+  private final AtomicInteger execs = new AtomicInteger();
+  private final List<Holding> holdings = new ArrayList<>();
+  private final ReentrantLock releasing = new ReentrantLock();
+  private int uid = -1;
+  private Bubblewrap.@Nullable Launch launch;
+  private @Nullable Certificate certificate;
+
+  private Box(BoxHost host, BoxId id, BoxSpec spec) throws KernelException {
+    this.host = host;
+    this.id = id;
+    this.spec = spec;
+    cgroup = host.cgroup(id);
+    scope = Scope.in(host.scope());
+  }
+
+  /** Makes a box, or unwinds all that was made so far and tells why. */
+  public static Box create(BoxHost host, BoxSpec spec) {
+    Box box;
+    try {
+      box = new Box(host, BoxId.random(), spec);
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
+    try {
+      box.setUp();
+      return box;
+    } catch (Throwable failure) {
+      throw box.unwind(failure);
+    }
+  }
+
+  private void setUp() throws KernelException, Bubblewrap.SetupException, InterruptedException {
+    Deadline deadline = Deadline.in(host.createDeadline());
+    uid = host.uids().lend();
+    var entries = new ArrayList<Ledger.Entry>();
+    entries.add(new Ledger.Entry(Kind.USER, Integer.toString(uid)));
+    for (Path path : cgroup.paths()) {
+      entries.add(new Ledger.Entry(Kind.CGROUP, path.toString()));
+    }
+    holdings.addAll(host.instance().ledger().hold(id.value(), entries));
+    Limits limits = spec.limits();
+    cgroup.create(new CgroupLimits(limits.memory(), limits.pids(), limits.cpus()), uid);
+    host.bubblewrap().launch(scope, spec.sandbox(), cgroup, uid, this::launched);
+    requireNonNull(launch).await(deadline);
+    lifecycle.become(BoxState.RUNNING);
+  }
+
+  /** Written down so that the next runtime can end it, should this one die right now. */
+  private void launched(Bubblewrap.Launch begun) throws KernelException {
+    launch = begun;
+    var ref = ProcessRef.of(begun.outside().pid());
+    if (ref.isPresent()) {
+      holdings.add(host.instance().ledger().hold(id.value(), Kind.PROCESS, ref.get().toString()));
+    }
+  }
+
+  private SandboxException unwind(Throwable failure) {
+    Certificate left = release();
+    String cleanup = left.isClean() ? "" : "; its clean-up failed too: " + left.stuck();
+    return switch (failure) {
+      case SandboxException e when left.isClean() -> e;
+      case Bubblewrap.SetupException e ->
+          new SandboxException(ErrorCode.SETUP_FAILED, e.getMessage() + cleanup, e);
+      case InterruptedException e -> {
+        Thread.currentThread().interrupt();
+        yield new SandboxException(
+            ErrorCode.INTERRUPTED, "interrupted while making a box" + cleanup, e);
+      }
+      case KernelException e ->
+          new SandboxException(
+              ErrorCode.SETUP_FAILED, "cannot make a box: " + e.getMessage() + cleanup, e);
+      default -> new SandboxException(ErrorCode.INTERNAL, failure + cleanup, failure);
+    };
+  }
+
+  public BoxId id() {
+    return id;
+  }
+
+  public BoxSpec spec() {
+    return spec;
+  }
+
+  public BoxState state() {
+    return lifecycle.state();
+  }
+
+  public BoxCgroup cgroup() {
+    return cgroup;
+  }
+
+  /** The host uid everything in the box runs as. */
+  public int uid() {
+    return uid;
+  }
+
+  public Scope scope() {
+    return scope;
+  }
+
+  public BoxHost host() {
+    return host;
+  }
+
+  public int nextExec() {
+    return execs.incrementAndGet();
+  }
+
+  /** The line to init. */
+  public InitChannel channel() {
+    if (launch == null || lifecycle.state() != BoxState.RUNNING) {
+      throw new SandboxException(
+          ErrorCode.WRONG_STATE, "box " + id + " is not running but " + lifecycle.state());
+    }
+    return launch.channel();
+  }
+
+  /** Every process of the box, by its host pid. */
+  public List<Integer> pids() {
+    try {
+      return cgroup.procs();
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
+  }
+
+  /**
+   * Ends the box and proves it: whatever it held is given back, in reverse order, going on after
+   * failures. Repeating it returns the same certificate, or tries again what was stuck.
+   */
+  public Certificate release() {
+    boolean interrupted = Thread.interrupted();
+    releasing.lock();
+    try {
+      if (certificate == null || !certificate.isClean()) {
+        lifecycle.become(BoxState.STOPPING);
+        certificate = releaseNow();
+        lifecycle.become(certificate.isClean() ? BoxState.GONE : BoxState.STUCK);
+      }
+      return certificate;
+    } finally {
+      releasing.unlock();
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private Certificate releaseNow() {
+    var account = new Account();
+    account.held(Kind.DESCRIPTOR, scope.size());
+    // ORDER: whoever could still put a process into the cgroup ends before the cgroup is killed.
+    attempt(account, Kind.PROCESS, "ebb-init outside", () -> endOutside(account));
+    attempt(account, Kind.PROCESS, "of box " + id, () -> endProcesses(account));
+    attempt(account, Kind.DESCRIPTOR, "of box " + id, () -> closeDescriptors(account));
+    attempt(account, Kind.CGROUP, cgroup.box().path().toString(), () -> removeCgroups(account));
+    attempt(account, Kind.USER, Integer.toString(uid), () -> strike(account));
+    return account.certify(id);
+  }
+
+  private interface Step {
+    void run() throws KernelException, InterruptedException;
+  }
+
+  private static void attempt(Account account, Kind kind, String subject, Step step) {
+    try {
+      step.run();
+    } catch (KernelException | RuntimeException e) {
+      account.stuck(kind, subject, String.valueOf(e.getMessage()));
+    } catch (InterruptedException e) {
+      account.stuck(kind, subject, "interrupted");
+    }
+  }
+
+  private void endOutside(Account account) throws KernelException, InterruptedException {
+    if (launch == null || launch.isUp()) {
+      return;
+    }
+    account.held(Kind.PROCESS, 1);
+    launch.outside().signal(Signal.KILL);
+    if (awaitDeath(launch.outside())) {
+      account.released(Kind.PROCESS, 1);
+    } else {
+      account.stuck(Kind.PROCESS, Integer.toString(launch.outside().pid()), "outlived SIGKILL");
+    }
+  }
+
+  private void endProcesses(Account account) throws KernelException, InterruptedException {
+    if (!cgroup.box().exists()) {
+      return;
+    }
+    List<Integer> members = cgroup.procs();
+    account.held(Kind.PROCESS, members.size());
+    cgroup.kill();
+    Deadline deadline = Deadline.in(DEATH_BOUND);
+    if (!cgroup.awaitEmpty(deadline)) {
+      for (int pid : cgroup.procs()) {
+        var stat = ProcFs.stat(pid);
+        account.stuck(
+            Kind.PROCESS,
+            Integer.toString(pid),
+            "outlived SIGKILL, state "
+                + stat.map(ProcFs.Stat::state).orElse('?')
+                + ", waits in "
+                + ProcFs.waitChannel(pid));
+      }
+      return;
+    }
+    reapAll(members, deadline);
+    account.released(Kind.PROCESS, members.size());
+  }
+
+  /** KERNEL: "populated 0" comes before the zombies are gone; what is left of us must be reaped. */
+  private void reapAll(List<Integer> members, Deadline deadline)
+      throws KernelException, InterruptedException {
+    if (launch != null && launch.isUp()) {
+      Pidfd init = launch.channel().init().orElseThrow();
+      // KERNEL: pid 1 of a namespace becomes reapable only after all its members were reaped.
+      if (awaitDeath(init)) {
+        return;
+      }
+    }
+    while (members.stream().anyMatch(this::isStillOurs)) {
+      host.reaper().reap(path -> host.isInBox(path, id));
+      if (deadline.isOver()) {
+        throw new KernelException("reap the processes of box " + id, Errno.EBUSY);
+      }
+      LockSupport.parkNanos(REAP_RETRY_NANOS);
+    }
+  }
+
+  private boolean isStillOurs(int pid) {
+    return ProcFs.cgroup(pid).filter(path -> host.isInBox(path, id)).isPresent();
+  }
+
+  /** Waits for its death and reaps it; false when it outlived the bound. */
+  private boolean awaitDeath(Pidfd process) throws KernelException, InterruptedException {
+    try (var brief = new Scope()) {
+      var dead = new Readiness(brief, host.poller(), process.fd(), Poller.Interest.READ);
+      if (!dead.await(Deadline.in(DEATH_BOUND))) {
+        return false;
+      }
+      process.reap();
+      return true;
+    } catch (KernelException e) {
+      // No child of ours: whoever adopted it has it.
+      if (e.is(Errno.ECHILD)) {
+        return !ProcFs.stat(process.pid()).isPresent() || !isStillOurs(process.pid());
+      }
+      throw e;
+    }
+  }
+
+  private void closeDescriptors(Account account) throws KernelException {
+    int count = scope.size();
+    host.scope().release(scope);
+    account.released(Kind.DESCRIPTOR, count);
+  }
+
+  private void removeCgroups(Account account) throws KernelException {
+    List<Path> present = cgroup.paths().stream().filter(path -> path.toFile().exists()).toList();
+    account.held(Kind.CGROUP, present.size());
+    cgroup.remove();
+    account.released(Kind.CGROUP, present.size());
+  }
+
+  private void strike(Account account) throws KernelException {
+    if (uid < 0) {
+      return;
+    }
+    account.held(Kind.USER, 1);
+    if (!account.isClean()) {
+      account.stuck(Kind.USER, Integer.toString(uid), "kept while something of it remains");
+      return;
+    }
+    host.instance().ledger().strike(holdings);
+    host.uids().giveBack(uid);
+    uid = -1;
+    account.released(Kind.USER, 1);
+  }
+}

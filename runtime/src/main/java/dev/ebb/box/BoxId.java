@@ -1,0 +1,29 @@
+package dev.ebb.box;
+
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import java.util.regex.Pattern;
+
+/** The name of a box, fit for a directory and a command line. */
+public record BoxId(String value) {
+  private static final SecureRandom RANDOM = new SecureRandom();
+  private static final Pattern FORM = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
+
+  public BoxId {
+    if (!FORM.matcher(value).matches()) {
+      throw new IllegalArgumentException(
+          "bad box id \"" + value + "\": use up to 63 of a-z, 0-9 and -, not starting with -");
+    }
+  }
+
+  static BoxId random() {
+    byte[] bytes = new byte[6];
+    RANDOM.nextBytes(bytes);
+    return new BoxId("b" + HexFormat.of().formatHex(bytes));
+  }
+
+  @Override
+  public String toString() {
+    return value;
+  }
+}

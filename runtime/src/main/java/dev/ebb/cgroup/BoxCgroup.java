@@ -1,0 +1,206 @@
+package dev.ebb.cgroup;
+
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The cgroups of one box: {@code <box>/init} for its pid 1 beside {@code <box>/work/<exec>} for
+ * commands, in version 2; in hybrid mode also one flat cgroup in each v1 hierarchy.
+ *
+ * <p>Limits sit on {@code work}, so that init still runs when the workload has eaten its share;
+ * {@code <box>} is limited too, with a small reserve. A v1 limit holds for the box as a whole:
+ * moving a process into a v1 cgroup costs milliseconds, so commands are born where init is.
+ */
+public final class BoxCgroup {
+  /** What init may use beyond the limits of the work. */
+  private static final long RESERVE_PIDS = 8;
+
+  private static final long RESERVE_MEMORY = 16L << 20;
+
+  private static final String CONTROLLERS = "+cpu +memory +pids";
+
+  private final Hierarchies hierarchies;
+  private final String name;
+  private final EmptyWait emptyWait;
+  private final CgroupRemoval removal;
+
+  /** Names the cgroups; makes nothing. {@code name} is {@code <instance>/<box>}. */
+  public BoxCgroup(
+      Hierarchies hierarchies, String name, EmptyWait emptyWait, CgroupRemoval removal) {
+    this.hierarchies = hierarchies;
+    this.name = name;
+    this.emptyWait = emptyWait;
+    this.removal = removal;
+  }
+
+  /** The directories of this box, one a hierarchy: what the ledger must list. */
+  public List<Path> paths() {
+    return hierarchies.everywhere(name);
+  }
+
+  public Cgroup box() {
+    return new Cgroup(hierarchies.unified().orElseThrow().resolve(name));
+  }
+
+  public Cgroup init() {
+    return box().child("init");
+  }
+
+  private Cgroup work() {
+    return box().child("work");
+  }
+
+  public Cgroup leaf(int exec) {
+    return work().child(Integer.toString(exec));
+  }
+
+  private Optional<Cgroup> version1(String controller) {
+    return Optional.ofNullable(hierarchies.version1().get(controller))
+        .map(root -> new Cgroup(root.resolve(name)));
+  }
+
+  /** The v1 {@code cgroup.procs} files that init must be written to. */
+  public List<Path> version1Procs() {
+    return paths().stream().skip(1).map(path -> path.resolve("cgroup.procs")).toList();
+  }
+
+  /** Makes them and sets the limits; {@code uid} may clone commands into leaves. */
+  public void create(CgroupLimits limits, int uid) throws KernelException {
+    Cgroup.create(box().path());
+    if (hierarchies.mode() == CgroupMode.V2) {
+      delegate(box());
+    }
+    Cgroup.create(init().path());
+    Cgroup.create(work().path());
+    for (Path path : paths().subList(1, paths().size())) {
+      Cgroup.create(path);
+    }
+    if (hierarchies.mode() == CgroupMode.V2) {
+      delegate(work());
+      limit(work(), limits, 0, 0);
+      limit(box(), limits, RESERVE_PIDS, RESERVE_MEMORY);
+    } else {
+      limitVersion1(limits);
+    }
+    // KERNEL: a clone into a leaf needs write permission on cgroup.procs of the leaf and of the
+    // nearest common ancestor.
+    Filesystem.chown(box().path().resolve("cgroup.procs"), uid, uid);
+  }
+
+  static void delegate(Cgroup cgroup) throws KernelException {
+    CgroupFile.of(cgroup.path(), "cgroup.subtree_control").write(CONTROLLERS);
+  }
+
+  private static void limit(Cgroup cgroup, CgroupLimits limits, long pids, long memory)
+      throws KernelException {
+    new MemoryController(cgroup, false).max(limits.memory().bytes() + memory);
+    new PidsController(cgroup).max(limits.pids() + pids);
+    new CpuController(cgroup, false).max(limits.cpus());
+  }
+
+  private void limitVersion1(CgroupLimits limits) throws KernelException {
+    var memory = version1("memory");
+    if (memory.isPresent()) {
+      new MemoryController(memory.get(), true).max(limits.memory().bytes());
+    }
+    var pids = version1("pids");
+    if (pids.isPresent()) {
+      // Init is in it too.
+      new PidsController(pids.get()).max(limits.pids() + 1);
+    }
+    var cpu = version1("cpu");
+    if (cpu.isPresent()) {
+      new CpuController(cpu.get(), true).max(limits.cpus());
+    }
+  }
+
+  /** Makes the leaf of one exec, for {@code uid} to clone into and to kill. */
+  public Cgroup createLeaf(int exec, int uid) throws KernelException {
+    Cgroup leaf = Cgroup.create(leaf(exec).path());
+    if (hierarchies.mode() == CgroupMode.V2) {
+      new MemoryController(leaf, false).oomGroup();
+    }
+    Filesystem.chown(leaf.path().resolve("cgroup.procs"), uid, uid);
+    try {
+      Filesystem.chown(leaf.path().resolve("cgroup.kill"), uid, uid);
+    } catch (KernelException e) {
+      // KERNEL: before Linux 5.14 there is none, and init kills one by one.
+      if (!e.is(Errno.ENOENT)) {
+        throw e;
+      }
+    }
+    return leaf;
+  }
+
+  public void removeLeaf(int exec) throws KernelException {
+    removal.remove(leaf(exec));
+  }
+
+  public CgroupUsage usage() throws KernelException {
+    boolean hybrid = hierarchies.mode() == CgroupMode.HYBRID;
+    var memory = new MemoryController(version1("memory").orElse(work()), hybrid);
+    var pids = new PidsController(version1("pids").orElse(work()));
+    return new CgroupUsage(
+        CpuController.used(work()),
+        memory.peak(),
+        Math.max(0, pids.peak() - (hybrid ? 1 : 0)),
+        memory.oomKills(),
+        pids.maxEvents());
+  }
+
+  /** Every process of the box. */
+  public List<Integer> procs() throws KernelException {
+    return box().allProcs();
+  }
+
+  /** Kills every process of the box, now and without waiting. */
+  public void kill() throws KernelException {
+    var freezer = version1("freezer");
+    if (freezer.isPresent()) {
+      // KERNEL: a process frozen by v1 ignores SIGKILL until it is thawed.
+      try {
+        CgroupFile.of(freezer.get().path(), "freezer.state").writeIfPresent("THAWED");
+      } catch (KernelException e) {
+        if (!Cgroup.isGone(e)) {
+          throw e;
+        }
+      }
+    }
+    box().kill();
+  }
+
+  /** False when members are still alive at the deadline. */
+  public boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException {
+    return emptyWait.await(box(), deadline);
+  }
+
+  /** Removes all of them, bottom-up; absent ones are success. */
+  public void remove() throws KernelException {
+    var failures = new ArrayList<KernelException>();
+    for (Cgroup cgroup : box().bottomUp()) {
+      removeOne(cgroup, failures);
+    }
+    for (Path path : paths()) {
+      removeOne(new Cgroup(path), failures);
+    }
+    if (!failures.isEmpty()) {
+      KernelException first = failures.removeFirst();
+      failures.forEach(first::addSuppressed);
+      throw first;
+    }
+  }
+
+  private void removeOne(Cgroup cgroup, List<KernelException> failures) {
+    try {
+      removal.remove(cgroup);
+    } catch (KernelException e) {
+      failures.add(e);
+    }
+  }
+}

@@ -1,0 +1,103 @@
+package dev.ebb.cgroup;
+
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Removes cgroups: plain rmdir first, silently. Only a busy one is worth a word, a count and a
+ * kill. Thread-safe.
+ */
+public final class CgroupRemoval {
+  private static final Logger LOG = System.getLogger(CgroupRemoval.class.getName());
+
+  /** How long a busy cgroup is retried. */
+  static final Duration BOUND = Duration.ofSeconds(2);
+
+  private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
+  private final EmptyWait emptyWait;
+  private final AtomicLong leaks = new AtomicLong();
+
+  public CgroupRemoval(EmptyWait emptyWait) {
+    this.emptyWait = emptyWait;
+  }
+
+  /** How many cgroups had members or children when they should have been empty. */
+  public long leaks() {
+    return leaks.get();
+  }
+
+  /**
+   * Removes {@code cgroup} and whatever lies below it; an absent one is success.
+   *
+   * @throws KernelException EBUSY when it outlived the bound, EINTR when the thread was interrupted
+   */
+  public void remove(Cgroup cgroup) throws KernelException {
+    if (rmdir(cgroup)) {
+      return;
+    }
+    leaks.incrementAndGet();
+    LOG.log(Level.WARNING, "event=cgroup_busy errno=EBUSY path={0}", cgroup.path());
+    try {
+      removeBusy(cgroup, Deadline.in(BOUND));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new KernelException("remove " + cgroup.path(), Errno.EINTR);
+    }
+  }
+
+  private void removeBusy(Cgroup cgroup, Deadline deadline)
+      throws KernelException, InterruptedException {
+    while (true) {
+      cgroup.kill();
+      if (isVersion2(cgroup)) {
+        emptyWait.await(cgroup, deadline);
+      }
+      boolean left = false;
+      for (Cgroup each : cgroup.bottomUp()) {
+        left |= !rmdir(each);
+      }
+      if (!left) {
+        return;
+      }
+      if (deadline.isOver()) {
+        throw new KernelException("remove " + cgroup.path(), Errno.EBUSY);
+      }
+      // KERNEL: rmdir may be busy for a moment after "populated 0", and v1 announces nothing.
+      LockSupport.parkNanos(RETRY_NANOS);
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
+    }
+  }
+
+  private static boolean isVersion2(Cgroup cgroup) {
+    return Files.exists(cgroup.path().resolve("cgroup.events"));
+  }
+
+  /** False if it is busy; gone is success, whoever did it. */
+  private static boolean rmdir(Cgroup cgroup) throws KernelException {
+    try {
+      Filesystem.rmdir(cgroup.path());
+      return true;
+    } catch (KernelException e) {
+      if (e.is(Errno.ENOENT)) {
+        return true;
+      }
+      // A directory of a plain file system, as unit tests use it, says ENOTEMPTY.
+      if (e.is(Errno.EBUSY) || e.is(Errno.ENOTEMPTY)) {
+        return false;
+      }
+      throw e;
+    }
+  }
+}

@@ -1,0 +1,14 @@
+package dev.ebb.cgroup;
+
+import java.time.Duration;
+
+/**
+ * What the commands of a box have used so far, by the kernel's own count.
+ *
+ * @param pidsRefused how often a fork failed at the pids limit
+ */
+public record CgroupUsage(
+    Duration cpu, long peakMemoryBytes, long peakPids, long oomKills, long pidsRefused) {
+  /** Of a box that is gone. */
+  public static final CgroupUsage NONE = new CgroupUsage(Duration.ZERO, 0, 0, 0, 0);
+}

@@ -1,0 +1,24 @@
+package dev.ebb.cgroup;
+
+import dev.ebb.kernel.KernelException;
+import java.time.Duration;
+
+/** cpu: how much processor time a cgroup may use in a period, and has used in all. */
+record CpuController(Cgroup cgroup, boolean version1) {
+  private static final long PERIOD_MICROS = 100_000;
+
+  void max(double cpus) throws KernelException {
+    long quota = Math.max(1000, Math.round(cpus * PERIOD_MICROS));
+    if (version1) {
+      CgroupFile.of(cgroup.path(), "cpu.cfs_quota_us").write(Long.toString(quota));
+    } else {
+      CgroupFile.of(cgroup.path(), "cpu.max").write(quota + " " + PERIOD_MICROS);
+    }
+  }
+
+  /** KERNEL: every v2 cgroup has cpu.stat, also without the controller. */
+  static Duration used(Cgroup version2) throws KernelException {
+    long micros = CgroupFile.of(version2.path(), "cpu.stat").value("usage_usec").orElse(0L);
+    return Duration.ofNanos(micros * 1000);
+  }
+}

@@ -1,0 +1,45 @@
+package dev.ebb.cgroup;
+
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Poller;
+import dev.ebb.kernel.Readiness;
+import dev.ebb.kernel.Scope;
+
+/** Waits until a cgroup has no living member. */
+@FunctionalInterface
+public interface EmptyWait {
+  /** False when the deadline came first. An absent cgroup is empty. Interruptible. */
+  boolean await(Cgroup cgroup, Deadline deadline) throws KernelException, InterruptedException;
+
+  /** By the kernel's word: cgroup.events announces each change. */
+  static EmptyWait on(Poller poller) {
+    return (cgroup, deadline) -> {
+      try (var scope = new Scope()) {
+        Fd events = Fd.open(scope, cgroup.path().resolve("cgroup.events"), Fd.Flag.READ);
+        var changed = new Readiness(scope, poller, events, Poller.Interest.PRIORITY);
+        byte[] text = new byte[256];
+        while (isPopulated(events, text)) {
+          if (!changed.await(deadline)) {
+            return !isPopulated(events, text);
+          }
+          changed.arm();
+        }
+        return true;
+      } catch (KernelException e) {
+        if (Cgroup.isGone(e)) {
+          return true;
+        }
+        throw e;
+      }
+    };
+  }
+
+  // KERNEL: only a read of the very descriptor that is polled rearms its notification.
+  private static boolean isPopulated(Fd events, byte[] text) throws KernelException {
+    int n = events.readAt(0, text, 0, text.length);
+    return new String(text, 0, n, java.nio.charset.StandardCharsets.US_ASCII)
+        .contains("populated 1");
+  }
+}

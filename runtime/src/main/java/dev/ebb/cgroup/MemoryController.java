@@ -1,0 +1,48 @@
+package dev.ebb.cgroup;
+
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.KernelException;
+
+/** memory: what a cgroup may use, the most it used, and what the OOM killer took. */
+record MemoryController(Cgroup cgroup, boolean version1) {
+  void max(long bytes) throws KernelException {
+    if (version1) {
+      file("memory.limit_in_bytes").write(Long.toString(bytes));
+      noSwap(bytes);
+    } else {
+      file("memory.max").write(Long.toString(bytes));
+      file("memory.swap.max").writeIfPresent("0");
+    }
+  }
+
+  // KERNEL: v1 limits memory and swap together, and only where swap accounting is compiled in.
+  private void noSwap(long bytes) throws KernelException {
+    try {
+      file("memory.memsw.limit_in_bytes").writeIfPresent(Long.toString(bytes));
+    } catch (KernelException e) {
+      if (!e.is(Errno.EOPNOTSUPP)) {
+        throw e;
+      }
+    }
+  }
+
+  /** One victim takes its whole cgroup along. v1 has no such thing. */
+  void oomGroup() throws KernelException {
+    if (!version1) {
+      file("memory.oom.group").writeIfPresent("1");
+    }
+  }
+
+  long oomKills() throws KernelException {
+    return file(version1 ? "memory.oom_control" : "memory.events").value("oom_kill").orElse(0L);
+  }
+
+  /** The most bytes it ever used; 0 if this kernel does not say (memory.peak: Linux 5.19). */
+  long peak() throws KernelException {
+    return file(version1 ? "memory.max_usage_in_bytes" : "memory.peak").number().orElse(0L);
+  }
+
+  private CgroupFile file(String name) {
+    return CgroupFile.of(cgroup.path(), name);
+  }
+}

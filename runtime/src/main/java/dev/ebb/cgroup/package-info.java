@@ -1,0 +1,10 @@
+/**
+ * Control groups: where boxes live, what limits them, and the ring that misses nothing.
+ *
+ * <p>Files bear the kernel's names, one class a controller. A read error is an error, never "no
+ * process". The mode is decided once, at start. May use ledger, store and kernel.
+ */
+@NullMarked
+package dev.ebb.cgroup;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,34 @@
+package dev.ebb.engine;
+
+import dev.ebb.exec.OutputLog;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+
+/** All that a command wrote to one stream, byte for byte. */
+public final class CapturedOutput {
+  private static final int CHUNK = 64 * 1024;
+
+  private final byte[] bytes;
+
+  private CapturedOutput(byte[] bytes) {
+    this.bytes = bytes;
+  }
+
+  static CapturedOutput of(OutputLog log) {
+    var all = new ByteArrayOutputStream();
+    byte[] chunk = new byte[CHUNK];
+    for (int n = log.read(0, chunk); n > 0; n = log.read(all.size(), chunk)) {
+      all.write(chunk, 0, n);
+    }
+    return new CapturedOutput(all.toByteArray());
+  }
+
+  public byte[] bytes() {
+    return bytes.clone();
+  }
+
+  /** As UTF-8; what is not is replaced. */
+  public String text() {
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+}

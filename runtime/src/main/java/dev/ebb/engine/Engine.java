@@ -1,0 +1,262 @@
+package dev.ebb.engine;
+
+import dev.ebb.backend.bubblewrap.Bubblewrap;
+import dev.ebb.backend.bubblewrap.InitBinary;
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxHost;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.HostUids;
+import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.Cgroup;
+import dev.ebb.cgroup.CgroupMode;
+import dev.ebb.cgroup.CgroupRemoval;
+import dev.ebb.cgroup.EmptyWait;
+import dev.ebb.cgroup.Hierarchies;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecResult;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Poller;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Self;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.ledger.Holding;
+import dev.ebb.ledger.Kind;
+import dev.ebb.ledger.Ledger;
+import dev.ebb.process.ExitCause;
+import dev.ebb.process.Reaper;
+import dev.ebb.store.Home;
+import dev.ebb.store.Instance;
+import dev.ebb.supervision.Recovery;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * A running Ebb inside this process: one instance of its home, its boxes, and their end.
+ *
+ * <p>Closing it releases every box. Should the process be killed instead, its boxes die by
+ * themselves and the next engine on the same home cleans up. Thread-safe.
+ */
+public final class Engine implements AutoCloseable {
+  private static final Duration CREATE_DEADLINE = Duration.ofSeconds(30);
+  private static final Duration ORPHAN_PATIENCE = Duration.ofSeconds(5);
+
+  private final Scope scope;
+  private final Home home;
+  private final BoxHost host;
+  private final List<Holding> holdings;
+  private final List<Recovery.Finding> recovered;
+  private final Set<Box> boxes = ConcurrentHashMap.newKeySet();
+
+  private Engine(
+      Scope scope,
+      Home home,
+      BoxHost host,
+      List<Holding> holdings,
+      List<Recovery.Finding> recovered) {
+    this.scope = scope;
+    this.home = home;
+    this.host = host;
+    this.holdings = holdings;
+    this.recovered = List.copyOf(recovered);
+  }
+
+  /** Opens the default home: {@code EBB_HOME}, or /var/lib/ebb. */
+  public static Engine open() {
+    return open(Home.locate(System.getenv()));
+  }
+
+  /** Opens an engine on {@code path} after releasing what dead ones left there. */
+  public static Engine open(Path path) {
+    var building = new Scope();
+    try {
+      return build(building, path);
+    } catch (KernelException | IOException | RuntimeException e) {
+      try {
+        building.close();
+      } catch (KernelException suppressed) {
+        e.addSuppressed(suppressed);
+      }
+      if (e instanceof SandboxException sandbox) {
+        throw sandbox;
+      }
+      throw new SandboxException(
+          ErrorCode.HOST_UNFIT, "cannot open Ebb's home " + path + ": " + e.getMessage(), e);
+    }
+  }
+
+  private static Engine build(Scope scope, Path path) throws KernelException, IOException {
+    Hierarchies hierarchies = Hierarchies.detect();
+    if (hierarchies.mode() == CgroupMode.NONE) {
+      throw new SandboxException(
+          ErrorCode.HOST_UNFIT, "this host gives Ebb no cgroups: " + hierarchies.reason());
+    }
+    Self.becomeSubreaper();
+    Home home = Home.open(path);
+    Poller poller = Poller.start(scope, "ebb-poller");
+    EmptyWait emptyWait = EmptyWait.on(poller);
+    var removal = new CgroupRemoval(emptyWait);
+    var recovered = new Recovery(home, emptyWait, removal).recover(false);
+    Instance instance = home.create(scope);
+    var holdings = createSubtree(instance, hierarchies);
+    var bubblewrap =
+        new Bubblewrap(
+            poller, InitBinary.stage(scope, home.lib()), Programs.bwrap(), instance.directory());
+    var host =
+        new BoxHost(
+            scope,
+            instance,
+            hierarchies,
+            poller,
+            emptyWait,
+            removal,
+            bubblewrap,
+            HostUids.of(path, instance.block()),
+            new Reaper(InstantSource.system(), ORPHAN_PATIENCE),
+            CREATE_DEADLINE);
+    return new Engine(scope, home, host, holdings, recovered);
+  }
+
+  /** Releases what dead engines left in the default home; a dry run only tells. */
+  public static List<Recovery.Finding> sweep(boolean dryRun) {
+    Path path = Home.locate(System.getenv());
+    try (var scope = new Scope()) {
+      EmptyWait emptyWait = EmptyWait.on(Poller.start(scope, "ebb-poller"));
+      return new Recovery(Home.open(path), emptyWait, new CgroupRemoval(emptyWait)).recover(dryRun);
+    } catch (KernelException | IOException e) {
+      throw new SandboxException(
+          ErrorCode.HOST_UNFIT, "cannot sweep Ebb's home " + path + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** The instance's own directory in each hierarchy; boxes lie below. */
+  private static List<Holding> createSubtree(Instance instance, Hierarchies hierarchies)
+      throws KernelException {
+    List<Path> paths = hierarchies.everywhere(instance.id());
+    var entries = paths.stream().map(p -> new Ledger.Entry(Kind.CGROUP, p.toString())).toList();
+    var holdings = instance.ledger().hold("", entries);
+    for (Path each : paths) {
+      Cgroup.create(each);
+    }
+    hierarchies.delegate(instance.id());
+    return holdings;
+  }
+
+  /** Makes a box; it lives until it is released, or this engine is closed. */
+  public Box create(BoxSpec spec) {
+    Box box = Box.create(host, spec);
+    boxes.add(box);
+    return box;
+  }
+
+  /** Starts a command in a box. */
+  public Exec start(Box box, ExecSpec spec) {
+    return Exec.start(box, spec);
+  }
+
+  /** Ends a box and proves it. */
+  public Certificate release(Box box) {
+    Certificate certificate = box.release();
+    if (certificate.isClean()) {
+      boxes.remove(box);
+    }
+    return certificate;
+  }
+
+  /** What a command did, and the proof that nothing of it is left. */
+  public record RunResult(
+      ExecResult result, CapturedOutput stdout, CapturedOutput stderr, Certificate certificate) {
+    public ExitCause cause() {
+      return result.cause();
+    }
+  }
+
+  /** Runs one command in a box of its own. */
+  public RunResult run(BoxSpec boxSpec, ExecSpec execSpec) throws InterruptedException {
+    Box box = create(boxSpec);
+    try {
+      Exec exec = start(box, execSpec);
+      ExecResult result = exec.await();
+      var stdout = CapturedOutput.of(exec.stdout());
+      var stderr = CapturedOutput.of(exec.stderr());
+      return new RunResult(result, stdout, stderr, release(box));
+    } finally {
+      release(box);
+    }
+  }
+
+  /** What was found of dead instances when this one was opened. */
+  public List<Recovery.Finding> recovered() {
+    return recovered;
+  }
+
+  /** What this engine may hold on the host now. */
+  public List<Holding> holdings() {
+    return host.instance().ledger().holdings();
+  }
+
+  /** How many cgroups were busy when they should have been empty; 0 in a healthy system. */
+  public long leaks() {
+    return host.removal().leaks();
+  }
+
+  public Hierarchies hierarchies() {
+    return host.hierarchies();
+  }
+
+  public Path home() {
+    return home.path();
+  }
+
+  /** Releases every box and gives the instance back; a box that is stuck keeps it on the ledger. */
+  @Override
+  public void close() {
+    var stuck = new ArrayList<Certificate>();
+    for (Box box : boxes) {
+      Certificate certificate = release(box);
+      if (!certificate.isClean()) {
+        stuck.add(certificate);
+      }
+    }
+    try {
+      if (stuck.isEmpty()) {
+        for (Path path : host.hierarchies().everywhere(host.instance().id())) {
+          host.removal().remove(new Cgroup(path));
+        }
+        host.instance().ledger().strike(holdings);
+        home.remove(host.instance().directory());
+      }
+      scope.close();
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
+    if (!stuck.isEmpty()) {
+      throw new SandboxException(ErrorCode.INTERNAL, "left for the next sweep: " + stuck);
+    }
+  }
+
+  /** The programs of the host that Ebb needs. */
+  private static final class Programs {
+    private static final List<Path> BWRAP =
+        List.of(Path.of("/usr/bin/bwrap"), Path.of("/usr/local/bin/bwrap"), Path.of("/bin/bwrap"));
+
+    static Path bwrap() {
+      return BWRAP.stream()
+          .filter(Files::isExecutable)
+          .findFirst()
+          .orElseThrow(
+              () ->
+                  new SandboxException(
+                      ErrorCode.HOST_UNFIT,
+                      "bubblewrap is missing: install it (apt-get install bubblewrap)"));
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package dev.ebb.exec;
+
+import dev.ebb.backend.SandboxSpec;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * The environment of a command: nothing of the host's, a few useful defaults, then the caller's.
+ */
+final class Environment {
+  private static final String PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+  private Environment() {}
+
+  static List<String> lines(Map<String, String> given, int packages) {
+    var all = new LinkedHashMap<String, String>();
+    all.put("PATH", join(packages, "/bin", PATH));
+    all.put("HOME", "/tmp/home");
+    all.put("USER", "box");
+    all.put("LOGNAME", "box");
+    all.put("SHELL", "/bin/bash");
+    all.put("LANG", "C.UTF-8");
+    all.put("TMPDIR", "/tmp");
+    if (packages > 0) {
+      all.put("PYTHONPATH", join(packages, "", ""));
+      all.put("NODE_PATH", join(packages, "/node_modules", ""));
+    }
+    all.putAll(given);
+    return all.entrySet().stream().map(entry -> entry.getKey() + "=" + entry.getValue()).toList();
+  }
+
+  /** The package directories with a suffix each, then the rest. */
+  private static String join(int packages, String suffix, String rest) {
+    String paths =
+        IntStream.range(0, packages)
+            .mapToObj(n -> SandboxSpec.packagePath(n) + suffix)
+            .collect(Collectors.joining(":"));
+    return paths.isEmpty() || rest.isEmpty() ? paths + rest : paths + ":" + rest;
+  }
+}

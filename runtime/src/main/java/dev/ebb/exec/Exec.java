@@ -1,0 +1,387 @@
+package dev.ebb.exec;
+
+import dev.ebb.backend.bubblewrap.ExecEvents;
+import dev.ebb.backend.bubblewrap.StartRequest;
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxState;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.Cgroup;
+import dev.ebb.cgroup.CgroupUsage;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
+import dev.ebb.process.ExitCause;
+import dev.ebb.process.ProcFs;
+import dev.ebb.process.StuckProcess;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One command tree in a box.
+ *
+ * <p>Thread-safe. Owns its cgroup leaf, its logs and its stdin; they end with its box at the
+ * latest.
+ */
+public final class Exec {
+  private static final Duration FOREVER = Duration.ofDays(36_500);
+
+  /** How long init may be late with the end of a ladder before the engine kills by itself. */
+  private static final Duration LADDER_SLACK = Duration.ofSeconds(7);
+
+  private final Box box;
+  private final int number;
+  private final ExecSpec spec;
+  private final Scope scope;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private final OutputLog stdout;
+  private final OutputLog stderr;
+  private final Optional<Stdin> stdin;
+  private final long startNanos = System.nanoTime();
+  private final long oomKillsBefore;
+
+  private @Nullable Outcome outcome;
+
+  private final ReentrantLock finishing = new ReentrantLock();
+  private @Nullable ExecResult result;
+
+  /** What init said last. */
+  private sealed interface Outcome {
+    record Refused(ExecEvents.Step step, int errno) implements Outcome {}
+
+    record Ended(ExecEvents.Ended ended) implements Outcome {}
+
+    record Lost() implements Outcome {}
+  }
+
+  private Exec(Box box, ExecSpec spec, Scope scope, Optional<Stdin> stdin) throws KernelException {
+    this.box = box;
+    this.stdin = stdin;
+    this.spec = spec;
+    this.scope = scope;
+    number = box.nextExec();
+    Path scratch = box.host().instance().directory();
+    stdout = new OutputLog(scope, scratch, lock, changed);
+    stderr = new OutputLog(scope, scratch, lock, changed);
+    oomKillsBefore = number == 1 ? 0 : box.cgroup().usage().oomKills();
+  }
+
+  /** Starts a command; what cannot be executed is a result, not an exception. */
+  public static Exec start(Box box, ExecSpec spec) {
+    try (var passing = new Scope()) {
+      Scope scope = Scope.in(box.scope());
+      try {
+        return start(box, spec, scope, passing);
+      } catch (KernelException | RuntimeException e) {
+        box.scope().release(scope);
+        throw e;
+      }
+    } catch (KernelException e) {
+      throw new SandboxException(
+          ErrorCode.SETUP_FAILED, "cannot start the command: " + e.getMessage(), e);
+    }
+  }
+
+  /** Our copies of what init is given live in {@code passing}. */
+  private static Exec start(Box box, ExecSpec spec, Scope scope, Scope passing)
+      throws KernelException {
+    var fds = new ArrayList<Fd>();
+    Optional<Stdin> stdin = Optional.empty();
+    if (spec.takesInput()) {
+      Stdin input = new Stdin(scope, passing, box.host().poller());
+      stdin = Optional.of(input);
+      fds.add(input.reader());
+    }
+    var exec = new Exec(box, spec, scope, stdin);
+    Cgroup leaf = box.cgroup().createLeaf(exec.number, box.uid());
+    fds.addAll(
+        0,
+        List.of(
+            Fd.open(passing, leaf.path(), Fd.Flag.READ, Fd.Flag.DIRECTORY),
+            exec.stdout.file(),
+            exec.stderr.file()));
+    box.channel().start(exec.number, exec.startRequest(), fds, exec.new Events());
+    return exec;
+  }
+
+  private StartRequest startRequest() {
+    return new StartRequest(
+        spec.command(),
+        Environment.lines(spec.environment(), box.spec().packages().size()),
+        spec.workdir(),
+        spec.timeout(),
+        spec.grace(),
+        spec.outputLimit(),
+        spec.openFiles(),
+        spec.fileSize(),
+        spec.takesInput(),
+        spec.keep());
+  }
+
+  private final class Events implements ExecEvents {
+    @Override
+    public void started(int pidInside) {}
+
+    @Override
+    public void refused(Step step, int errno) {
+      end(new Outcome.Refused(step, errno), 0, 0);
+    }
+
+    @Override
+    public void output(long stdoutSize, long stderrSize) {
+      stdout.grow(stdoutSize, false);
+      stderr.grow(stderrSize, false);
+    }
+
+    @Override
+    public void ended(Ended ended) {
+      end(new Outcome.Ended(ended), ended.stdoutSize(), ended.stderrSize());
+    }
+
+    @Override
+    public void lost() {
+      end(new Outcome.Lost(), 0, 0);
+    }
+  }
+
+  private void end(Outcome last, long stdoutSize, long stderrSize) {
+    lock.lock();
+    try {
+      if (outcome == null) {
+        outcome = last;
+      }
+      stdout.grow(stdoutSize, true);
+      stderr.grow(stderrSize, true);
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+    stdin.ifPresent(Stdin::close);
+  }
+
+  public int number() {
+    return number;
+  }
+
+  public OutputLog stdout() {
+    return stdout;
+  }
+
+  public OutputLog stderr() {
+    return stderr;
+  }
+
+  /** Waits until either stream has more than was read; false once both are read to their end. */
+  public boolean awaitOutput(long stdoutRead, long stderrRead) throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      while (stdout.size() <= stdoutRead && stderr.size() <= stderrRead) {
+        if (stdout.isEnd(stdoutRead) && stderr.isEnd(stderrRead)) {
+          return false;
+        }
+        changed.await();
+      }
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Empty unless the command takes input. */
+  public Optional<Stdin> stdin() {
+    return stdin;
+  }
+
+  /** Waits for the end; the same truth for whoever asks. */
+  public ExecResult await() throws InterruptedException {
+    return await(FOREVER).orElseThrow();
+  }
+
+  /** Empty when it has not ended in time. */
+  public Optional<ExecResult> await(Duration patience) throws InterruptedException {
+    Optional<Outcome> last = awaitOutcome(Deadline.in(patience));
+    if (last.isEmpty()) {
+      return Optional.empty();
+    }
+    finishing.lockInterruptibly();
+    try {
+      if (result == null) {
+        result = finish(last.get());
+      }
+      return Optional.of(result);
+    } finally {
+      finishing.unlock();
+    }
+  }
+
+  private Optional<Outcome> awaitOutcome(Deadline deadline) throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      while (outcome == null && !deadline.isOver()) {
+        var _ = changed.awaitNanos(deadline.remainingNanos());
+      }
+      return Optional.ofNullable(outcome);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * The kill ladder: SIGTERM to the whole tree, SIGKILL to what is left after {@code grace}.
+   * Returns at once; one that has ended already is no error.
+   */
+  public void kill(Duration grace) {
+    try {
+      box.channel().kill(number, Signal.TERM, grace);
+    } catch (KernelException e) {
+      killLeaf();
+    } catch (SandboxException e) {
+      if (e.code() != ErrorCode.WRONG_STATE) {
+        throw e;
+      }
+      // The box has ended, and the command with it.
+    }
+  }
+
+  /** Kills and waits; if init does not answer, the engine does it by itself. */
+  public ExecResult killAndAwait(Duration grace) throws InterruptedException {
+    kill(grace);
+    Optional<ExecResult> ended = await(grace.plus(LADDER_SLACK));
+    if (ended.isEmpty()) {
+      killLeaf();
+      ended = await(LADDER_SLACK);
+    }
+    if (ended.isEmpty()) {
+      end(new Outcome.Lost(), stdout.size(), stderr.size());
+    }
+    return await();
+  }
+
+  private void killLeaf() {
+    try {
+      box.cgroup().leaf(number).kill();
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
+  }
+
+  private ExecResult finish(Outcome last) {
+    try {
+      CgroupUsage usage = box.cgroup().box().exists() ? box.cgroup().usage() : CgroupUsage.NONE;
+      boolean oom = usage.oomKills() > oomKillsBefore;
+      ExitCause cause =
+          switch (last) {
+            case Outcome.Refused(var step, var errno) -> refused(step, errno);
+            case Outcome.Ended(var ended) -> cause(ended, oom);
+            case Outcome.Lost() -> lost(oom);
+          };
+      var leftovers = leftovers(last);
+      boolean truncated = last instanceof Outcome.Ended(var ended) && ended.truncated();
+      if (leftovers.kept().isEmpty() && !(cause instanceof ExitCause.Stuck)) {
+        box.cgroup().removeLeaf(number);
+      }
+      return new ExecResult(
+          cause,
+          stdout.size(),
+          stderr.size(),
+          truncated,
+          usage,
+          leftovers,
+          Duration.ofNanos(System.nanoTime() - startNanos));
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
+  }
+
+  private ExitCause refused(ExecEvents.Step step, int errno) {
+    String why = Errno.describe(errno);
+    String name = spec.command().getFirst();
+    return switch (step) {
+      case EXEC ->
+          errno == Errno.ENOENT.number()
+              ? new ExitCause.NotStarted(127, name + ": not found in the box")
+              : new ExitCause.NotStarted(126, name + ": cannot be executed: " + why);
+      case WORKDIR ->
+          throw new SandboxException(
+              ErrorCode.BAD_REQUEST,
+              "cannot change to the working directory " + spec.workdir() + ": " + why);
+      case REQUEST, CLONE, LIMITS ->
+          throw new SandboxException(
+              ErrorCode.SETUP_FAILED, "cannot start " + name + " (" + step + "): " + why);
+    };
+  }
+
+  private ExitCause cause(ExecEvents.Ended ended, boolean oom) throws KernelException {
+    if (ended.stuck()) {
+      return new ExitCause.Stuck(stuckProcesses());
+    }
+    var last =
+        ended.exited()
+            ? new ExitCause.Exit(ended.status(), 0)
+            : new ExitCause.Exit(0, ended.status());
+    return switch (ended.reason()) {
+      case KILLED -> new ExitCause.Killed(last);
+      case TIMED_OUT -> new ExitCause.TimedOut(last);
+      case OUTPUT_LIMIT -> new ExitCause.OutputLimit(last);
+      case BY_ITSELF -> {
+        if (oom && last.shellCode() != 0) {
+          yield new ExitCause.OutOfMemory(last);
+        }
+        yield ended.exited()
+            ? new ExitCause.Exited(ended.status())
+            : new ExitCause.Signalled(ended.status());
+      }
+    };
+  }
+
+  private ExitCause lost(boolean oom) {
+    var killed = new ExitCause.Exit(0, Signal.KILL.number());
+    if (box.state() != BoxState.RUNNING) {
+      return new ExitCause.Killed(killed);
+    }
+    return oom ? new ExitCause.OutOfMemory(killed) : new ExitCause.Lost();
+  }
+
+  private List<StuckProcess> stuckProcesses() throws KernelException {
+    return box.cgroup().leaf(number).procs().stream()
+        .map(
+            pid ->
+                new StuckProcess(
+                    pid,
+                    ProcFs.stat(pid).map(ProcFs.Stat::state).orElse('?'),
+                    ProcFs.waitChannel(pid)))
+        .toList();
+  }
+
+  private ExecResult.Leftovers leftovers(Outcome last) throws KernelException {
+    if (!(last instanceof Outcome.Ended(var ended)) || ended.leftovers() == 0) {
+      return new ExecResult.Leftovers(0, List.of());
+    }
+    var kept = new ArrayList<ExecResult.Kept>();
+    if (spec.keep()) {
+      for (int pid : box.cgroup().leaf(number).procs()) {
+        kept.add(new ExecResult.Kept(pid, ProcFs.commandLine(pid)));
+      }
+    }
+    return new ExecResult.Leftovers(ended.leftovers(), kept);
+  }
+
+  /** Gives its logs and stdin back; the result stays. */
+  public void close() {
+    try {
+      box.scope().release(scope);
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
+  }
+}

@@ -1,0 +1,32 @@
+package dev.ebb.exec;
+
+import dev.ebb.cgroup.CgroupUsage;
+import dev.ebb.process.ExitCause;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * How a command ended and what it used.
+ *
+ * @param truncated output above the limit was cut; the log ends in a marker
+ * @param leftovers processes it left behind; alive only if they were to be kept
+ */
+public record ExecResult(
+    ExitCause cause,
+    long stdoutSize,
+    long stderrSize,
+    boolean truncated,
+    CgroupUsage usage,
+    Leftovers leftovers,
+    Duration wall) {
+
+  /** Processes that outlived the command: how many, and which of them were kept. */
+  public record Leftovers(int count, List<Kept> kept) {
+    public Leftovers {
+      kept = List.copyOf(kept);
+    }
+  }
+
+  /** A process left alive on request, by its host pid. */
+  public record Kept(int pid, String command) {}
+}

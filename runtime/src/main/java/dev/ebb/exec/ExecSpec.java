@@ -1,0 +1,210 @@
+package dev.ebb.exec;
+
+import dev.ebb.backend.SandboxSpec;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.ByteSize;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What shall run, and within which limits.
+ *
+ * @param timeout wall time; zero for none
+ * @param grace between SIGTERM and SIGKILL; zero for at once
+ * @param outputLimit of stdout and stderr together
+ * @param takesInput false: stdin is /dev/null
+ * @param keep leave daemonised children alive, and list them, when the command ends
+ */
+public record ExecSpec(
+    List<String> command,
+    Map<String, String> environment,
+    String workdir,
+    Duration timeout,
+    Duration grace,
+    ByteSize outputLimit,
+    int openFiles,
+    ByteSize fileSize,
+    boolean takesInput,
+    boolean keep) {
+
+  public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(5);
+  public static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
+  public static final ByteSize DEFAULT_OUTPUT_LIMIT = ByteSize.mebibytes(16);
+  public static final int DEFAULT_OPEN_FILES = 1024;
+  public static final ByteSize DEFAULT_FILE_SIZE = ByteSize.mebibytes(256);
+
+  public ExecSpec {
+    command = List.copyOf(command);
+    environment = java.util.Collections.unmodifiableMap(new LinkedHashMap<>(environment));
+    require(!command.isEmpty() && !command.getFirst().isEmpty(), "no command given");
+    command.forEach(word -> requireNoNul(word, "the command"));
+    environment.forEach(ExecSpec::checkVariable);
+    requireNoNul(workdir, "the working directory");
+    require(workdir.startsWith("/"), "working directory \"" + workdir + "\" is not absolute");
+    require(!timeout.isNegative() && !grace.isNegative(), "a duration cannot be negative");
+    require(openFiles >= 3, "open files must be at least 3");
+  }
+
+  public static ExecSpec of(String... command) {
+    return of(List.of(command));
+  }
+
+  public static ExecSpec of(List<String> command) {
+    return new ExecSpec(
+        command,
+        Map.of(),
+        SandboxSpec.WORKSPACE,
+        DEFAULT_TIMEOUT,
+        DEFAULT_GRACE,
+        DEFAULT_OUTPUT_LIMIT,
+        DEFAULT_OPEN_FILES,
+        DEFAULT_FILE_SIZE,
+        false,
+        false);
+  }
+
+  private static void checkVariable(String name, String value) {
+    requireNoNul(name, "the environment");
+    requireNoNul(value, "the environment");
+    require(!name.isEmpty() && name.indexOf('=') < 0, "bad environment variable \"" + name + "\"");
+  }
+
+  private static void requireNoNul(String text, String where) {
+    require(text.indexOf('\0') < 0, where + " holds a NUL character");
+  }
+
+  private static void require(boolean condition, String message) {
+    if (!condition) {
+      throw new SandboxException(ErrorCode.BAD_REQUEST, message);
+    }
+  }
+
+  public ExecSpec withEnvironment(Map<String, String> changed) {
+    return new ExecSpec(
+        command,
+        changed,
+        workdir,
+        timeout,
+        grace,
+        outputLimit,
+        openFiles,
+        fileSize,
+        takesInput,
+        keep);
+  }
+
+  public ExecSpec withWorkdir(String changed) {
+    return new ExecSpec(
+        command,
+        environment,
+        changed,
+        timeout,
+        grace,
+        outputLimit,
+        openFiles,
+        fileSize,
+        takesInput,
+        keep);
+  }
+
+  public ExecSpec withTimeout(Duration changed) {
+    return new ExecSpec(
+        command,
+        environment,
+        workdir,
+        changed,
+        grace,
+        outputLimit,
+        openFiles,
+        fileSize,
+        takesInput,
+        keep);
+  }
+
+  public ExecSpec withGrace(Duration changed) {
+    return new ExecSpec(
+        command,
+        environment,
+        workdir,
+        timeout,
+        changed,
+        outputLimit,
+        openFiles,
+        fileSize,
+        takesInput,
+        keep);
+  }
+
+  public ExecSpec withOutputLimit(ByteSize changed) {
+    return new ExecSpec(
+        command,
+        environment,
+        workdir,
+        timeout,
+        grace,
+        changed,
+        openFiles,
+        fileSize,
+        takesInput,
+        keep);
+  }
+
+  public ExecSpec withOpenFiles(int changed) {
+    return new ExecSpec(
+        command,
+        environment,
+        workdir,
+        timeout,
+        grace,
+        outputLimit,
+        changed,
+        fileSize,
+        takesInput,
+        keep);
+  }
+
+  public ExecSpec withFileSize(ByteSize changed) {
+    return new ExecSpec(
+        command,
+        environment,
+        workdir,
+        timeout,
+        grace,
+        outputLimit,
+        openFiles,
+        changed,
+        takesInput,
+        keep);
+  }
+
+  public ExecSpec withInput() {
+    return new ExecSpec(
+        command,
+        environment,
+        workdir,
+        timeout,
+        grace,
+        outputLimit,
+        openFiles,
+        fileSize,
+        true,
+        keep);
+  }
+
+  public ExecSpec withKeep() {
+    return new ExecSpec(
+        command,
+        environment,
+        workdir,
+        timeout,
+        grace,
+        outputLimit,
+        openFiles,
+        fileSize,
+        takesInput,
+        true);
+  }
+}

@@ -1,0 +1,129 @@
+package dev.ebb.ledger;
+
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The durable list of what may exist on the host.
+ *
+ * <p>A holding is written before its resource is made and struck out only after its absence was
+ * observed, so at every instruction the list is a superset of the truth. Append-only text, a
+ * checksum a line; a line torn by a crash was never acted upon and is ignored. Written without
+ * sync: it must survive kill -9, and after a power loss nothing it names exists. Thread-safe.
+ */
+public final class Ledger {
+  /** Above this the file is started anew as soon as it lists nothing. */
+  private static final long COMPACT_ABOVE = 1 << 20;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Fd file;
+  private final Map<Long, Holding> holdings = new LinkedHashMap<>();
+  private long next = 1;
+  private long size;
+
+  private Ledger(Fd file) {
+    this.file = file;
+  }
+
+  /** Starts an empty ledger at {@code path}, which must not exist. */
+  public static Ledger create(Scope scope, Path path) throws KernelException {
+    return new Ledger(
+        Fd.open(scope, path, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.EXCLUSIVE, Fd.Flag.APPEND));
+  }
+
+  /** What a resource is, before it has a number. */
+  public record Entry(Kind kind, String subject) {}
+
+  /** Writes the lines down, in one write; the resources may be made after this returns. */
+  public List<Holding> hold(String box, List<Entry> entries) throws KernelException {
+    lock.lock();
+    try {
+      var added = new ArrayList<Holding>();
+      var text = new StringBuilder();
+      for (Entry entry : entries) {
+        var holding = new Holding(next++, box, entry.kind(), entry.subject());
+        added.add(holding);
+        text.append(LedgerLine.hold(holding));
+      }
+      append(text.toString());
+      added.forEach(holding -> holdings.put(holding.number(), holding));
+      return added;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  public Holding hold(String box, Kind kind, String subject) throws KernelException {
+    return hold(box, List.of(new Entry(kind, subject))).getFirst();
+  }
+
+  /** Strikes lines out whose resources were observed to be gone. */
+  public void strike(Collection<Holding> gone) throws KernelException {
+    lock.lock();
+    try {
+      var text = new StringBuilder();
+      for (Holding holding : gone) {
+        if (holdings.remove(holding.number()) != null) {
+          text.append(LedgerLine.strike(holding.number()));
+        }
+      }
+      append(text.toString());
+      if (holdings.isEmpty() && size > COMPACT_ABOVE) {
+        Filesystem.truncate(file, 0);
+        size = 0;
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What may exist now, in the order it was made. */
+  public List<Holding> holdings() {
+    lock.lock();
+    try {
+      return List.copyOf(holdings.values());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void append(String text) throws KernelException {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    for (int done = 0; done < bytes.length; ) {
+      done += file.write(bytes, done, bytes.length - done);
+    }
+    size += bytes.length;
+  }
+
+  /** Reads the ledger of an instance that is dead; an absent one lists nothing. */
+  public static List<Holding> read(Path path) throws IOException {
+    var holdings = new LinkedHashMap<Long, Holding>();
+    String text;
+    try {
+      text = Files.readString(path, StandardCharsets.ISO_8859_1);
+    } catch (NoSuchFileException e) {
+      return List.of();
+    }
+    for (String line : text.split("\n")) {
+      switch (LedgerLine.parse(line)) {
+        case LedgerLine.Held(var holding) -> holdings.put(holding.number(), holding);
+        case LedgerLine.Struck(var number) -> holdings.remove(number);
+        case LedgerLine.Torn() -> {}
+      }
+    }
+    return List.copyOf(holdings.values());
+  }
+}

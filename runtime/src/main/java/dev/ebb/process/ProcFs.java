@@ -1,0 +1,94 @@
+package dev.ebb.process;
+
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** What /proc says of processes. A process that vanished while being read is simply absent. */
+public final class ProcFs {
+  private static final Path PROC = Path.of("/proc");
+
+  private ProcFs() {}
+
+  /** The line of /proc/PID/stat that Ebb needs. */
+  public record Stat(int pid, char state, int parent, long startTime) {
+    public boolean isZombie() {
+      return state == 'Z' || state == 'X';
+    }
+  }
+
+  public static Optional<Stat> stat(int pid) {
+    return read(PROC.resolve(Integer.toString(pid)).resolve("stat")).map(ProcFs::parse);
+  }
+
+  private static Stat parse(String line) {
+    // KERNEL: the command may hold anything, blanks and parentheses too; the last ")" ends it.
+    int close = line.lastIndexOf(')');
+    String[] rest = line.substring(close + 2).strip().split(" ");
+    return new Stat(
+        Integer.parseInt(line.substring(0, line.indexOf(' '))),
+        rest[0].charAt(0),
+        Integer.parseInt(rest[1]),
+        Long.parseLong(rest[19]));
+  }
+
+  /** The cgroup v2 path of a process, as it is seen from here; also of a zombie. */
+  public static Optional<String> cgroup(int pid) {
+    return read(PROC.resolve(Integer.toString(pid)).resolve("cgroup"))
+        .flatMap(text -> text.lines().filter(line -> line.startsWith("0::")).findFirst())
+        .map(line -> line.substring("0::".length()));
+  }
+
+  public static String waitChannel(int pid) {
+    return read(PROC.resolve(Integer.toString(pid)).resolve("wchan")).orElse("?");
+  }
+
+  /** The command line, blanks between words; empty for a zombie or kernel thread. */
+  public static String commandLine(int pid) {
+    return read(PROC.resolve(Integer.toString(pid)).resolve("cmdline"))
+        .map(text -> text.replace('\0', ' ').strip())
+        .orElse("");
+  }
+
+  /** Every child of this process, zombies included. */
+  public static List<Integer> children() {
+    // KERNEL: children are listed by the thread that spawned or adopted them.
+    var children = new ArrayList<Integer>();
+    try (var tasks = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
+      for (Path task : tasks) {
+        read(task.resolve("children"))
+            .ifPresent(
+                text -> {
+                  for (String pid : text.strip().split(" ")) {
+                    if (!pid.isEmpty()) {
+                      children.add(Integer.valueOf(pid));
+                    }
+                  }
+                });
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot list our own threads", e);
+    }
+    return children;
+  }
+
+  /** The text, or nothing if the process is gone. */
+  private static Optional<String> read(Path path) {
+    try {
+      return Optional.of(Filesystem.read(path));
+    } catch (KernelException e) {
+      // KERNEL: a process that died after the open answers ESRCH.
+      if (e.is(Errno.ENOENT) || e.is(Errno.ESRCH)) {
+        return Optional.empty();
+      }
+      throw new UncheckedIOException(new IOException(e));
+    }
+  }
+}

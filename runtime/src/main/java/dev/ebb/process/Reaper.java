@@ -1,0 +1,70 @@
+package dev.ebb.process;
+
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Predicate;
+
+/**
+ * Reaps what falls out of boxes and reparents to this process, and nothing that anybody else waits
+ * for.
+ *
+ * <p>Never waits for "any child": in an embedding JVM that would steal exits from {@code
+ * java.lang.Process}. A zombie of our own cgroups is ours at once; any other one is an orphan of
+ * the application which we adopted as its subreaper, and is reaped only when nobody has claimed it
+ * for a while. Thread-safe.
+ */
+public final class Reaper {
+  private final InstantSource clock;
+  private final Duration patience;
+  private final Map<ProcessRef, Instant> strangers = new HashMap<>();
+
+  public Reaper(InstantSource clock, Duration patience) {
+    this.clock = clock;
+    this.patience = patience;
+  }
+
+  /**
+   * Reaps the zombie children whose cgroup v2 path {@code isOurs}, and strangers out of patience.
+   *
+   * @return how many were reaped
+   */
+  public synchronized int reap(Predicate<String> isOurs) throws KernelException {
+    int reaped = 0;
+    var seen = new HashMap<ProcessRef, Instant>();
+    for (int pid : ProcFs.children()) {
+      var stat = ProcFs.stat(pid).filter(ProcFs.Stat::isZombie).orElse(null);
+      if (stat == null) {
+        continue;
+      }
+      var ref = new ProcessRef(pid, stat.startTime());
+      Instant first = strangers.getOrDefault(ref, clock.instant());
+      boolean ours = ProcFs.cgroup(pid).filter(isOurs).isPresent();
+      if (ours || !clock.instant().isBefore(first.plus(patience))) {
+        reaped += reapZombie(pid);
+      } else {
+        seen.put(ref, first);
+      }
+    }
+    strangers.clear();
+    strangers.putAll(seen);
+    return reaped;
+  }
+
+  private static int reapZombie(int pid) throws KernelException {
+    try {
+      return Pidfd.reapZombie(pid).isPresent() ? 1 : 0;
+    } catch (KernelException e) {
+      // Somebody waited for it meanwhile; all we want is that it is gone.
+      if (e.is(Errno.ECHILD)) {
+        return 0;
+      }
+      throw e;
+    }
+  }
+}

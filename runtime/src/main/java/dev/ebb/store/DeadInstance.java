@@ -1,0 +1,25 @@
+package dev.ebb.store;
+
+import dev.ebb.kernel.KernelException;
+import dev.ebb.ledger.Holding;
+import dev.ebb.ledger.Ledger;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * What a dead instance left: its ledger, claimed by us.
+ *
+ * @param sameBoot false when the host was restarted since: then no process or cgroup of it exists
+ */
+public record DeadInstance(String id, Path directory, boolean sameBoot, List<Holding> holdings) {
+  static DeadInstance read(Path directory) throws KernelException, IOException {
+    boolean sameBoot =
+        Instance.field(directory, "boot").map(Home.bootId()::equals).orElse(Boolean.TRUE);
+    return new DeadInstance(
+        String.valueOf(directory.getFileName()),
+        directory,
+        sameBoot,
+        Ledger.read(directory.resolve("ledger")));
+  }
+}

@@ -1,0 +1,174 @@
+package dev.ebb.store;
+
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Self;
+import dev.ebb.ledger.Ledger;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * The one directory under which all state lies: {@code lock}, {@code lib/} for ebb-init, and one
+ * directory an instance.
+ */
+public final class Home {
+  private static final SecureRandom RANDOM = new SecureRandom();
+  private static final String INSTANCES = "instances";
+
+  private final Path path;
+
+  private Home(Path path) {
+    this.path = path;
+  }
+
+  /** {@code EBB_HOME}, or /var/lib/ebb for root, or the user's XDG state directory. */
+  public static Path locate(Map<String, String> environment) {
+    String home = environment.get("EBB_HOME");
+    if (home != null && !home.isEmpty()) {
+      return Path.of(home).toAbsolutePath().normalize();
+    }
+    if (Self.uid() == 0) {
+      return Path.of("/var/lib/ebb");
+    }
+    String state = environment.get("XDG_STATE_HOME");
+    return state != null && !state.isEmpty()
+        ? Path.of(state, "ebb")
+        : Path.of(environment.getOrDefault("HOME", "/"), ".local", "state", "ebb");
+  }
+
+  /** Makes the directories that are missing, for their owner only. */
+  public static Home open(Path path) throws KernelException, IOException {
+    if (path.getParent() != null) {
+      Files.createDirectories(path.getParent());
+    }
+    makeDirectory(path);
+    makeDirectory(path.resolve(INSTANCES));
+    makeDirectory(path.resolve("lib"));
+    return new Home(path);
+  }
+
+  private static void makeDirectory(Path path) throws KernelException {
+    try {
+      Filesystem.mkdir(path, 0700);
+    } catch (KernelException e) {
+      if (!e.is(Errno.EEXIST)) {
+        throw e;
+      }
+    }
+  }
+
+  public Path path() {
+    return path;
+  }
+
+  public Path lib() {
+    return path.resolve("lib");
+  }
+
+  /** Held while instances are made or claimed, and only then. */
+  private Fd lock(Scope scope) throws KernelException {
+    Fd lock = Fd.open(scope, path.resolve("lock"), Fd.Flag.READ_WRITE, Fd.Flag.CREATE);
+    Filesystem.lock(lock);
+    return lock;
+  }
+
+  /** Makes a new instance, alive for as long as {@code scope} is open. */
+  public Instance create(Scope scope) throws KernelException, IOException {
+    try (var brief = new Scope()) {
+      lock(brief);
+      var taken = new TreeSet<Integer>();
+      for (Path directory : directories()) {
+        Instance.block(directory).ifPresent(taken::add);
+      }
+      String id = "ebb-" + HexFormat.of().toHexDigits(RANDOM.nextInt());
+      Path directory = path.resolve(INSTANCES).resolve(id);
+      Filesystem.mkdir(directory, 0700);
+      int block = lowestFree(taken);
+      Files.writeString(
+          directory.resolve("instance"),
+          "boot=%s%nblock=%d%npid=%d%n".formatted(bootId(), block, ProcessHandle.current().pid()));
+      Fd held = lockFile(scope, directory);
+      Filesystem.lock(held);
+      Ledger ledger = Ledger.create(scope, directory.resolve("ledger"));
+      return new Instance(id, directory, block, ledger);
+    }
+  }
+
+  private static int lowestFree(Set<Integer> taken) {
+    int block = 0;
+    while (taken.contains(block)) {
+      block++;
+    }
+    return block;
+  }
+
+  private static Fd lockFile(Scope scope, Path directory) throws KernelException {
+    return Fd.open(scope, directory.resolve("lock"), Fd.Flag.READ_WRITE, Fd.Flag.CREATE);
+  }
+
+  /**
+   * Claims every instance whose lock is free, that is, whose process is dead; it stays claimed as
+   * long as {@code scope} is open.
+   *
+   * <p>RACE: instances are made and claimed under the home's lock only, so one that is just being
+   * made is never taken for dead.
+   */
+  public List<DeadInstance> claimDead(Scope scope) throws KernelException, IOException {
+    var dead = new ArrayList<DeadInstance>();
+    try (var brief = new Scope()) {
+      lock(brief);
+      for (Path directory : directories()) {
+        claim(scope, directory).ifPresent(dead::add);
+      }
+    }
+    return dead;
+  }
+
+  private static Optional<DeadInstance> claim(Scope scope, Path directory)
+      throws KernelException, IOException {
+    Fd lock;
+    try {
+      lock = lockFile(scope, directory);
+    } catch (KernelException e) {
+      if (e.is(Errno.ENOENT)) {
+        return Optional.empty();
+      }
+      throw e;
+    }
+    if (!Filesystem.tryLock(lock)) {
+      scope.release(lock);
+      return Optional.empty();
+    }
+    return Optional.of(DeadInstance.read(directory));
+  }
+
+  /** Removes the directory of an instance, ours or one that we claimed, that holds nothing. */
+  public void remove(Path directory) throws KernelException {
+    try (var brief = new Scope()) {
+      lock(brief);
+      Instance.remove(directory);
+    }
+  }
+
+  private List<Path> directories() throws IOException {
+    try (var entries = Files.list(path.resolve(INSTANCES))) {
+      return entries.filter(Files::isDirectory).sorted().toList();
+    }
+  }
+
+  static String bootId() throws KernelException {
+    return Filesystem.read(Path.of("/proc/sys/kernel/random/boot_id")).strip();
+  }
+}

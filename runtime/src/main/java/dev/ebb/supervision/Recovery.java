@@ -1,0 +1,153 @@
+package dev.ebb.supervision;
+
+import dev.ebb.cgroup.Cgroup;
+import dev.ebb.cgroup.CgroupRemoval;
+import dev.ebb.cgroup.EmptyWait;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
+import dev.ebb.ledger.Holding;
+import dev.ebb.ledger.Kind;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.store.DeadInstance;
+import dev.ebb.store.Home;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** Releases what dead instances left behind. Re-entrant: a crash in it is found by the next one. */
+public final class Recovery {
+  private static final Logger LOG = System.getLogger(Recovery.class.getName());
+  private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
+  private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+  private final Home home;
+  private final EmptyWait emptyWait;
+  private final CgroupRemoval removal;
+
+  public Recovery(Home home, EmptyWait emptyWait, CgroupRemoval removal) {
+    this.home = home;
+    this.emptyWait = emptyWait;
+    this.removal = removal;
+  }
+
+  /** One thing a dead instance left, and what became of it. */
+  public record Finding(String instance, Kind kind, String subject, Fate fate) {}
+
+  /** What became of a finding. */
+  public sealed interface Fate {
+    /** Was gone already. */
+    record Absent() implements Fate {}
+
+    record Released() implements Fate {}
+
+    /** A dry run leaves it. */
+    record Planned() implements Fate {}
+
+    record Stuck(String reason) implements Fate {}
+  }
+
+  /** Releases everything that belongs to nobody alive; a dry run only tells. */
+  public List<Finding> recover(boolean dryRun) throws KernelException, IOException {
+    var findings = new ArrayList<Finding>();
+    try (var scope = new Scope()) {
+      for (DeadInstance dead : home.claimDead(scope)) {
+        findings.addAll(recover(dead, dryRun));
+      }
+    }
+    return findings;
+  }
+
+  private List<Finding> recover(DeadInstance dead, boolean dryRun) throws KernelException {
+    var findings = new ArrayList<Finding>();
+    // ORDER: backwards, so that processes end before the cgroups they could enter.
+    for (Holding holding : dead.holdings().reversed()) {
+      Fate fate = dryRun ? plan(dead, holding) : release(dead, holding);
+      findings.add(new Finding(dead.id(), holding.kind(), holding.subject(), fate));
+    }
+    findings.add(
+        new Finding(
+            dead.id(),
+            Kind.DIRECTORY,
+            dead.directory().toString(),
+            dryRun ? new Fate.Planned() : forget(dead, findings)));
+    return findings;
+  }
+
+  private static Fate plan(DeadInstance dead, Holding holding) {
+    boolean exists =
+        dead.sameBoot()
+            && switch (holding.kind()) {
+              case PROCESS -> ProcessRef.parse(holding.subject()).isAlive();
+              case CGROUP -> Files.exists(Path.of(holding.subject()));
+              case USER, DESCRIPTOR, DIRECTORY -> false;
+            };
+    return exists ? new Fate.Planned() : new Fate.Absent();
+  }
+
+  private Fate release(DeadInstance dead, Holding holding) {
+    if (plan(dead, holding) instanceof Fate.Absent absent) {
+      return absent;
+    }
+    try {
+      switch (holding.kind()) {
+        case PROCESS -> kill(ProcessRef.parse(holding.subject()));
+        case CGROUP -> remove(new Cgroup(Path.of(holding.subject())));
+        case USER, DESCRIPTOR, DIRECTORY -> {}
+      }
+      LOG.log(
+          Level.INFO,
+          "event=recovered instance={0} kind={1} subject={2}",
+          dead.id(),
+          holding.kind().word(),
+          holding.subject());
+      return new Fate.Released();
+    } catch (KernelException e) {
+      return new Fate.Stuck(String.valueOf(e.getMessage()));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return new Fate.Stuck("interrupted");
+    }
+  }
+
+  private static void kill(ProcessRef process) throws KernelException {
+    process.signal(Signal.KILL);
+    Deadline deadline = Deadline.in(DEATH_BOUND);
+    while (process.isAlive()) {
+      if (deadline.isOver()) {
+        throw new KernelException("end process " + process, Errno.EBUSY);
+      }
+      LockSupport.parkNanos(RETRY_NANOS);
+    }
+  }
+
+  /** A leftover is no leak of the removal's: it is killed first, and then removed in silence. */
+  private void remove(Cgroup cgroup) throws KernelException, InterruptedException {
+    if (Files.exists(cgroup.path().resolve("cgroup.events"))) {
+      cgroup.kill();
+      emptyWait.await(cgroup, Deadline.in(DEATH_BOUND));
+    }
+    for (Cgroup each : cgroup.bottomUp()) {
+      removal.remove(each);
+    }
+  }
+
+  private Fate forget(DeadInstance dead, List<Finding> findings) throws KernelException {
+    for (Finding finding : findings) {
+      if (finding.fate() instanceof Fate.Stuck) {
+        return new Fate.Stuck("kept while something of it remains");
+      }
+    }
+    home.remove(dead.directory());
+    return new Fate.Released();
+  }
+}
