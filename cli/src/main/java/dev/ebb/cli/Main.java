@@ -1,0 +1,117 @@
+package dev.ebb.cli;
+
+import dev.ebb.box.SandboxException;
+import java.io.PrintStream;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+
+/** Entry point of the command line: finds the command, runs it, and turns failures into 125. */
+public final class Main {
+  /** Docker's code for "the tool itself failed", as opposed to the command in the box. */
+  static final int OWN_FAILURE = 125;
+
+  private static final String HELP_HEADER =
+      "Runs untrusted code in sandboxes and leaves nothing behind.";
+
+  private Main() {}
+
+  public static void main(String[] args) {
+    int code = run(args);
+    System.out.flush();
+    // The reader of our stdin may be parked in a read for ever; nothing else is left to do.
+    Runtime.getRuntime().halt(code);
+  }
+
+  static int run(String... args) {
+    CommandLine commands = commandLine();
+    try {
+      ParseResult parsed = commands.parseArgs(args);
+      return dispatch(commands, parsed);
+    } catch (ParameterException e) {
+      String command = e.getCommandLine().getCommandSpec().qualifiedName(" ");
+      System.err.println(command + ": " + e.getMessage());
+      System.err.println("Try '" + command + " --help'.");
+      return OWN_FAILURE;
+    } catch (SandboxException e) {
+      System.err.println("ebb: " + e.getMessage());
+      return OWN_FAILURE;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      System.err.println("ebb: interrupted");
+      return OWN_FAILURE;
+    }
+  }
+
+  private static CommandLine commandLine() {
+    CommandSpec root = CommandSpec.create().name("ebb");
+    root.usageMessage().description(HELP_HEADER).synopsisSubcommandLabel("COMMAND");
+    root.addOption(Options.help());
+    root.addSubcommand("run", RunCommand.spec());
+    root.addSubcommand("doctor", DoctorCommand.spec());
+    root.addSubcommand("sweep", SweepCommand.spec());
+    root.addSubcommand(
+        "version", Options.command("version", "Print the version of Ebb and of what it runs on."));
+    root.addSubcommand("help", helpSpec());
+    return new CommandLine(root).setPosixClusteredShortOptionsAllowed(false);
+  }
+
+  private static CommandSpec helpSpec() {
+    CommandSpec spec = Options.command("help", "Explain a command.");
+    spec.addPositional(
+        PositionalParamSpec.builder()
+            .paramLabel("COMMAND")
+            .type(String.class)
+            .arity("0..1")
+            .description("what to explain; without it, all commands are listed")
+            .build());
+    return spec;
+  }
+
+  private static int dispatch(CommandLine commands, ParseResult parsed)
+      throws InterruptedException {
+    if (!parsed.hasSubcommand()) {
+      boolean asked = parsed.hasMatchedOption("--help");
+      commands.usage(asked ? System.out : System.err);
+      return asked ? 0 : OWN_FAILURE;
+    }
+    ParseResult command = parsed.subcommand();
+    if (command.hasMatchedOption("--help")) {
+      command.commandSpec().commandLine().usage(System.out);
+      return 0;
+    }
+    return switch (command.commandSpec().name()) {
+      case "run" -> new RunCommand(command).run();
+      case "doctor" -> DoctorCommand.run(command);
+      case "sweep" -> SweepCommand.run(command);
+      case "version" -> version(System.out);
+      case "help" -> help(commands, command.matchedPositionalValue(0, ""));
+      case String name -> throw new IllegalStateException(name);
+    };
+  }
+
+  private static int help(CommandLine commands, String about) {
+    if (about.isEmpty()) {
+      commands.usage(System.out);
+      return 0;
+    }
+    CommandLine command = commands.getSubcommands().get(about);
+    if (command == null) {
+      List<String> known = commands.getSubcommands().keySet().stream().sorted().toList();
+      throw new ParameterException(
+          commands, "no command '" + about + "'; there are " + String.join(", ", known));
+    }
+    command.usage(System.out);
+    return 0;
+  }
+
+  private static int version(PrintStream out) {
+    Optional<String> version = Main.class.getModule().getDescriptor().rawVersion();
+    out.println("ebb " + version.orElse("unknown") + " (java " + Runtime.version() + ")");
+    return 0;
+  }
+}

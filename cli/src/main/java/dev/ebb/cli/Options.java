@@ -1,0 +1,104 @@
+package dev.ebb.cli;
+
+import dev.ebb.cgroup.ByteSize;
+import java.time.Duration;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.TypeConversionException;
+
+/** The forms of options and their values. */
+final class Options {
+  private static final Pattern DURATION = Pattern.compile("(\\d{1,9})(ms|s|m|h|d)?");
+
+  private Options() {}
+
+  static CommandSpec command(String name, String description) {
+    CommandSpec spec = CommandSpec.create().name(name).addOption(help());
+    spec.usageMessage().description(description).abbreviateSynopsis(true).width(100);
+    return spec;
+  }
+
+  static OptionSpec help() {
+    return flag("show this help", "-h", "--help").toBuilder().usageHelp(true).build();
+  }
+
+  static OptionSpec flag(String description, String... names) {
+    return OptionSpec.builder(names).type(boolean.class).description(description).build();
+  }
+
+  /** An option with one value. */
+  static <T> OptionSpec value(
+      String name, String label, Class<T> type, ITypeConverter<T> converter, String description) {
+    return OptionSpec.builder(name)
+        .paramLabel(label)
+        .type(type)
+        .converters(converter)
+        .description(description)
+        .build();
+  }
+
+  /** An option that may be given many times. */
+  static OptionSpec list(String[] names, String label, String description) {
+    return OptionSpec.builder(names)
+        .paramLabel(label)
+        .type(String[].class)
+        .description(description)
+        .build();
+  }
+
+  static <T> T get(ParseResult parsed, String name, T otherwise) {
+    return parsed.matchedOptionValue(name, otherwise);
+  }
+
+  static ByteSize size(String text) {
+    try {
+      return ByteSize.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw new TypeConversionException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  static Duration duration(String text) {
+    Matcher matcher = DURATION.matcher(text);
+    if (!matcher.matches()) {
+      throw new TypeConversionException(
+          "bad duration \"" + text + "\": write 500ms, 30s, 5m, 2h, or a number of seconds");
+    }
+    long count = Long.parseLong(matcher.group(1));
+    return switch (matcher.group(2)) {
+      case "ms" -> Duration.ofMillis(count);
+      case "m" -> Duration.ofMinutes(count);
+      case "h" -> Duration.ofHours(count);
+      case "d" -> Duration.ofDays(count);
+      case null, default -> Duration.ofSeconds(count);
+    };
+  }
+
+  static Integer count(String text) {
+    try {
+      int count = Integer.parseInt(text);
+      if (count > 0) {
+        return count;
+      }
+    } catch (NumberFormatException e) {
+      // Told below, with the other bad ones.
+    }
+    throw new TypeConversionException("bad number \"" + text + "\": write a whole number above 0");
+  }
+
+  static Double cpus(String text) {
+    try {
+      double cpus = Double.parseDouble(text);
+      if (cpus > 0 && cpus < 10_000) {
+        return cpus;
+      }
+    } catch (NumberFormatException e) {
+      // Told below, with the other bad ones.
+    }
+    throw new TypeConversionException("bad number of cpus \"" + text + "\": write 0.5 or 2");
+  }
+}

@@ -1,0 +1,9 @@
+/** The ebb command. */
+module dev.ebb.cli {
+  requires static com.google.errorprone.annotations;
+  requires static org.jspecify;
+  requires dev.ebb.runtime;
+  requires info.picocli;
+  requires io.avaje.json;
+  requires jdk.unsupported;
+}
