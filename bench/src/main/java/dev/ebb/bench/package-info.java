@@ -1,0 +1,5 @@
+/** Benchmarks: plain main classes. */
+@NullMarked
+package dev.ebb.bench;
+
+import org.jspecify.annotations.NullMarked;

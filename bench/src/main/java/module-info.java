@@ -1,0 +1,5 @@
+/** Benchmarks: plain main classes. */
+module dev.ebb.bench {
+  requires static org.jspecify;
+  requires dev.ebb.runtime;
+}
