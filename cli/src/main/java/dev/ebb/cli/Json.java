@@ -4,6 +4,7 @@ import dev.ebb.box.Box;
 import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Doctor;
 import dev.ebb.exec.ExecResult;
+import dev.ebb.kernel.Errno;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ExitCause;
@@ -45,7 +46,8 @@ final class Json {
             "code", result.cause().code(),
             "stdoutSize", result.stdoutSize(),
             "stderrSize", result.stderrSize(),
-            "truncated", result.truncated());
+            "truncated", result.truncated(),
+            "outputError", result.logErrno() == 0 ? "" : Errno.describe(result.logErrno()));
     text(object, "stdout", stdout);
     text(object, "stderr", stderr);
     object.put("wallMillis", result.wall().toMillis());

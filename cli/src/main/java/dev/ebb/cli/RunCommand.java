@@ -8,6 +8,7 @@ import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.Errno;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.process.ExitCause;
 import java.io.ByteArrayOutputStream;
@@ -84,7 +85,7 @@ final class RunCommand {
           Json.result(box, result, stdout.toByteArray(), stderr.toByteArray(), certificate));
     }
     tell(boxSpec, execSpec, result, certificate);
-    if (!certificate.isClean()) {
+    if (!certificate.isClean() || result.logErrno() != 0) {
       return Main.OWN_FAILURE;
     }
     return outputLost ? SIGPIPE_CODE : interruption.code(result.cause().code());
@@ -154,6 +155,9 @@ final class RunCommand {
           .leftovers()
           .kept()
           .forEach(kept -> say("kept until the end: pid " + kept.pid() + " " + kept.command()));
+      if (result.logErrno() != 0) {
+        say("output was lost, it could not be kept: " + Errno.describe(result.logErrno()));
+      }
       if (!certificate.isClean()) {
         say(certificate.toString());
       }

@@ -15,6 +15,12 @@ public final class Deadline {
     return new Deadline(System.nanoTime() + Math.min(duration.toNanos(), Long.MAX_VALUE / 4));
   }
 
+  /** This one, or the one {@code duration} from now if that comes first. */
+  public Deadline sooner(Duration duration) {
+    Deadline other = in(duration);
+    return other.nanos - nanos < 0 ? other : this;
+  }
+
   public long remainingNanos() {
     return Math.max(0, nanos - System.nanoTime());
   }

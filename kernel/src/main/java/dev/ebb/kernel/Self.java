@@ -1,7 +1,11 @@
 package dev.ebb.kernel;
 
 import static dev.ebb.kernel.SystemCall.GETEUID;
+import static dev.ebb.kernel.SystemCall.GETRANDOM;
 import static dev.ebb.kernel.SystemCall.PRCTL;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
+import java.lang.foreign.MemorySegment;
 
 /** What this process is to the kernel. */
 public final class Self {
@@ -13,6 +17,19 @@ public final class Self {
     try (var frame = new Frame()) {
       return (int) frame.call(GETEUID);
     }
+  }
+
+  /** Unguessable bytes, without the cost of loading a security provider. */
+  public static byte[] randomBytes(int count) throws KernelException {
+    byte[] bytes = new byte[count];
+    try (var frame = new Frame()) {
+      // KERNEL: up to 256 bytes are never cut short.
+      MemorySegment memory = frame.allocate(count);
+      Frame.check(
+          frame.callThroughInterrupts(GETRANDOM, memory.address(), count, 0), "get random bytes");
+      MemorySegment.copy(memory, JAVA_BYTE, 0, bytes, 0, count);
+    }
+    return bytes;
   }
 
   /** Orphans below this process become its children, instead of pid 1's. */

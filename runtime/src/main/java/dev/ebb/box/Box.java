@@ -240,33 +240,35 @@ public final class Box {
     account.held(Kind.PROCESS, members.size());
     cgroup.kill();
     Deadline deadline = Deadline.in(DEATH_BOUND);
+    boolean reaped = reapInit();
     if (!cgroup.awaitEmpty(deadline)) {
-      for (int pid : cgroup.procs()) {
-        var stat = ProcFs.stat(pid);
-        account.stuck(
-            Kind.PROCESS,
-            Integer.toString(pid),
-            "outlived SIGKILL, state "
-                + stat.map(ProcFs.Stat::state).orElse('?')
-                + ", waits in "
-                + ProcFs.waitChannel(pid));
-      }
+      cgroup.procs().forEach(pid -> account.stuck(Kind.PROCESS, Integer.toString(pid), why(pid)));
       return;
     }
-    reapAll(members, deadline);
+    if (!reaped) {
+      reapOrphans(members, deadline);
+    }
     account.released(Kind.PROCESS, members.size());
   }
 
-  /** KERNEL: "populated 0" comes before the zombies are gone; what is left of us must be reaped. */
-  private void reapAll(List<Integer> members, Deadline deadline)
-      throws KernelException, InterruptedException {
-    if (launch != null && launch.isUp()) {
-      Pidfd init = launch.channel().init().orElseThrow();
-      // KERNEL: pid 1 of a namespace becomes reapable only after all its members were reaped.
-      if (awaitDeath(init)) {
-        return;
-      }
-    }
+  private static String why(int pid) {
+    return "outlived SIGKILL, state "
+        + ProcFs.stat(pid).map(ProcFs.Stat::state).orElse('?')
+        + ", waits in "
+        + ProcFs.waitChannel(pid);
+  }
+
+  /**
+   * True when init came up and is gone now.
+   *
+   * <p>KERNEL: pid 1 of a namespace becomes reapable only after all its members were reaped.
+   */
+  private boolean reapInit() throws KernelException, InterruptedException {
+    return launch != null && launch.isUp() && awaitDeath(launch.channel().init().orElseThrow());
+  }
+
+  /** KERNEL: "populated 0" comes before the zombies are gone; what fell out of the box is ours. */
+  private void reapOrphans(List<Integer> members, Deadline deadline) throws KernelException {
     while (members.stream().anyMatch(this::isStillOurs)) {
       host.reaper().reap(path -> host.isInBox(path, id));
       if (deadline.isOver()) {

@@ -1,12 +1,12 @@
 package dev.ebb.box;
 
-import java.security.SecureRandom;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Self;
 import java.util.HexFormat;
 import java.util.regex.Pattern;
 
 /** The name of a box, fit for a directory and a command line. */
 public record BoxId(String value) {
-  private static final SecureRandom RANDOM = new SecureRandom();
   private static final Pattern FORM = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
 
   public BoxId {
@@ -16,10 +16,8 @@ public record BoxId(String value) {
     }
   }
 
-  static BoxId random() {
-    byte[] bytes = new byte[6];
-    RANDOM.nextBytes(bytes);
-    return new BoxId("b" + HexFormat.of().formatHex(bytes));
+  static BoxId random() throws KernelException {
+    return new BoxId("b" + HexFormat.of().formatHex(Self.randomBytes(6)));
   }
 
   @Override

@@ -6,10 +6,15 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Readiness;
 import dev.ebb.kernel.Scope;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 
 /** Waits until a cgroup has no living member. */
 @FunctionalInterface
 public interface EmptyWait {
+  /** How long an unannounced change may go unnoticed. */
+  Duration LOOK_AGAIN = Duration.ofMillis(1);
+
   /** False when the deadline came first. An absent cgroup is empty. Interruptible. */
   boolean await(Cgroup cgroup, Deadline deadline) throws KernelException, InterruptedException;
 
@@ -21,9 +26,11 @@ public interface EmptyWait {
         var changed = new Readiness(scope, poller, events, Poller.Interest.PRIORITY);
         byte[] text = new byte[256];
         while (isPopulated(events, text)) {
-          if (!changed.await(deadline)) {
-            return !isPopulated(events, text);
+          if (deadline.isOver()) {
+            return false;
           }
+          // KERNEL: cgroup.events speaks at most once in 10 ms, so a change may be told late.
+          var _ = changed.await(deadline.sooner(LOOK_AGAIN));
           changed.arm();
         }
         return true;
@@ -39,7 +46,7 @@ public interface EmptyWait {
   // KERNEL: only a read of the very descriptor that is polled rearms its notification.
   private static boolean isPopulated(Fd events, byte[] text) throws KernelException {
     int n = events.readAt(0, text, 0, text.length);
-    return new String(text, 0, n, java.nio.charset.StandardCharsets.US_ASCII)
+    return new String(text, 0, n, StandardCharsets.US_ASCII)
         .contains("populated 1");
   }
 }

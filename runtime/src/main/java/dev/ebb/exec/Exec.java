@@ -287,6 +287,7 @@ public final class Exec {
           };
       var leftovers = leftovers(last);
       boolean truncated = last instanceof Outcome.Ended(var ended) && ended.truncated();
+      int logErrno = last instanceof Outcome.Ended(var ended) ? ended.logErrno() : 0;
       if (leftovers.kept().isEmpty() && !(cause instanceof ExitCause.Stuck)) {
         box.cgroup().removeLeaf(number);
       }
@@ -295,6 +296,7 @@ public final class Exec {
           stdout.size(),
           stderr.size(),
           truncated,
+          logErrno,
           usage,
           leftovers,
           Duration.ofNanos(System.nanoTime() - startNanos));

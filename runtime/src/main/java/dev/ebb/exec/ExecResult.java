@@ -9,6 +9,7 @@ import java.util.List;
  * How a command ended and what it used.
  *
  * @param truncated output above the limit was cut; the log ends in a marker
+ * @param logErrno why output could not be kept, or 0: then it is incomplete
  * @param leftovers processes it left behind; alive only if they were to be kept
  */
 public record ExecResult(
@@ -16,6 +17,7 @@ public record ExecResult(
     long stdoutSize,
     long stderrSize,
     boolean truncated,
+    int logErrno,
     CgroupUsage usage,
     Leftovers leftovers,
     Duration wall) {

@@ -10,7 +10,6 @@ import dev.ebb.ledger.Ledger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -24,7 +23,7 @@ import java.util.TreeSet;
  * directory an instance.
  */
 public final class Home {
-  private static final SecureRandom RANDOM = new SecureRandom();
+  private static final int ID_BYTES = 4;
   private static final String INSTANCES = "instances";
 
   private final Path path;
@@ -92,7 +91,7 @@ public final class Home {
       for (Path directory : directories()) {
         Instance.block(directory).ifPresent(taken::add);
       }
-      String id = "ebb-" + HexFormat.of().toHexDigits(RANDOM.nextInt());
+      String id = "ebb-" + HexFormat.of().formatHex(Self.randomBytes(ID_BYTES));
       Path directory = path.resolve(INSTANCES).resolve(id);
       Filesystem.mkdir(directory, 0700);
       int block = lowestFree(taken);

@@ -11,11 +11,11 @@ import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Readiness;
 import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Self;
 import dev.ebb.kernel.Spawn;
 import dev.ebb.kernel.UnixSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -27,7 +27,6 @@ import java.util.List;
  * bwrap's outer process and itself. What is left is init, adopted by this process.
  */
 public final class Bubblewrap {
-  private static final SecureRandom RANDOM = new SecureRandom();
   private static final Path DEV_NULL = Path.of("/dev/null");
   private static final int MAX_SETUP_LOG = 4096;
 
@@ -128,8 +127,7 @@ public final class Bubblewrap {
   public void launch(Scope scope, SandboxSpec spec, BoxCgroup cgroup, int uid, Spawned spawned)
       throws KernelException {
     try (var passing = new Scope()) {
-      byte[] nonce = new byte[Protocol.NONCE_SIZE];
-      RANDOM.nextBytes(nonce);
+      byte[] nonce = Self.randomBytes(Protocol.NONCE_SIZE);
       UnixSocket.Pair control = UnixSocket.pair(scope, passing);
       Fd log = Fd.temporary(scope, scratch);
       Fd nothing = Fd.open(passing, DEV_NULL, Fd.Flag.READ_WRITE);
