@@ -1,4 +1,4 @@
-/** Benchmarks: plain main classes. */
+/** Benchmarks: plain main classes, run by {@code bench/run}. */
 module dev.ebb.bench {
   requires static org.jspecify;
   requires dev.ebb.runtime;

@@ -1,4 +1,4 @@
-/** Benchmarks: plain main classes. */
+/** Benchmarks against peers, interleaved in one run; figures are for docs, never for tests. */
 @NullMarked
 package dev.ebb.bench;
 

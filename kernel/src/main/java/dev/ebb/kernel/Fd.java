@@ -193,6 +193,14 @@ public final class Fd implements Owned {
     }
   }
 
+  /** Writes the numbers of two descriptors, as a v1 {@code cgroup.event_control} wants them. */
+  public void writeNumbers(Fd first, Fd second) throws KernelException {
+    try (var a = first.new Use();
+        var b = second.new Use()) {
+      write(a.number() + " " + b.number());
+    }
+  }
+
   /** Counts one call in and out. */
   final class Use implements AutoCloseable {
     Use() throws KernelException {

@@ -44,6 +44,7 @@ public final class Box {
   private final BoxSpec spec;
   private final BoxCgroup cgroup;
   private final Scope scope;
+  private final OomWatch oomWatch;
   private final BoxLifecycle lifecycle = new BoxLifecycle();
   private final AtomicInteger execs = new AtomicInteger();
   private final List<Holding> holdings = new ArrayList<>();
@@ -57,6 +58,7 @@ public final class Box {
     this.id = id;
     this.spec = spec;
     cgroup = host.cgroup(id);
+    oomWatch = new OomWatch(id, cgroup);
     scope = Scope.in(host.scope());
   }
 
@@ -87,6 +89,7 @@ public final class Box {
     holdings.addAll(host.instance().ledger().hold(id.value(), entries));
     Limits limits = spec.limits();
     cgroup.create(new CgroupLimits(limits.memory(), limits.pids(), limits.cpus()), uid);
+    oomWatch.open(scope, host.poller());
     host.bubblewrap().launch(scope, spec.sandbox(), cgroup, uid, this::launched);
     requireNonNull(launch).await(deadline);
     lifecycle.become(BoxState.RUNNING);
@@ -147,6 +150,15 @@ public final class Box {
 
   public BoxHost host() {
     return host;
+  }
+
+  /** Runs {@code listener} whenever the OOM killer took a process of this box. */
+  public void whenOutOfMemory(Runnable listener) {
+    oomWatch.add(listener);
+  }
+
+  public void forget(Runnable listener) {
+    oomWatch.remove(listener);
   }
 
   public int nextExec() {

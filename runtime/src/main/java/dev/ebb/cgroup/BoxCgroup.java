@@ -2,8 +2,10 @@ package dev.ebb.cgroup;
 
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -142,9 +144,26 @@ public final class BoxCgroup {
     removal.remove(leaf(exec));
   }
 
+  /** How often the OOM killer struck. */
+  public long oomKills() throws KernelException {
+    return memory().oomKills();
+  }
+
+  /** Readable when the OOM killer is about to strike; empty where the kernel ends the whole exec. */
+  public Optional<Fd> oomEvents(Scope scope) throws KernelException {
+    return hierarchies.mode() == CgroupMode.HYBRID
+        ? Optional.of(memory().oomEvents(scope))
+        : Optional.empty();
+  }
+
+  private MemoryController memory() {
+    return new MemoryController(
+        version1("memory").orElse(work()), hierarchies.mode() == CgroupMode.HYBRID);
+  }
+
   public CgroupUsage usage() throws KernelException {
     boolean hybrid = hierarchies.mode() == CgroupMode.HYBRID;
-    var memory = new MemoryController(version1("memory").orElse(work()), hybrid);
+    var memory = memory();
     var pids = new PidsController(version1("pids").orElse(work()));
     return new CgroupUsage(
         CpuController.used(work()),

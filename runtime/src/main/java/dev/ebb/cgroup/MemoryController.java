@@ -1,7 +1,9 @@
 package dev.ebb.cgroup;
 
 import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
 
 /** memory: what a cgroup may use, the most it used, and what the OOM killer took. */
 record MemoryController(Cgroup cgroup, boolean version1) {
@@ -31,6 +33,20 @@ record MemoryController(Cgroup cgroup, boolean version1) {
     if (!version1) {
       file("memory.oom.group").writeIfPresent("1");
     }
+  }
+
+  /**
+   * Becomes readable when the OOM killer is about to strike. v1 only: it has no memory.oom.group,
+   * so somebody must end what a victim leaves.
+   */
+  Fd oomEvents(Scope scope) throws KernelException {
+    Fd event = Fd.event(scope);
+    try (var brief = new Scope()) {
+      Fd control = Fd.open(brief, file("memory.oom_control").path(), Fd.Flag.READ);
+      Fd.open(brief, file("cgroup.event_control").path(), Fd.Flag.WRITE)
+          .writeNumbers(event, control);
+    }
+    return event;
   }
 
   long oomKills() throws KernelException {

@@ -49,6 +49,8 @@ public final class Exec {
   private final Optional<Stdin> stdin;
   private final long startNanos = System.nanoTime();
   private final long oomKillsBefore;
+  private final Runnable oomListener = this::outOfMemory;
+  private volatile boolean outOfMemory;
 
   private @Nullable Outcome outcome;
 
@@ -73,7 +75,7 @@ public final class Exec {
     Path scratch = box.host().instance().directory();
     stdout = new OutputLog(scope, scratch, lock, changed);
     stderr = new OutputLog(scope, scratch, lock, changed);
-    oomKillsBefore = number == 1 ? 0 : box.cgroup().usage().oomKills();
+    oomKillsBefore = number == 1 ? 0 : box.cgroup().oomKills();
   }
 
   /** Starts a command; what cannot be executed is a result, not an exception. */
@@ -111,6 +113,7 @@ public final class Exec {
             exec.stdout.file(),
             exec.stderr.file()));
     box.channel().start(exec.number, exec.startRequest(), fds, exec.new Events());
+    box.whenOutOfMemory(exec.oomListener);
     return exec;
   }
 
@@ -275,7 +278,14 @@ public final class Exec {
     }
   }
 
+  /** One victim takes the whole exec along: what is left of it could only fail strangely. */
+  private void outOfMemory() {
+    outOfMemory = true;
+    kill(Duration.ZERO);
+  }
+
   private ExecResult finish(Outcome last) {
+    box.forget(oomListener);
     try {
       CgroupUsage usage = box.cgroup().box().exists() ? box.cgroup().usage() : CgroupUsage.NONE;
       boolean oom = usage.oomKills() > oomKillsBefore;
@@ -332,7 +342,8 @@ public final class Exec {
             ? new ExitCause.Exit(ended.status(), 0)
             : new ExitCause.Exit(0, ended.status());
     return switch (ended.reason()) {
-      case KILLED -> new ExitCause.Killed(last);
+      case KILLED ->
+          outOfMemory ? new ExitCause.OutOfMemory(last) : new ExitCause.Killed(last);
       case TIMED_OUT -> new ExitCause.TimedOut(last);
       case OUTPUT_LIMIT -> new ExitCause.OutputLimit(last);
       case BY_ITSELF -> {
@@ -366,7 +377,9 @@ public final class Exec {
   }
 
   private ExecResult.Leftovers leftovers(Outcome last) throws KernelException {
-    if (!(last instanceof Outcome.Ended(var ended)) || ended.leftovers() == 0) {
+    // What a kill met on its way is no leftover.
+    if (!(last instanceof Outcome.Ended(var ended))
+        || ended.reason() != ExecEvents.Reason.BY_ITSELF) {
       return new ExecResult.Leftovers(0, List.of());
     }
     var kept = new ArrayList<ExecResult.Kept>();

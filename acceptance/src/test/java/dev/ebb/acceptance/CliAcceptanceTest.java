@@ -1,0 +1,295 @@
+package dev.ebb.acceptance;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@Tag("kernel")
+@LeakChecked
+class CliAcceptanceTest {
+  @RegisterExtension
+  final TestHost host = TestHost.needing(Feature.ROOT, Feature.CGROUPS, Feature.BWRAP);
+
+  @TempDir Path directory;
+
+  private Ebb ebb;
+
+  @BeforeEach
+  void lendHome() throws IOException {
+    ebb = new Ebb(host.home());
+  }
+
+  @Test
+  void theReadmesFirstCommandPrintsFortyTwo() throws Exception {
+    var run = ebb.call("run", "--", "python3", "-c", "print(6*7)");
+
+    assertThat(run.text()).isEqualTo("42\n");
+    assertThat(run.stderr()).isEmpty();
+    assertThat(run.code()).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "exit 3, 3",
+    "exit 130, 130",
+    "exit 255, 255",
+    "kill -9 $$, 137",
+    "kill -TERM $$, 143",
+    "nosuchcommand, 127",
+    "/etc/hosts, 126",
+  })
+  void theExitCodeIsTheCommandsAsAShellHasIt(String script, int code) throws Exception {
+    assertThat(ebb.call("run", "--", "sh", "-c", script).code()).isEqualTo(code);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"nosuchcommand, 127, not found", "/etc/hosts, 126, cannot be executed"})
+  void aCommandThatCannotStartIsNamed(String command, int code, String reason) throws Exception {
+    var run = ebb.call("run", "--", command);
+
+    assertThat(run.code()).isEqualTo(code);
+    assertThat(run.stderr()).contains(command).contains(reason);
+  }
+
+  @Test
+  void aTimeoutIs124AndKeepsTheOutputSoFar() throws Exception {
+    var run =
+        ebb.call("run", "--timeout", "500ms", "--grace", "0", "--", "sh", "-c", "echo a; sleep 60");
+
+    assertThat(run.code()).isEqualTo(124);
+    assertThat(run.text()).isEqualTo("a\n");
+    assertThat(run.stderr()).contains("timed out after 500 ms");
+  }
+
+  @Test
+  void outOfMemoryIs137AndSaysWhichLimit() throws Exception {
+    var run = ebb.call("run", "--memory", "64m", "--", "python3", "-c", "bytearray(300 << 20)");
+
+    assertThat(run.code()).isEqualTo(137);
+    assertThat(run.stderr()).contains("out of memory: the limit is 64m (--memory)");
+  }
+
+  @Test
+  void anOutputAboveTheLimitIsCutWithAMarker() throws Exception {
+    var run = ebb.call("run", "--output-limit", "1k", "--grace", "0", "--", "yes");
+
+    assertThat(run.code()).isEqualTo(137);
+    assertThat(run.text())
+        .startsWith("y\n".repeat(512))
+        .endsWith("\n[ebb: output limit of 1024 bytes reached, the rest is cut]\n");
+    assertThat(run.stderr()).contains("output limit of 1k (--output-limit)");
+  }
+
+  @Test
+  void aPidsLimitThatWasHitIsTold() throws Exception {
+    var run = ebb.call("run", "--pids", "5", "--", "bash", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 9 & done");
+
+    assertThat(run.stderr()).contains("the limit of 5 processes refused a fork");
+  }
+
+  @Test
+  void streamsAreByteExact() throws Exception {
+    byte[] noise = new byte[3_000_000];
+    new Random(1).nextBytes(noise);
+
+    var run = ebb.call(noise, "run", "--", "cat");
+
+    assertThat(Arrays.equals(run.stdout(), noise)).isTrue();
+  }
+
+  @Test
+  void stdinThatNobodyReadsDoesNotHang() throws Exception {
+    assertThat(ebb.call(new byte[5_000_000], "run", "--", "true").code()).isZero();
+  }
+
+  @Test
+  void jsonIsOneObjectWithTheCertificate() throws Exception {
+    var run = ebb.call("run", "--json", "--", "sh", "-c", "echo out; echo err >&2; exit 3");
+
+    assertThat(run.code()).isEqualTo(3);
+    assertThat(run.text())
+        .startsWith("{\"box\":\"b")
+        .contains("\"cause\":{\"kind\":\"Exited\",\"code\":3}")
+        .contains("\"status\":\"exited\",\"code\":3,\"stdoutSize\":4,\"stderrSize\":4")
+        .contains("\"stdout\":\"out\\n\",\"stderr\":\"err\\n\"")
+        .contains("\"peakPids\":", "\"peakMemoryBytes\":", "\"cpuMillis\":")
+        .contains("\"certificate\":{\"clean\":true")
+        .endsWith("}\n");
+    assertThat(run.text().lines()).hasSize(1);
+  }
+
+  @Test
+  void jsonKeepsBytesThatAreNoTextAsBase64() throws Exception {
+    var run = ebb.call("run", "--json", "--", "printf", "\\377\\000");
+
+    assertThat(run.text()).contains("\"stdoutBase64\":\"/wA=\"");
+  }
+
+  @Test
+  void verbosePrintsTheCertificate() throws Exception {
+    var run = ebb.call("run", "-v", "--", "true");
+
+    assertThat(run.stderr()).contains("Exited[code=0]").contains("nothing left");
+  }
+
+  @Test
+  void quietSaysNothingOfItsOwn() throws Exception {
+    var run = ebb.call("run", "-q", "--timeout", "200ms", "--grace", "0", "--", "sleep", "60");
+
+    assertThat(run.code()).isEqualTo(124);
+    assertThat(run.stderr()).isEmpty();
+  }
+
+  @Test
+  void theHostsEnvironmentStaysOutside() throws Exception {
+    var run = ebb.call("run", "--env", "GREETING=hi there", "--", "env");
+
+    assertThat(run.text()).contains("GREETING=hi there\n").doesNotContain("s3cret", "EBB_");
+  }
+
+  @Test
+  void filesMountsAndPackagesAppearInTheBox() throws Exception {
+    Path data = Files.createDirectory(directory.resolve("data"));
+    Files.setPosixFilePermissions(data, PosixFilePermissions.fromString("rwx------"));
+    Files.writeString(data.resolve("in"), "from the host\n");
+    Path packages = Files.createDirectory(directory.resolve("packages"));
+    Files.writeString(packages.resolve("tide.py"), "word = 'ebb'\n");
+    Path script = Files.writeString(directory.resolve("main.py"), "import tide; print(tide.word)\n");
+
+    var run =
+        ebb.call(
+            "run",
+            "--mount",
+            data + ":/data",
+            "--packages",
+            packages.toString(),
+            "--file",
+            script.toString(),
+            "--",
+            "sh",
+            "-c",
+            "cat /data/in; echo from the box > /data/out; python3 main.py");
+
+    assertThat(run.text()).isEqualTo("from the host\nebb\n");
+    assertThat(data.resolve("out")).hasContent("from the box\n");
+    assertThat(Files.getOwner(data.resolve("out"))).isEqualTo(Files.getOwner(data));
+  }
+
+  @Test
+  void aReadOnlyMountStaysAsItIs() throws Exception {
+    var run = ebb.call("run", "--mount", directory + ":/data:ro", "--", "touch", "/data/x");
+
+    assertThat(run.code()).isNotZero();
+    assertThat(directory).isEmptyDirectory();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "run --bogus -- true | Unknown option: '--bogus'",
+        "run --memory 5x -- true | bad size \"5x\"",
+        "run --timeout soon -- true | bad duration \"soon\"",
+        "run --pids 0 -- true | bad number \"0\"",
+        "run --net wifi -- true | bad network \"wifi\"",
+        "run --env X -- true | bad environment variable \"X\"",
+        "run --mount /nowhere:/x -- true | cannot mount /nowhere: no such file or directory",
+        "run --mount /usr -- true | bad mount \"/usr\"",
+        "run --mount /usr:/proc -- true | that place is the box's own",
+        "run --file /nowhere:x -- true | cannot copy /nowhere",
+        "run --packages /nowhere -- true | cannot use packages of /nowhere",
+        "run --workdir /nowhere -- true | cannot change to the working directory /nowhere",
+        "run | no command given",
+        "swim | Unmatched argument",
+        "help swim | no command 'swim'",
+      })
+  void badUsageIs125AndSaysWhat(String arguments, String message) throws Exception {
+    var run = ebb.call(arguments.split(" "));
+
+    assertThat(run.stderr()).contains(message);
+    assertThat(run.text()).isEmpty();
+    assertThat(run.code()).isEqualTo(125);
+  }
+
+  @Test
+  void ctrlCRunsTheLadderAndEndsWith130() throws Exception {
+    Process process =
+        ebb.start("run", "--", "bash", "-c", "trap 'echo bye; exit' TERM; echo up; sleep 60 & wait");
+    var reader = process.inputReader(UTF_8);
+    assertThat(reader.readLine()).isEqualTo("up");
+
+    Runtime.getRuntime().exec(new String[] {"kill", "-INT", Long.toString(process.pid())}).waitFor();
+
+    assertThat(reader.readLine()).isEqualTo("bye");
+    assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(process.exitValue()).isEqualTo(130);
+  }
+
+  @Test
+  void aReaderThatGoesAwayEndsTheCommand() throws Exception {
+    Process process = ebb.start("run", "--grace", "0", "--", "yes");
+    process.inputReader(UTF_8).close();
+
+    assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(process.exitValue()).isEqualTo(141);
+  }
+
+  @Test
+  void theNextCallCleansUpAfterOneThatWasKilled() throws Exception {
+    Process process = ebb.start("run", "--", "sh", "-c", "setsid sleep 1000 & echo up; sleep 1000");
+    assertThat(process.inputReader(UTF_8).readLine()).isEqualTo("up");
+    process.destroyForcibly().waitFor();
+    await()
+        .atMost(Duration.ofSeconds(10))
+        .untilAsserted(
+            () -> {
+              TestHost.reapOrphans();
+              assertThat(ebb.call("sweep", "--dry-run").text()).doesNotContain("process");
+            });
+
+    var plan = ebb.call("sweep", "--dry-run");
+    var sweep = ebb.call("sweep");
+
+    assertThat(plan.text()).contains("would release").contains("cgroup");
+    assertThat(sweep.text()).contains("released").doesNotContain("stuck");
+    assertThat(sweep.code()).isZero();
+    assertThat(ebb.call("sweep").text()).isEqualTo("nothing left by dead runtimes\n");
+  }
+
+  @Test
+  void doctorRunsABox() throws Exception {
+    var doctor = ebb.call("doctor");
+
+    assertThat(doctor.text()).contains("a box ran in").contains("mode ");
+    assertThat(doctor.code()).isZero();
+    assertThat(ebb.call("doctor", "--json").text()).startsWith("[{\"name\":\"java\"");
+  }
+
+  @Test
+  void helpAndVersionAreThere() throws Exception {
+    assertThat(ebb.call("version").text()).startsWith("ebb ");
+    assertThat(ebb.call("help").text()).contains("run", "doctor", "sweep", "version");
+    assertThat(ebb.call("help", "run").text()).contains("--timeout", "--mount", "Exit code");
+    assertThat(ebb.call("run", "--help").code()).isZero();
+    assertThat(ebb.call().code()).isEqualTo(125);
+  }
+}

@@ -1,0 +1,76 @@
+package dev.ebb.acceptance;
+
+import dev.ebb.testkit.TestHost;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** The {@code ./ebb} of the clone, with a home of its own. */
+final class Ebb {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private final Path home;
+
+  Ebb(Path home) {
+    this.home = home;
+  }
+
+  /** What one call did. */
+  record Outcome(int code, byte[] stdout, String stderr) {
+    String text() {
+      return new String(stdout, StandardCharsets.UTF_8);
+    }
+  }
+
+  Outcome call(String... arguments) throws IOException, InterruptedException {
+    return call(new byte[0], arguments);
+  }
+
+  Outcome call(byte[] stdin, String... arguments) throws IOException, InterruptedException {
+    Process process = start(arguments);
+    var stdout = read(process.getInputStream());
+    var stderr = read(process.getErrorStream());
+    try (var out = process.getOutputStream()) {
+      out.write(stdin);
+    } catch (IOException e) {
+      // The command may not want it all.
+    }
+    if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+      process.destroyForcibly();
+      throw new AssertionError("ebb " + List.of(arguments) + " hangs");
+    }
+    return new Outcome(
+        process.exitValue(),
+        stdout.join(),
+        new String(stderr.join(), StandardCharsets.UTF_8));
+  }
+
+  Process start(String... arguments) throws IOException {
+    var words = new ArrayList<String>();
+    words.add(TestHost.root().resolve("ebb").toString());
+    words.addAll(List.of(arguments));
+    var builder = new ProcessBuilder(words);
+    builder.environment().put("EBB_HOME", home.toString());
+    builder.environment().put("EBB_BUILD", "never");
+    builder.environment().put("EBB_TEST_SECRET", "s3cret");
+    return builder.start();
+  }
+
+  private static CompletableFuture<byte[]> read(java.io.InputStream stream) {
+    return CompletableFuture.supplyAsync(
+        () -> {
+          try (stream) {
+            return stream.readAllBytes();
+          } catch (IOException e) {
+            throw new UncheckedIOException(e);
+          }
+        },
+        command -> Thread.ofPlatform().name("reader").start(command));
+  }
+}

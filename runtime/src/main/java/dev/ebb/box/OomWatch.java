@@ -1,0 +1,94 @@
+package dev.ebb.box;
+
+import dev.ebb.cgroup.BoxCgroup;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Poller;
+import dev.ebb.kernel.Scope;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells the execs of a box when the OOM killer took one of its processes.
+ *
+ * <p>In version 2 the kernel itself takes the whole exec (memory.oom.group); this makes version 1 do
+ * the same. Thread-safe.
+ */
+final class OomWatch {
+  private static final Logger LOG = System.getLogger(OomWatch.class.getName());
+  private static final Duration STRIKES_WITHIN = Duration.ofSeconds(1);
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
+  private final BoxId id;
+  private final BoxCgroup cgroup;
+  private final Set<Runnable> listeners = ConcurrentHashMap.newKeySet();
+
+  OomWatch(BoxId id, BoxCgroup cgroup) {
+    this.id = id;
+    this.cgroup = cgroup;
+  }
+
+  void open(Scope scope, Poller poller) throws KernelException {
+    var event = cgroup.oomEvents(scope);
+    if (event.isPresent()) {
+      var handler = new Handler(event.get());
+      handler.watch = poller.watch(scope, event.get(), Poller.Interest.READ, handler);
+    }
+  }
+
+  void add(Runnable listener) {
+    listeners.add(listener);
+  }
+
+  void remove(Runnable listener) {
+    listeners.remove(listener);
+  }
+
+  private final class Handler implements Runnable {
+    private final Fd event;
+    private Poller.@Nullable Watch watch;
+    private long seen;
+
+    Handler(Fd event) {
+      this.event = event;
+    }
+
+    @Override
+    public void run() {
+      Thread.ofVirtual().name("ebb-oom-" + id).start(this::look);
+    }
+
+    /** KERNEL: the event comes before the kill, so the count rises a little later. */
+    private void look() {
+      try {
+        event.read(new byte[8], 0, 8);
+        Deadline deadline = Deadline.in(STRIKES_WITHIN);
+        long kills = cgroup.oomKills();
+        while (kills <= seen && !deadline.isOver()) {
+          LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+          kills = cgroup.oomKills();
+        }
+        if (kills > seen) {
+          seen = kills;
+          listeners.forEach(Runnable::run);
+        }
+        if (watch != null) {
+          watch.rearm();
+        }
+      } catch (KernelException e) {
+        // The box is being released, and with it its cgroup and this watch.
+        if (!e.is(Errno.ENOENT) && !e.is(Errno.ENODEV) && !e.is(Errno.EBADF)) {
+          LOG.log(Level.WARNING, "event=oom_watch_failed box=" + id, e);
+        }
+      }
+    }
+  }
+}
