@@ -78,6 +78,7 @@ need_to_build() {
   command -v cc >/dev/null || missing="$missing gcc"
   command -v make >/dev/null || missing="$missing make"
   command -v mvn >/dev/null || missing="$missing maven"
+  [ -x /usr/bin/python3 ] || missing="$missing python3" # what most boxes run, and the tests
   set -- /usr/lib/libc.a /usr/lib64/libc.a /usr/lib/*/libc.a
   while [ $# -gt 0 ] && [ ! -e "$1" ]; do shift; done
   [ $# -gt 0 ] || missing="$missing libc6-dev"
@@ -92,9 +93,9 @@ maven() {
   (cd "$root" && JAVA_HOME=$jdk exec mvn -B -ntp "$@" 9>&-)
 }
 
-# What Maven complained about in the log $1, without its advice.
+# What the compilers and Maven complained about in the log $1, without Maven's advice.
 tell_errors() {
-  sed -n '/^\[ERROR\] -> \[Help/q; /^\[ERROR\]/p; /^\[WARNING\].*\.java:/p; /^Error/p' "$1" | head -n 40 >&2
+  awk '/^\[ERROR\]|^\[WARNING\].*\.java:|error: |^Error/ { print } / -> \[Help 1\]/ { exit }' "$1" | head -n 40 >&2
 }
 
 # Nothing that goes into the dist is newer than the dist.
