@@ -1,5 +1,6 @@
 /** The engine of Ebb, embeddable in any JVM. */
 module dev.ebb.runtime {
+  requires static com.google.errorprone.annotations;
   requires static org.jspecify;
   requires transitive dev.ebb.kernel;
 

@@ -11,9 +11,9 @@ public final class HostUids {
   /** KERNEL: by systemd's map of uids, 0x70000000 to 0x7fffffff are nobody's. */
   private static final int RANGE_BASE = 0x7000_0000;
 
-  private static final int RANGES = 0x1000;
-  private static final int RANGE_SIZE = 0x1_0000;
-  private static final int BLOCK_SIZE = 0x100;
+  private static final int RANGES = 0x400;
+  private static final int RANGE_SIZE = 0x4_0000;
+  private static final int BLOCK_SIZE = 0x400;
 
   private final int first;
   private final BitSet lent = new BitSet(BLOCK_SIZE);

@@ -1,5 +1,6 @@
 package dev.ebb.engine;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.backend.bubblewrap.Bubblewrap;
 import dev.ebb.backend.bubblewrap.InitBinary;
 import dev.ebb.box.Box;
@@ -38,6 +39,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
  * A running Ebb inside this process: one instance of its home, its boxes, and their end.
@@ -52,20 +54,20 @@ public final class Engine implements AutoCloseable {
   private final Scope scope;
   private final Home home;
   private final BoxHost host;
-  private final List<Holding> holdings;
+  private final List<Holding> holdings = new ArrayList<>();
   private final List<Recovery.Finding> recovered;
   private final Set<Box> boxes = ConcurrentHashMap.newKeySet();
 
-  private Engine(
-      Scope scope,
-      Home home,
-      BoxHost host,
-      List<Holding> holdings,
-      List<Recovery.Finding> recovered) {
+  /** Shared by creates, exclusive for the close: no box is made behind its back. */
+  private final ReentrantReadWriteLock making = new ReentrantReadWriteLock();
+
+  @GuardedBy("making")
+  private boolean closed;
+
+  private Engine(Scope scope, Home home, BoxHost host, List<Recovery.Finding> recovered) {
     this.scope = scope;
     this.home = home;
     this.host = host;
-    this.holdings = holdings;
     this.recovered = List.copyOf(recovered);
   }
 
@@ -99,17 +101,15 @@ public final class Engine implements AutoCloseable {
       throw new SandboxException(
           ErrorCode.HOST_UNFIT, "this host gives Ebb no cgroups: " + hierarchies.reason());
     }
+    Path bwrap = Programs.bwrap();
     Self.becomeSubreaper();
     Home home = Home.open(path);
+    InitBinary binary = InitBinary.stage(scope, home.lib());
     Poller poller = Poller.start(scope, "ebb-poller");
     EmptyWait emptyWait = EmptyWait.on(poller);
     var removal = new CgroupRemoval(emptyWait);
     var recovered = new Recovery(home, emptyWait, removal).recover(false);
     Instance instance = home.create(scope);
-    var holdings = createSubtree(instance, hierarchies);
-    var bubblewrap =
-        new Bubblewrap(
-            poller, InitBinary.stage(scope, home.lib()), Programs.bwrap(), instance.directory());
     var host =
         new BoxHost(
             scope,
@@ -118,11 +118,30 @@ public final class Engine implements AutoCloseable {
             poller,
             emptyWait,
             removal,
-            bubblewrap,
+            new Bubblewrap(poller, binary, bwrap, instance.directory()),
             HostUids.of(path, instance.block()),
             new Reaper(InstantSource.system(), ORPHAN_PATIENCE),
             CREATE_DEADLINE);
-    return new Engine(scope, home, host, holdings, recovered);
+    var engine = new Engine(scope, home, host, recovered);
+    try {
+      engine.createSubtree();
+    } catch (KernelException | RuntimeException e) {
+      engine.close();
+      throw e;
+    }
+    return engine;
+  }
+
+  /** The instance's own directory in each hierarchy; boxes lie below. */
+  private void createSubtree() throws KernelException {
+    String id = host.instance().id();
+    List<Path> paths = host.hierarchies().everywhere(id);
+    var entries = paths.stream().map(p -> new Ledger.Entry(Kind.CGROUP, p.toString())).toList();
+    holdings.addAll(host.instance().ledger().hold("", entries));
+    for (Path each : paths) {
+      Cgroup.create(each);
+    }
+    host.hierarchies().delegate(id);
   }
 
   /** Releases what dead engines left in the default home; a dry run only tells. */
@@ -137,24 +156,19 @@ public final class Engine implements AutoCloseable {
     }
   }
 
-  /** The instance's own directory in each hierarchy; boxes lie below. */
-  private static List<Holding> createSubtree(Instance instance, Hierarchies hierarchies)
-      throws KernelException {
-    List<Path> paths = hierarchies.everywhere(instance.id());
-    var entries = paths.stream().map(p -> new Ledger.Entry(Kind.CGROUP, p.toString())).toList();
-    var holdings = instance.ledger().hold("", entries);
-    for (Path each : paths) {
-      Cgroup.create(each);
-    }
-    hierarchies.delegate(instance.id());
-    return holdings;
-  }
-
   /** Makes a box; it lives until it is released, or this engine is closed. */
   public Box create(BoxSpec spec) {
-    Box box = Box.create(host, spec);
-    boxes.add(box);
-    return box;
+    making.readLock().lock();
+    try {
+      if (closed) {
+        throw new SandboxException(ErrorCode.WRONG_STATE, "the engine is closed");
+      }
+      Box box = Box.create(host, spec);
+      boxes.add(box);
+      return box;
+    } finally {
+      making.readLock().unlock();
+    }
   }
 
   /** Starts a command in a box. */
@@ -219,6 +233,18 @@ public final class Engine implements AutoCloseable {
   /** Releases every box and gives the instance back; a box that is stuck keeps it on the ledger. */
   @Override
   public void close() {
+    making.writeLock().lock();
+    try {
+      if (!closed) {
+        closed = true;
+        closeOnce();
+      }
+    } finally {
+      making.writeLock().unlock();
+    }
+  }
+
+  private void closeOnce() {
     var stuck = new ArrayList<Certificate>();
     for (Box box : boxes) {
       Certificate certificate = release(box);
@@ -226,15 +252,16 @@ public final class Engine implements AutoCloseable {
         stuck.add(certificate);
       }
     }
-    try {
+    try (scope) {
       if (stuck.isEmpty()) {
-        for (Path path : host.hierarchies().everywhere(host.instance().id())) {
-          host.removal().remove(new Cgroup(path));
+        for (Holding holding : holdings) {
+          host.removal().remove(new Cgroup(Path.of(holding.subject())));
         }
         host.instance().ledger().strike(holdings);
+      }
+      if (holdings().isEmpty()) {
         home.remove(host.instance().directory());
       }
-      scope.close();
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }

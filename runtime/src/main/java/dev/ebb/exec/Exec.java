@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe. Owns its cgroup leaf, its logs and its stdin; they end with its box at the
  * latest.
  */
-public final class Exec {
+public final class Exec implements AutoCloseable {
   private static final Duration FOREVER = Duration.ofDays(36_500);
 
   /** How long init may be late with the end of a ladder before the engine kills by itself. */
@@ -391,7 +391,8 @@ public final class Exec {
     return new ExecResult.Leftovers(ended.leftovers(), kept);
   }
 
-  /** Gives its logs and stdin back; the result stays. */
+  /** Gives its logs and stdin back, which otherwise stay until the box ends; the result stays. */
+  @Override
   public void close() {
     try {
       box.scope().release(scope);

@@ -155,7 +155,10 @@ public final class InitChannel {
       }
       watch.rearm();
     } catch (KernelException | RuntimeException e) {
-      LOG.log(Level.ERROR, "event=channel_broken", e);
+      // RACE: the box may be released, and the socket closed, while this runs.
+      if (!(e instanceof KernelException kernel && kernel.is(Errno.EBADF))) {
+        LOG.log(Level.ERROR, "event=channel_broken", e);
+      }
       close();
     }
   }
