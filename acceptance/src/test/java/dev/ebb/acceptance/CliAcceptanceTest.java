@@ -101,7 +101,15 @@ class CliAcceptanceTest {
 
   @Test
   void aPidsLimitThatWasHitIsTold() throws Exception {
-    var run = ebb.call("run", "--pids", "5", "--", "bash", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 9 & done");
+    var run =
+        ebb.call(
+            "run",
+            "--pids",
+            "5",
+            "--",
+            "bash",
+            "-c",
+            "for i in 1 2 3 4 5 6 7 8; do sleep 9 & done");
 
     assertThat(run.stderr()).contains("the limit of 5 processes refused a fork");
   }
@@ -173,7 +181,8 @@ class CliAcceptanceTest {
     Files.writeString(data.resolve("in"), "from the host\n");
     Path packages = Files.createDirectory(directory.resolve("packages"));
     Files.writeString(packages.resolve("tide.py"), "word = 'ebb'\n");
-    Path script = Files.writeString(directory.resolve("main.py"), "import tide; print(tide.word)\n");
+    Path script =
+        Files.writeString(directory.resolve("main.py"), "import tide; print(tide.word)\n");
 
     var run =
         ebb.call(
@@ -233,11 +242,14 @@ class CliAcceptanceTest {
   @Test
   void ctrlCRunsTheLadderAndEndsWith130() throws Exception {
     Process process =
-        ebb.start("run", "--", "bash", "-c", "trap 'echo bye; exit' TERM; echo up; sleep 60 & wait");
+        ebb.start(
+            "run", "--", "bash", "-c", "trap 'echo bye; exit' TERM; echo up; sleep 60 & wait");
     var reader = process.inputReader(UTF_8);
     assertThat(reader.readLine()).isEqualTo("up");
 
-    Runtime.getRuntime().exec(new String[] {"kill", "-INT", Long.toString(process.pid())}).waitFor();
+    Runtime.getRuntime()
+        .exec(new String[] {"kill", "-INT", Long.toString(process.pid())})
+        .waitFor();
 
     assertThat(reader.readLine()).isEqualTo("bye");
     assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();

@@ -46,9 +46,7 @@ final class Ebb {
       throw new AssertionError("ebb " + List.of(arguments) + " hangs");
     }
     return new Outcome(
-        process.exitValue(),
-        stdout.join(),
-        new String(stderr.join(), StandardCharsets.UTF_8));
+        process.exitValue(), stdout.join(), new String(stderr.join(), StandardCharsets.UTF_8));
   }
 
   Process start(String... arguments) throws IOException {

@@ -51,7 +51,8 @@ public final class ColdStart {
         made.measure(() -> living[0] = engine.create(BoxSpec.defaults()), count);
         engine.release(living[0]);
       }
-      System.out.println("| " + rounds + " rounds | p50 ms | p99 ms | p50 ÷ bwrap | CPU ms | PIDs |");
+      System.out.println(
+          "| " + rounds + " rounds | p50 ms | p99 ms | p50 ÷ bwrap | CPU ms | PIDs |");
       System.out.println("|---|---|---|---|---|---|");
       System.out.println(plain.row(bwrap, "1"));
       System.out.println(bwrap.row(bwrap, Integer.toString(pidsOfBwrap(scope, poller))));
@@ -68,8 +69,7 @@ public final class ColdStart {
     }
   }
 
-  private static Pidfd start(Scope scope, Path program, List<String> words)
-      throws KernelException {
+  private static Pidfd start(Scope scope, Path program, List<String> words) throws KernelException {
     Fd nothing = Fd.open(scope, Path.of("/dev/null"), Fd.Flag.READ_WRITE);
     return Spawn.spawn(scope, program, words, List.of(nothing, nothing, nothing));
   }
@@ -113,7 +113,9 @@ public final class ColdStart {
       int pid = found.pop();
       tree.add(pid);
       String children = Files.readString(Path.of("/proc/" + pid + "/task/" + pid + "/children"));
-      Stream.of(children.split(" ")).filter(c -> !c.isBlank()).forEach(c -> found.add(Integer.valueOf(c.strip())));
+      Stream.of(children.split(" "))
+          .filter(c -> !c.isBlank())
+          .forEach(c -> found.add(Integer.valueOf(c.strip())));
     }
     return tree;
   }

@@ -5,7 +5,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** bwrap by hand with the isolation of a box, but for cgroups, limits, seccomp and a uid of its own. */
+/**
+ * bwrap by hand with the isolation of a box, but for cgroups, limits, seccomp and a uid of its own.
+ */
 final class RawBwrap {
   private static final List<String> OPTIONS =
       List.of(
@@ -16,8 +18,17 @@ final class RawBwrap {
 
   private static final List<String> ETC =
       List.of(
-          "alternatives", "fonts", "ld.so.cache", "mime.types", "protocols", "services", "ssl",
-          "passwd", "group", "nsswitch.conf", "hosts");
+          "alternatives",
+          "fonts",
+          "ld.so.cache",
+          "mime.types",
+          "protocols",
+          "services",
+          "ssl",
+          "passwd",
+          "group",
+          "nsswitch.conf",
+          "hosts");
 
   private static final List<String> WRITABLE =
       List.of(

@@ -149,7 +149,9 @@ public final class BoxCgroup {
     return memory().oomKills();
   }
 
-  /** Readable when the OOM killer is about to strike; empty where the kernel ends the whole exec. */
+  /**
+   * Readable when the OOM killer is about to strike; empty where the kernel ends the whole exec.
+   */
   public Optional<Fd> oomEvents(Scope scope) throws KernelException {
     return hierarchies.mode() == CgroupMode.HYBRID
         ? Optional.of(memory().oomEvents(scope))

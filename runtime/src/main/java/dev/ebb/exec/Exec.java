@@ -342,8 +342,7 @@ public final class Exec implements AutoCloseable {
             ? new ExitCause.Exit(ended.status(), 0)
             : new ExitCause.Exit(0, ended.status());
     return switch (ended.reason()) {
-      case KILLED ->
-          outOfMemory ? new ExitCause.OutOfMemory(last) : new ExitCause.Killed(last);
+      case KILLED -> outOfMemory ? new ExitCause.OutOfMemory(last) : new ExitCause.Killed(last);
       case TIMED_OUT -> new ExitCause.TimedOut(last);
       case OUTPUT_LIMIT -> new ExitCause.OutputLimit(last);
       case BY_ITSELF -> {

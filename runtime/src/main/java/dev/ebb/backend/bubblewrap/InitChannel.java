@@ -199,9 +199,7 @@ public final class InitChannel {
       case Protocol.MESSAGE_OUTPUT ->
           exec(exec, false).ifPresent(e -> e.output(body.getLong(), body.getLong()));
       case Protocol.MESSAGE_REFUSED ->
-          exec(exec, true)
-              .ifPresent(
-                  e -> e.refused(Protocol.step(body.getInt()), body.getInt()));
+          exec(exec, true).ifPresent(e -> e.refused(Protocol.step(body.getInt()), body.getInt()));
       case Protocol.MESSAGE_ENDED -> exec(exec, true).ifPresent(e -> e.ended(ended(body)));
       default -> throw new KernelException("understand message type " + type, Errno.EINVAL);
     }
