@@ -157,9 +157,9 @@ static void take_output(struct exec *exec, struct stream *stream, const char *da
 		return;
 	}
 	char marker[100];
-	int length = snprintf(marker, sizeof marker,
-	                      "\n[ebb: output limit of %" PRIu64 " bytes reached, the rest is cut]\n",
-	                      exec->limit);
+	int length = snprintf(
+		marker, sizeof marker,
+		"\n[ebb: output limit of %" PRIu64 " bytes reached, the rest is cut]\n", exec->limit);
 	log_output(exec, stream, data, exec->room);
 	log_output(exec, stream, marker, length);
 	exec->ended.flags |= ENDED_TRUNCATED;
@@ -191,18 +191,6 @@ static void drain(struct exec *exec)
 	}
 }
 
-void exec_attend(struct exec *exec, enum exec_source source)
-{
-	if (exec->phase == EXEC_FREE || exec->phase == EXEC_OVER)
-		return;
-	if (source == SOURCE_FAILURE)
-		hear_of_start(exec);
-	else if (source == SOURCE_TREE)
-		exec_check_tree(exec);
-	else if (exec->streams[source].pipe >= 0)
-		copy_output(exec, &exec->streams[source], OUTPUT_CHUNK);
-}
-
 // ------------------------------------------------------------------------ end
 
 static void kill_tree(struct exec *exec)
@@ -215,18 +203,20 @@ static void kill_tree(struct exec *exec)
 /* The ladder: a signal, the grace, SIGKILL. Who climbs it first gives the reason. */
 void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t grace)
 {
-	uint64_t deadline = after(grace);
-	if (exec->phase != EXEC_RUNNING && exec->phase != EXEC_ENDING)
-		return;
-	if (exec->phase == EXEC_RUNNING)
+	if (exec->phase == EXEC_RUNNING) {
+		exec->phase = EXEC_ENDING;
 		exec->ended.reason = reason;
-	if (exec->phase == EXEC_RUNNING || deadline < exec->deadline)
-		exec->deadline = deadline;
-	exec->phase = EXEC_ENDING;
+		exec->deadline = NEVER;
+	}
+	if (exec->phase != EXEC_ENDING)
+		return;
 	if (grace == 0) {
 		kill_tree(exec);
 		return;
 	}
+	uint64_t deadline = after(grace);
+	if (deadline < exec->deadline)
+		exec->deadline = deadline;
 	tree_signal(&exec->tree, signal ? signal : SIGTERM);
 	tree_signal(&exec->tree, SIGCONT);
 }
@@ -234,7 +224,7 @@ void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t gr
 static void finish(struct exec *exec)
 {
 	hear_of_start(exec);
-	exec->started_due |= exec->failure >= 0; // it hangs in exec(2) and is stuck
+	exec->started_due |= exec->failure >= 0; // stuck before exec(2) was done
 	exec->phase = EXEC_OVER;
 	drain(exec);
 	exec->ended.stdout_size = exec->streams[0].size;
@@ -258,13 +248,13 @@ void exec_leader_ended(struct exec *exec, int code, int status)
 		kill_tree(exec);
 }
 
-void exec_check_tree(struct exec *exec)
+static void check_tree(struct exec *exec)
 {
 	bool is_empty = tree_is_empty(&exec->tree);
 	if (is_empty && exec->reaped)
 		finish(exec);
-	else if (!is_empty && exec->phase == EXEC_KILLING)
-		tree_kill(&exec->tree);
+	else if (!is_empty && exec->phase == EXEC_KILLING && exec->tree.kill < 0)
+		tree_kill(&exec->tree); // those forked behind the last round
 }
 
 /*
@@ -274,14 +264,13 @@ void exec_check_tree(struct exec *exec)
  */
 uint64_t exec_alarm(const struct exec *exec)
 {
-	bool is_dying = exec->phase == EXEC_KILLING && exec->reaped;
-	return is_dying ? after(LOOK_AGAIN) : exec->deadline;
+	return exec->phase == EXEC_KILLING ? after(LOOK_AGAIN) : exec->deadline;
 }
 
 void exec_tick(struct exec *exec, uint64_t time)
 {
-	if (exec->phase == EXEC_KILLING)
-		exec_check_tree(exec);
+	if (exec->phase == EXEC_ENDING || exec->phase == EXEC_KILLING)
+		check_tree(exec);
 	if (time < exec->deadline)
 		return;
 	if (exec->phase == EXEC_RUNNING) {
@@ -292,6 +281,19 @@ void exec_tick(struct exec *exec, uint64_t time)
 		exec->ended.flags |= ENDED_STUCK | (exec->reaped ? 0 : ENDED_UNREAPED);
 		finish(exec);
 	}
+}
+
+/* KERNEL: an event of the tree is over only when it was read. */
+void exec_attend(struct exec *exec, enum exec_source source)
+{
+	if (exec->phase == EXEC_FREE || exec->phase == EXEC_OVER)
+		return;
+	if (source == SOURCE_FAILURE)
+		hear_of_start(exec);
+	else if (source == SOURCE_TREE)
+		check_tree(exec);
+	else if (exec->streams[source].pipe >= 0)
+		copy_output(exec, &exec->streams[source], OUTPUT_CHUNK);
 }
 
 // --------------------------------------------------------------------- report
@@ -310,9 +312,11 @@ bool exec_report(struct exec *exec, int control)
 	uint32_t pid = exec->leader;
 	uint64_t sizes[] = {exec->streams[0].size, exec->streams[1].size};
 
-	if (exec->started_due && !message_send(control, MESSAGE_STARTED, exec->id, &pid, sizeof pid, -1))
-		return false;
-	exec->started_due = false;
+	if (exec->started_due) {
+		if (!message_send(control, MESSAGE_STARTED, exec->id, &pid, sizeof pid, -1))
+			return false;
+		exec->started_due = false;
+	}
 	if (exec->phase == EXEC_OVER) {
 		if (!report_last(exec, control))
 			return false;

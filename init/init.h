@@ -61,14 +61,14 @@ bool message_send(int socket, enum message_type type, uint32_t exec, const void 
 struct tree {
 	int procs;
 	int events;
-	int kill; /* -1: before Linux 5.14, or not ours to write */
+	int kill; /* -1: not to be had; Linux before 5.14 */
 };
 
 bool tree_open(struct tree *tree, int leaf);
 void tree_close(struct tree *tree);
 bool tree_is_empty(const struct tree *tree);
 unsigned tree_signal(const struct tree *tree, int signal); /* how many it reached; 0 counts */
-void tree_kill(const struct tree *tree);
+void tree_kill(struct tree *tree);
 
 /* exec.c: one command, from START to the last word about it */
 enum exec_phase {
@@ -117,7 +117,6 @@ void exec_refuse(struct exec *exec, uint32_t id, enum start_step step, int error
 void exec_attend(struct exec *exec, enum exec_source source);
 void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t grace);
 void exec_leader_ended(struct exec *exec, int code, int status);
-void exec_check_tree(struct exec *exec);
 uint64_t exec_alarm(const struct exec *exec); /* when it wants its next tick */
 void exec_tick(struct exec *exec, uint64_t time);
 bool exec_report(struct exec *exec, int control); /* false: the socket is full */

@@ -13,18 +13,18 @@
 #define EXEC_MAX 256
 #define SLOTS (EXEC_MAX + 1) /* one more, in which a START too many is refused */
 #define REAP_AT_ONCE 1024
+#define GARBAGE 2 /* exit status: the engine broke the protocol */
 
 #define TAG_CONTROL (UINT64_MAX - 1)
 #define TAG_CHILDREN UINT64_MAX
 
-enum { GARBAGE = 2 }; /* exit status: the engine broke the protocol */
 
 struct box {
 	int control;
 	int children; /* signalfd */
 	int epoll;
 	uint32_t interest; /* in control */
-	bool has_zombies;  /* more than one round of reaping takes */
+	bool has_zombies;  /* or may have */
 	struct message message;
 	struct exec execs[SLOTS];
 };
@@ -33,13 +33,14 @@ struct box {
 
 static void become_init(int control, int gate)
 {
-	prctl(PR_SET_DUMPABLE, 0); // before anything: the box's code has our uid
+	prctl(PR_SET_DUMPABLE, 0); // commands have our uid
 	prctl(PR_SET_NAME, "ebb-init");
 	keep_only((int[]){control, gate}, 2);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		die("open /dev/null in the box");
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (null < 0 || dup2(null, fd) < 0)
-			_exit(EXIT_FAILURE);
+		dup2(null, fd);
 	close(null);
 	fcntl(control, F_SETFL, 0); // to wait for the nonce
 	fcntl(control, F_SETFD, FD_CLOEXEC);
@@ -69,10 +70,7 @@ static int open_children(void)
 
 static void open_box(struct box *box, int control)
 {
-	struct rlimit files;
-	getrlimit(RLIMIT_NOFILE, &files);
-	setrlimit(RLIMIT_NOFILE, &(struct rlimit){files.rlim_max, files.rlim_max});
-
+	limit(RLIMIT_NOFILE, RLIM_INFINITY);
 	box->control = control;
 	box->children = open_children();
 	box->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -101,7 +99,7 @@ static void greet(struct box *box)
 		uint32_t version;
 		unsigned char nonce[NONCE_SIZE];
 	} hello = {.version = PROTOCOL_VERSION};
-	if (recv(box->control, hello.nonce, sizeof hello.nonce, MSG_WAITALL) != sizeof hello.nonce ||
+	if (recv(box->control, hello.nonce, NONCE_SIZE, MSG_WAITALL) != NONCE_SIZE ||
 	    !message_send(box->control, MESSAGE_HELLO, 0, &hello, sizeof hello, -1))
 		_exit(EXIT_FAILURE);
 }
@@ -229,9 +227,6 @@ static void reap(struct box *box)
 		if (exec)
 			exec_leader_ended(exec, child.si_code, child.si_status);
 	}
-	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
-		if (exec->phase == EXEC_ENDING || exec->phase == EXEC_KILLING)
-			exec_check_tree(exec);
 }
 
 // ------------------------------------------------------------------- the loop

@@ -1,4 +1,4 @@
-// Directories of the host for the box: cloned, owned by the box's uid, and out of sight for everyone else.
+// Files of the host for the box: cloned, owned by the box's uid, out of everyone else's sight.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -10,13 +10,12 @@
 
 #define STAGE "/tmp"
 
-static const char *name_of(int fd, char *name, size_t size)
+static void find_name(int fd, char *name, size_t size)
 {
 	char link[32];
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(link, name, size - 1);
 	name[n > 0 ? n : 0] = '\0';
-	return name;
 }
 
 static bool write_map(pid_t pid, const char *map, unsigned host, unsigned box)
@@ -57,12 +56,14 @@ static int open_id_map(const struct stat *owner, uid_t uid, gid_t gid)
 
 static bool set_attributes(int tree, bool is_writable, int id_map)
 {
-	struct mount_attr attributes = {
-		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-	                    (is_writable ? 0 : MOUNT_ATTR_RDONLY) | (id_map >= 0 ? MOUNT_ATTR_IDMAP : 0),
-		.propagation = MS_PRIVATE,
-		.userns_fd = id_map >= 0 ? id_map : 0,
-	};
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+	                                .propagation = MS_PRIVATE};
+	if (!is_writable)
+		attributes.attr_set |= MOUNT_ATTR_RDONLY;
+	if (id_map >= 0) {
+		attributes.attr_set |= MOUNT_ATTR_IDMAP;
+		attributes.userns_fd = id_map;
+	}
 	return mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
 	                     sizeof attributes) == 0;
 }
@@ -76,16 +77,14 @@ static bool give_to_box(int tree, const struct mount_source *source, uid_t uid, 
 		return set_attributes(tree, source->is_writable, -1);
 	int id_map = open_id_map(&owner, uid, gid);
 	bool is_given = id_map >= 0 && set_attributes(tree, source->is_writable, id_map);
-	int error = errno;
 	close_fd(&id_map);
-	errno = error;
 	return is_given;
 }
 
 static int clone_tree(const struct mount_source *source, uid_t uid, gid_t gid)
 {
 	char name[512];
-	name_of(source->fd, name, sizeof name);
+	find_name(source->fd, name, sizeof name);
 	int tree = open_tree(source->fd, "",
 	                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
 	if (tree < 0)
@@ -93,9 +92,9 @@ static int clone_tree(const struct mount_source *source, uid_t uid, gid_t gid)
 	if (give_to_box(tree, source, uid, gid))
 		return tree;
 	if (source->is_writable)
-		die("make %s writable in the box (with :ro it works): map its owner", name);
+		die("map the owner of %s for a writable mount (:ro works)", name);
 	if (!set_attributes(tree, false, -1))
-		die("make the mount of %s read-only", name);
+		die("make a read-only mount of %s", name);
 	return tree;
 }
 
@@ -106,8 +105,7 @@ static void place(int tree, size_t number)
 	snprintf(target, sizeof target, STAGE "/%zu", number);
 	if (fstat(tree, &root) != 0)
 		die("look at mount %zu", number);
-	int made = S_ISDIR(root.st_mode) ? mkdir(target, 0700)
-	                                 : mknod(target, S_IFREG | 0600, 0);
+	int made = S_ISDIR(root.st_mode) ? mkdir(target, 0700) : mknod(target, S_IFREG, 0);
 	if (made != 0 || move_mount(tree, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) != 0)
 		die("mount %s", target);
 	close(tree);
@@ -121,7 +119,7 @@ void mounts_stage(const struct mount_source *sources, size_t count, uid_t uid, g
 		trees[i] = clone_tree(&sources[i], uid, gid);
 	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		die("make a mount namespace");
-	if (mount("ebb", STAGE, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0711,size=64k") != 0)
+	if (mount("ebb", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0711,size=64k") != 0)
 		die("mount a tmpfs on " STAGE);
 	for (size_t i = 0; i < count; i++)
 		place(trees[i], i);

@@ -30,7 +30,7 @@ struct launch {
 	size_t mount_count;
 	char **bwrap; /* its path and options */
 	size_t bwrap_count;
-	struct list named, passed; /* descriptors: all of the above, and those for bwrap */
+	struct list named, passed; /* descriptors: all of these, and those for bwrap */
 
 	pid_t outer; /* bwrap; its child becomes init */
 	int outer_pidfd, pidfd;
@@ -78,17 +78,18 @@ static void add_mount(struct launch *launch, char *text)
 static void parse(struct launch *launch, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"uid", 1, 0, 'u'},  {"gid", 1, 0, 'g'},  {"core", 1, 0, 'c'}, {"control", 1, 0, 'C'},
-		{"self", 1, 0, 's'}, {"box", 1, 0, 'b'},  {"leaf", 1, 0, 'l'}, {"join", 1, 0, 'j'},
-		{"keep", 1, 0, 'k'}, {"mount", 1, 0, 'm'}, {0},
+		{"uid", 1, 0, 'u'},   {"gid", 1, 0, 'g'},     {"core", 1, 0, 'c'},
+		{"self", 1, 0, 's'},  {"control", 1, 0, 'C'}, {"keep", 1, 0, 'k'},
+		{"box", 1, 0, 'b'},   {"leaf", 1, 0, 'l'},    {"join", 1, 0, 'j'},
+		{"mount", 1, 0, 'm'}, {0},
 	};
 	for (int option; (option = getopt_long(argc, argv, "+", options, NULL)) != -1;)
 		switch (option) {
 		case 'u': launch->uid = number(optarg); break;
 		case 'g': launch->gid = number(optarg); break;
 		case 'c': launch->core = number(optarg); break;
-		case 'C': launch->control = add(&launch->passed, descriptor(launch, optarg)); break;
 		case 's': launch->self = add(&launch->passed, descriptor(launch, optarg)); break;
+		case 'C': launch->control = add(&launch->passed, descriptor(launch, optarg)); break;
 		case 'k': add(&launch->passed, descriptor(launch, optarg)); break;
 		case 'b': launch->box = descriptor(launch, optarg); break;
 		case 'l': launch->leaf = descriptor(launch, optarg); break;
@@ -173,19 +174,24 @@ static char *text(const char *format, int value)
 	return result;
 }
 
-static noreturn void run_bwrap(struct launch *launch, int info, int gate)
+static noreturn void run_bwrap(struct launch *launch, const int info[2], int gate)
 {
-	char *ending[] = {"--info-fd", text("%d", info), "--", text("/proc/self/fd/%d", launch->self),
+	char *ending[] = {"--info-fd", text("%d", info[1]),
+	                  "--", text("/proc/self/fd/%d", launch->self),
 	                  "inside", text("%d", launch->control), text("%d", gate), NULL};
-	char *argv[launch->bwrap_count + sizeof ending / sizeof *ending], *environment[] = {NULL};
+	char *argv[launch->bwrap_count + sizeof ending / sizeof *ending];
+	char *environment[] = {NULL};
 	memcpy(argv, launch->bwrap, launch->bwrap_count * sizeof *argv);
 	memcpy(argv + launch->bwrap_count, ending, sizeof ending);
 
-	add(&launch->passed, info);
+	// RACE: both ends. If we are killed, bwrap must not die of SIGPIPE and leave its child
+	// blocked; it goes on, and init finds nobody at the gate.
+	add(&launch->passed, info[0]);
+	add(&launch->passed, info[1]);
 	add(&launch->passed, gate);
 	pass_on(&launch->passed);
 	umask(022);
-	// KERNEL: a core_pattern that is a pipe runs even at 0, not at 1.
+	// KERNEL: a core_pattern that is a pipe is run at 0, too, but not at 1: see core(5).
 	if (!limit(RLIMIT_CORE, launch->core))
 		die("limit the size of cores");
 	if (!become_nobody(launch))
@@ -207,7 +213,7 @@ static void start_bwrap(struct launch *launch)
 		errno = join_error;
 		if (join_error)
 			die("join the cgroup of the box");
-		run_bwrap(launch, info[1], gate[1]);
+		run_bwrap(launch, info, gate[1]);
 	}
 	close(info[1]);
 	close(gate[1]);

@@ -16,7 +16,8 @@ void complain(const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	dprintf(STDERR_FILENO, "ebb-init: cannot %s%s%s\n", text, name ? ": " : "", name ? name : "");
+	const char *line = name ? "ebb-init: cannot %s: %s\n" : "ebb-init: cannot %s\n";
+	dprintf(STDERR_FILENO, line, text, name);
 }
 
 // KERNEL: the mask and ignored signals survive exec, and the threads of a JVM block some.
@@ -47,8 +48,8 @@ void keep_only(const int *fds, size_t count)
 		for (size_t i = 0; i < count; i++)
 			if (fds[i] >= 0 && (unsigned)fds[i] >= from && (unsigned)fds[i] < next)
 				next = fds[i];
-		if (next > from)
-			close_range(from, next - 1, 0);
+		if (next > from && close_range(from, next - 1, 0) != 0)
+			die("close descriptors");
 		if (next == ~0u)
 			return;
 		from = next + 1;

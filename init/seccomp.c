@@ -4,6 +4,7 @@
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/socket.h>
@@ -30,8 +31,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arguments are read by
 #endif
 
 #define X32_BIT 0x40000000u
-#define NAMESPACES                                                                          \
-	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |      \
+#define NAMESPACES                                                                     \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
 	 CLONE_NEWPID | CLONE_NEWNET)
 #define SET_ID (S_ISUID | S_ISGID)
 #define CREATES (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
@@ -54,6 +55,7 @@ struct rule {
 #define DENY(name) {__NR_##name, EPERM, {{0}}}
 #define DENY_IF(name, ...) {__NR_##name, EPERM, {__VA_ARGS__}}
 #define ABSENT(name) {__NR_##name, ENOSYS, {{0}}}
+#define NO_FAMILY_IF(...) {__NR_socket, EAFNOSUPPORT, {__VA_ARGS__}}
 
 static const struct rule rules[] = {
 	// Their flags are behind a pointer, where a filter cannot look. libc has other ways.
@@ -61,10 +63,9 @@ static const struct rule rules[] = {
 	ABSENT(openat2),
 
 	// Families that are not namespaced, or load modules. Netlink: only to list interfaces.
-	{__NR_socket,
-	 EAFNOSUPPORT,
-	 {{DIFFERS, 0, AF_UNIX}, {DIFFERS, 0, AF_INET}, {DIFFERS, 0, AF_INET6}, {DIFFERS, 0, AF_NETLINK}}},
-	{__NR_socket, EAFNOSUPPORT, {{EQUALS, 0, AF_NETLINK}, {DIFFERS, 2, NETLINK_ROUTE}}},
+	NO_FAMILY_IF({DIFFERS, 0, AF_UNIX}, {DIFFERS, 0, AF_INET}, {DIFFERS, 0, AF_INET6},
+	             {DIFFERS, 0, AF_NETLINK}),
+	NO_FAMILY_IF({EQUALS, 0, AF_NETLINK}, {DIFFERS, 2, NETLINK_ROUTE}),
 
 	// A writable mount must not receive a set-user-id file.
 	DENY_IF(fchmod, {HAS_ANY, 1, SET_ID}),
@@ -131,9 +132,9 @@ static void give(struct program *program, uint32_t action)
 	emit(program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
-static void jump(struct program *program, int test, uint32_t value, int if_true, int if_false)
+static void jump(struct program *program, int test, uint32_t value, int if_so, int if_not)
 {
-	emit(program, (struct sock_filter)BPF_JUMP(BPF_JMP | test | BPF_K, value, if_true, if_false));
+	emit(program, (struct sock_filter)BPF_JUMP(BPF_JMP | test | BPF_K, value, if_so, if_not));
 }
 
 static void check_abi(struct program *program)
@@ -157,7 +158,7 @@ static void add_rule(struct program *program, const struct rule *rule)
 	jump(program, BPF_JEQ, rule->call, 0, left);
 	for (const struct condition *c = rule->conditions; left > 1; c++) {
 		left -= 2;
-		load(program, offsetof(struct seccomp_data, args) + 8 * c->argument);
+		load(program, offsetof(struct seccomp_data, args[c->argument]));
 		if (c->test == DIFFERS)
 			jump(program, BPF_JEQ, c->value, left, 0);
 		else

@@ -54,10 +54,13 @@ static char **vector(char **strings, uint32_t count)
 
 static bool take_descriptors(const struct start *start)
 {
-	// ORDER: the rest is closed now, not by exec, which may hang in a file system and
-	// would meanwhile hold the pipes of other execs.
-	return dup2(start->input, STDIN_FILENO) >= 0 && dup2(start->outputs[0], STDOUT_FILENO) >= 0 &&
-	       dup2(start->outputs[1], STDERR_FILENO) >= 0 && (keep_only(&start->failure, 1), true);
+	if (dup2(start->input, STDIN_FILENO) < 0 || dup2(start->outputs[0], STDOUT_FILENO) < 0 ||
+	    dup2(start->outputs[1], STDERR_FILENO) < 0)
+		return false;
+	// ORDER: now, and not by exec: while that hangs in a file system, we would hold the
+	// pipes of other execs.
+	keep_only(&start->failure, 1);
+	return true;
 }
 
 /*
@@ -84,7 +87,8 @@ static noreturn void run(const struct start *start)
 		refuse(start, STEP_LIMITS, errno);
 	if (chdir(start->workdir) != 0)
 		refuse(start, STEP_WORKDIR, errno);
-	if (!limit(RLIMIT_NOFILE, request->open_files) || !limit(RLIMIT_FSIZE, request->file_size) ||
+	if (!limit(RLIMIT_NOFILE, request->open_files) ||
+	    !limit(RLIMIT_FSIZE, request->file_size) ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !seccomp_apply())
 		refuse(start, STEP_LIMITS, errno);
 	offer_to_oom_killer();

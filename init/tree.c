@@ -55,11 +55,13 @@ unsigned tree_signal(const struct tree *tree, int signal)
 }
 
 /*
- * Safe to repeat until the tree is empty, and without cgroup.kill it has to be:
- * whatever was forked behind one round is an orphan, and ours, after it.
+ * One write to cgroup.kill is enough. Without it the round is to be repeated
+ * until the tree is empty: some may have been forked behind it.
  */
-void tree_kill(const struct tree *tree)
+void tree_kill(struct tree *tree)
 {
-	if (tree->kill < 0 || write(tree->kill, "1", 1) != 1)
-		tree_signal(tree, SIGKILL);
+	if (tree->kill >= 0 && write(tree->kill, "1", 1) == 1)
+		return;
+	close_fd(&tree->kill);
+	tree_signal(tree, SIGKILL);
 }

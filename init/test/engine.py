@@ -4,6 +4,7 @@ import array
 import ctypes
 import os
 import select
+import shutil
 import socket
 import struct
 import subprocess
@@ -20,6 +21,8 @@ STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
 BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT = 0, 1, 2, 3
 STUCK, TRUNCATED, UNREAPED = 1, 2, 4
 CLD_EXITED, CLD_KILLED, CLD_DUMPED = 1, 2, 3
+
+MESSAGE_MAX = 4 << 20
 
 UID = 1879100000
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/workspace", "LANG": "C.UTF-8"}
@@ -57,8 +60,16 @@ def become_engine():
 
 
 def stop_being_engine():
-    for path in [V2] + V1:
-        os.rmdir(path)
+    """Gives back what failed tests left, too."""
+    write(V2 + "/cgroup.kill", 1)
+    wait_until(lambda: not members(V2), 10, "an empty cgroup")
+    reap_orphans()
+    for top in [V2] + V1:
+        for path, _, _ in os.walk(top, topdown=False):
+            os.rmdir(path)
+    for name in os.listdir("/tmp"):
+        if name.startswith(NAME):
+            shutil.rmtree("/tmp/" + name)
 
 
 def wait_until(condition, seconds=10, what="condition"):
@@ -202,7 +213,8 @@ class Box:
     # ------------------------------------------------------------------ words
 
     def send(self, kind, number, body=b"", fds=(), claimed=None, size=None):
-        header = HEADER.pack(len(body) if size is None else size, kind, len(fds) if claimed is None else claimed, number, 0)
+        size = len(body) if size is None else size
+        header = HEADER.pack(size, kind, len(fds) if claimed is None else claimed, number, 0)
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         data = header + body
         sent = self.control.sendmsg([data], rights)

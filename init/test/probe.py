@@ -5,11 +5,12 @@ import errno
 import json
 import os
 import platform
+import re
 
 libc = ctypes.CDLL(None, use_errno=True)
 IS_X86 = platform.machine() == "x86_64"
-NAMES = dict(line.split() for line in os.popen("printf '#include <sys/syscall.h>\n' | gcc -E -dM - | sed -n 's/#define __NR_\\([a-z0-9_]*\\) \\([0-9]*\\)$/\\1 \\2/p'"))
-NAMES |= {"fchmodat2": 452, "open_tree_attr": 467}
+HEADERS = os.popen("echo '#include <sys/syscall.h>' | gcc -E -dM -").read()
+NAMES = dict(re.findall(r"#define __NR_(\w+) (\d+)", HEADERS)) | {"fchmodat2": 452, "open_tree_attr": 467}
 RESULTS = {}
 
 
@@ -25,9 +26,9 @@ def call(label, wanted, name, *arguments):
     RESULTS[label] = (got, wanted)
 
 
-for name in """setns mount umount2 pivot_root chroot open_tree open_tree_attr move_mount mount_setattr fsopen fsconfig fsmount
- fspick open_by_handle_at swapon swapoff quotactl quotactl_fd fanotify_init ptrace process_vm_readv process_vm_writev
- process_madvise pidfd_getfd kcmp io_uring_setup io_uring_enter io_uring_register bpf perf_event_open userfaultfd keyctl
+for name in """setns mount umount2 pivot_root chroot open_tree open_tree_attr move_mount mount_setattr fsopen fsconfig
+ fsmount fspick open_by_handle_at swapon swapoff quotactl quotactl_fd fanotify_init ptrace process_vm_readv
+ process_vm_writev process_madvise pidfd_getfd kcmp io_uring_setup io_uring_enter io_uring_register bpf perf_event_open userfaultfd keyctl
  add_key request_key kexec_load kexec_file_load init_module finit_module delete_module reboot syslog acct vhangup
  settimeofday clock_settime clock_adjtime adjtimex lookup_dcookie nfsservctl iopl ioperm modify_ldt""".split():
     call(name, "EPERM", name, 0, 0, 0, 0, 0, 0)

@@ -90,7 +90,9 @@ public final class Box {
     Limits limits = spec.limits();
     cgroup.create(new CgroupLimits(limits.memory(), limits.pids(), limits.cpus()), uid);
     oomWatch.open(scope, host.poller());
-    host.bubblewrap().launch(scope, spec.sandbox(), cgroup, uid, this::launched);
+    // KERNEL: with nsdelegate init could not clone into a leaf, which lies outside its namespace.
+    var sandbox = spec.sandbox(!host.hierarchies().namespacesBound());
+    host.bubblewrap().launch(scope, sandbox, cgroup, uid, this::launched);
     requireNonNull(launch).await(deadline);
     lifecycle.become(BoxState.RUNNING);
   }

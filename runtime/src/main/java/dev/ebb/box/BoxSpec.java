@@ -60,8 +60,9 @@ public record BoxSpec(
     return longer;
   }
 
-  SandboxSpec sandbox() {
-    return new SandboxSpec(network, mounts, packages, files, limits.disk(), limits.temporary());
+  SandboxSpec sandbox(boolean hidesCgroups) {
+    return new SandboxSpec(
+        network, hidesCgroups, mounts, packages, files, limits.disk(), limits.temporary());
   }
 
   private static void check(Mount mount) {

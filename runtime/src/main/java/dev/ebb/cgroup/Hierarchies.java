@@ -16,10 +16,15 @@ import org.jspecify.annotations.Nullable;
  *
  * @param unified the cgroup2 mount; empty in mode none
  * @param version1 the v1 mounts by controller; empty unless hybrid
+ * @param namespacesBound cgroup namespaces bound what their members may enter ({@code nsdelegate})
  * @param reason why the mode is what it is, for people
  */
 public record Hierarchies(
-    CgroupMode mode, Optional<Path> unified, Map<String, Path> version1, String reason) {
+    CgroupMode mode,
+    Optional<Path> unified,
+    Map<String, Path> version1,
+    boolean namespacesBound,
+    String reason) {
 
   /** The v1 controllers Ebb uses, if they are mounted. */
   private static final List<String> USED = List.of("pids", "memory", "cpu", "freezer");
@@ -38,6 +43,7 @@ public record Hierarchies(
 
   static Hierarchies detect(List<String> mountinfo) throws IOException {
     Path unified = null;
+    boolean namespacesBound = false;
     var version1 = new HashMap<String, Path>();
     for (String line : mountinfo) {
       // KERNEL: proc(5), mountinfo: … root mountpoint options [optional fields] - type source super
@@ -47,6 +53,7 @@ public record Hierarchies(
       Path point = Path.of(mount[4].replace("\\040", " "));
       if (type[0].equals("cgroup2")) {
         unified = point;
+        namespacesBound = List.of(type[2].split(",")).contains("nsdelegate");
       } else if (type[0].equals("cgroup")) {
         for (String controller : type[2].split(",")) {
           if (USED.contains(controller)) {
@@ -55,10 +62,11 @@ public record Hierarchies(
         }
       }
     }
-    return decide(unified, version1);
+    return decide(unified, version1, namespacesBound);
   }
 
-  private static Hierarchies decide(@Nullable Path unified, Map<String, Path> version1)
+  private static Hierarchies decide(
+      @Nullable Path unified, Map<String, Path> version1, boolean namespacesBound)
       throws IOException {
     if (unified == null) {
       return none("no cgroup2 file system is mounted");
@@ -70,7 +78,11 @@ public record Hierarchies(
         List.of(Files.readString(unified.resolve("cgroup.controllers")).strip().split(" "));
     if (controllers.containsAll(NEEDED)) {
       return new Hierarchies(
-          CgroupMode.V2, Optional.of(unified), Map.of(), "unified hierarchy at " + unified);
+          CgroupMode.V2,
+          Optional.of(unified),
+          Map.of(),
+          namespacesBound,
+          "unified hierarchy at " + unified);
     }
     if (!version1.keySet().containsAll(NEEDED)) {
       return none("neither cgroup2 nor a v1 mount has the controllers " + NEEDED);
@@ -84,11 +96,12 @@ public record Hierarchies(
         CgroupMode.HYBRID,
         Optional.of(unified),
         version1,
+        namespacesBound,
         "cgroup2 at " + unified + " without controllers, limits from v1");
   }
 
   private static Hierarchies none(String reason) {
-    return new Hierarchies(CgroupMode.NONE, Optional.empty(), Map.of(), reason);
+    return new Hierarchies(CgroupMode.NONE, Optional.empty(), Map.of(), false, reason);
   }
 
   /** False before Linux 5.14. */

@@ -63,7 +63,7 @@ final class BwrapCommandLine {
    */
   static List<String> of(SandboxSpec spec, int firstFd) {
     var line = new BwrapCommandLine();
-    line.namespaces(spec.network());
+    line.namespaces(spec);
     line.system(spec.network());
     line.made(firstFd);
     line.writable(spec.disk(), spec.temporary());
@@ -73,9 +73,12 @@ final class BwrapCommandLine {
     return line.words;
   }
 
-  private void namespaces(Network network) {
-    add("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup");
-    if (network == Network.NONE) {
+  private void namespaces(SandboxSpec spec) {
+    add("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts");
+    if (spec.hidesCgroups()) {
+      add("--unshare-cgroup");
+    }
+    if (spec.network() == Network.NONE) {
       add("--unshare-net");
     }
     add("--disable-userns", "--as-pid-1", "--clearenv", "--hostname", "box");

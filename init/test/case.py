@@ -1,0 +1,64 @@
+"""What the tests have in common: a box to play with, and the proof that nothing is left of it."""
+
+import contextlib
+import os
+import sys
+import tempfile
+import unittest
+
+from engine import *
+
+BINARY = os.path.abspath(sys.argv[1])
+PYTHON = "/usr/bin/python3"
+
+
+class Case(unittest.TestCase):
+    """Whatever a test does, it must leave nothing."""
+
+    def setUp(self):
+        self.before = self.snapshot()
+        self.boxes, self.files = [], []
+
+    def tearDown(self):
+        for box in self.boxes:
+            if not box.log.closed:
+                box.destroy()
+        for file in self.files:
+            file.close()
+        reap_orphans()
+        self.assertEqual([], children(), "children are left")
+        self.assertEqual(self.before, self.snapshot())
+
+    @staticmethod
+    def snapshot():
+        return {
+            "cgroups": [[d for d in os.listdir(path) if os.path.isdir(f"{path}/{d}")] for path in [V2] + V1],
+            "mounts": read("/proc/self/mountinfo"),
+            "files": [name for name in os.listdir("/tmp") if name.startswith(NAME)],
+            "descriptors": sorted(os.listdir("/proc/self/fd")),
+        }
+
+    def box(self, *args, **options):
+        box = Box(BINARY, *args, **options)
+        self.boxes.append(box)
+        return box
+
+    @contextlib.contextmanager
+    def a_box(self, **options):
+        box = self.box(**options)
+        yield box
+        box.close()
+        self.assertEqual(0, box.init_status, "init ends well when its engine goes")
+
+    def file(self, text):
+        """A descriptor to read this text from, for as long as the test runs."""
+        file = tempfile.TemporaryFile()
+        self.files.append(file)
+        file.write(text.encode())
+        file.seek(0)
+        return file.fileno()
+
+    def assert_exited(self, exec_, status=0):
+        self.assertIsNone(exec_.refused)
+        self.assertEqual((BY_ITSELF, CLD_EXITED, status),
+                         tuple(exec_.ended[k] for k in ("reason", "code", "status")), exec_.output(1))
