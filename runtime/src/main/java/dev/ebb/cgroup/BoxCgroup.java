@@ -184,14 +184,7 @@ public final class BoxCgroup {
   public void kill() throws KernelException {
     var freezer = version1("freezer");
     if (freezer.isPresent()) {
-      // KERNEL: a process frozen by v1 ignores SIGKILL until it is thawed.
-      try {
-        CgroupFile.of(freezer.get().path(), "freezer.state").writeIfPresent("THAWED");
-      } catch (KernelException e) {
-        if (!Cgroup.isGone(e)) {
-          throw e;
-        }
-      }
+      freezer.get().thaw();
     }
     box().kill();
   }
