@@ -60,7 +60,8 @@ public final class Recovery {
   public List<Finding> recover(boolean dryRun) throws KernelException, IOException {
     var findings = new ArrayList<Finding>();
     try (var scope = new Scope()) {
-      for (DeadInstance dead : home.claimDead(scope)) {
+      for (DeadInstance dead :
+          home.claimDead(scope, process -> ProcessRef.parse(process).isAlive())) {
         findings.addAll(recover(dead, dryRun));
       }
     }
