@@ -140,6 +140,12 @@ public final class BoxCgroup {
     return leaf;
   }
 
+  /** Kills what is left of an exec that init cannot end any more, and waits for it. */
+  public void endLeaf(int exec) throws KernelException, InterruptedException {
+    leaf(exec).kill();
+    emptyWait.await(leaf(exec), Deadline.in(CgroupRemoval.BOUND));
+  }
+
   public void removeLeaf(int exec) throws KernelException {
     removal.remove(leaf(exec));
   }
