@@ -1,13 +1,145 @@
 package dev.ebb.testkit;
 
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import dev.ebb.kernel.Self;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 
-/** The machine and the clone that the tests run on. */
-public final class TestHost {
-  private TestHost() {}
+/**
+ * The machine that a test runs on: skips the test where the machine lacks something, and lends it
+ * homes. As an instance field it lends them to one test, as a static one to all of the class.
+ */
+public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
+  private static final Set<Path> HOMES = ConcurrentHashMap.newKeySet();
+
+  private final List<Feature> needs;
+  private final List<Path> lent = new ArrayList<>();
+  private boolean open;
+  private @Nullable Path home;
+
+  private TestHost(List<Feature> needs) {
+    this.needs = needs;
+  }
+
+  public static TestHost needing(Feature... features) {
+    return new TestHost(List.of(features));
+  }
 
   /** The root of the clone, where {@code ./ebb} is. */
   public static Path root() {
     return Path.of(System.getProperty("ebb.root", "..")).toAbsolutePath().normalize();
+  }
+
+  /** Every home that is lent out now, for {@link LeakCheck} to look at. */
+  static Set<Path> homes() {
+    return Set.copyOf(HOMES);
+  }
+
+  @Override
+  public void beforeAll(ExtensionContext context) throws IOException, KernelException {
+    open(context);
+  }
+
+  @Override
+  public void beforeEach(ExtensionContext context) throws IOException, KernelException {
+    if (!open) {
+      open(context);
+    }
+  }
+
+  private void open(ExtensionContext context) throws IOException, KernelException {
+    for (Feature feature : needs) {
+      Assumptions.assumeTrue(feature.isPresent(), feature.lack());
+    }
+    Self.becomeSubreaper();
+    open = true;
+    // ORDER: JUnit closes its store after all callbacks, so LeakCheck still sees the homes.
+    context.getStore(Namespace.create(this)).put(this, (AutoCloseable) this::removeHomes);
+  }
+
+  /** A fresh home, the same one all through a test. */
+  public Path home() throws IOException {
+    if (home == null) {
+      home = newHome();
+    }
+    return home;
+  }
+
+  /** One more home; its path is short, for the sake of socket names. */
+  public Path newHome() throws IOException {
+    var ownerOnly =
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+    while (true) {
+      Path path = Path.of("/tmp/ebb-" + Integer.toHexString(ThreadLocalRandom.current().nextInt()));
+      try {
+        Files.createDirectory(path, ownerOnly);
+      } catch (FileAlreadyExistsException e) {
+        continue;
+      }
+      lent.add(path);
+      HOMES.add(path);
+      return path;
+    }
+  }
+
+  private void removeHomes() throws IOException {
+    for (Path path : lent) {
+      HOMES.remove(path);
+      Directories.remove(path);
+    }
+    lent.clear();
+    home = null;
+    open = false;
+  }
+
+  /**
+   * Reaps the dead among the orphans that this JVM adopted, as a good pid 1 does: where pid 1 does
+   * not, what a killed {@link ChildJvm} started would stay a zombie for ever.
+   *
+   * <p>Not while an engine in this JVM has boxes: their inits are adopted too, and it waits for
+   * them itself.
+   *
+   * @return how many were reaped
+   */
+  public static int reapOrphans() throws IOException, KernelException {
+    // KERNEL: orphans go to the first thread of their subreaper. In a JVM that one never starts
+    // anything, so what java.lang.Process waits for is not in this list.
+    String self = Long.toString(ProcessHandle.current().pid());
+    int reaped = 0;
+    String children =
+        Proc.read(Proc.SELF.resolve("task").resolve(self).resolve("children")).orElse("");
+    for (String pid : children.split(" ")) {
+      if (!pid.isBlank()) {
+        reaped += reap(Integer.parseInt(pid));
+      }
+    }
+    return reaped;
+  }
+
+  private static int reap(int pid) throws KernelException {
+    try {
+      return Pidfd.reapZombie(pid).isPresent() ? 1 : 0;
+    } catch (KernelException e) {
+      if (e.is(Errno.ECHILD)) {
+        return 0;
+      }
+      throw e;
+    }
   }
 }

@@ -1,4 +1,11 @@
-/** LeakCheck and hand-written fakes. */
+/**
+ * What tests stand on: {@link dev.ebb.testkit.LeakCheck} looks at the real host before and after a
+ * test, {@link dev.ebb.testkit.TestHost} lends a home, and the fakes stand in for clock and
+ * cgroups.
+ *
+ * <p>May use the kernel module and JUnit, never the runtime: the oracle must not share code with
+ * what it judges.
+ */
 @NullMarked
 package dev.ebb.testkit;
 

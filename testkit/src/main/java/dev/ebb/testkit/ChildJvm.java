@@ -1,0 +1,142 @@
+package dev.ebb.testkit;
+
+import com.google.errorprone.annotations.MustBeClosed;
+import dev.ebb.kernel.Deadline;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Another JVM with the modules, classes and native access of this one, for tests that kill the
+ * process Ebb is embedded in. Closing it ends it, and makes sure.
+ */
+public final class ChildJvm implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
+  private final Process process;
+  private final Path directory;
+
+  private ChildJvm(Process process, Path directory) {
+    this.process = process;
+    this.directory = directory;
+  }
+
+  /** Starts {@code main} there, with no input. */
+  @MustBeClosed
+  public static ChildJvm start(Class<?> main, String... arguments) throws IOException {
+    // Files, not pipes: nothing that outlives the child can hold its reader up.
+    Path directory = Files.createTempDirectory("child-jvm");
+    var builder =
+        new ProcessBuilder(command(main, arguments))
+            .redirectInput(Path.of("/dev/null").toFile())
+            .redirectOutput(directory.resolve("stdout").toFile())
+            .redirectError(directory.resolve("stderr").toFile());
+    // They are among the arguments already.
+    builder.environment().remove("JDK_JAVA_OPTIONS");
+    return new ChildJvm(builder.start(), directory);
+  }
+
+  private static List<String> command(Class<?> main, String... arguments) {
+    var command = new ArrayList<String>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    for (String option : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
+      // An agent, such as a debugger's, serves one JVM only.
+      if (!option.startsWith("-agent") && !option.startsWith("-javaagent")) {
+        command.add(option);
+      }
+    }
+    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    if (main.getModule().isNamed()) {
+      command.addAll(List.of("-m", main.getModule().getName() + "/" + main.getName()));
+    } else {
+      command.add(main.getName());
+    }
+    command.addAll(List.of(arguments));
+    return command;
+  }
+
+  public int pid() {
+    return (int) process.pid();
+  }
+
+  public boolean isAlive() {
+    return process.isAlive();
+  }
+
+  /** The complete lines it has printed so far. */
+  public List<String> lines() throws IOException {
+    String text = Files.readString(directory.resolve("stdout"));
+    return text.substring(0, text.lastIndexOf('\n') + 1).lines().toList();
+  }
+
+  /** Waits for the first line that starts so; fails if it ends without. */
+  public String awaitLine(String start) throws IOException {
+    Deadline deadline = Deadline.in(PATIENCE);
+    while (true) {
+      // ORDER: asked before the lines, so that the last words of a dead JVM are read.
+      boolean alive = process.isAlive();
+      Optional<String> line = lines().stream().filter(each -> each.startsWith(start)).findFirst();
+      if (line.isPresent()) {
+        return line.get();
+      }
+      if (!alive || deadline.isOver()) {
+        throw new AssertionError("no line starts with \"" + start + "\"; " + describe());
+      }
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+  }
+
+  /** Sends SIGKILL, and waits until it is dead and reaped. */
+  public void kill() throws IOException, InterruptedException {
+    process.destroyForcibly();
+    awaitExit();
+  }
+
+  /** Waits until it ends by itself, and returns its exit code, 128 + n for signal n. */
+  public int awaitExit() throws IOException, InterruptedException {
+    if (!process.waitFor(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
+      throw new AssertionError("still alive; " + describe());
+    }
+    return process.exitValue();
+  }
+
+  private String describe() throws IOException {
+    return "pid %d%s%nstdout:%n%s%nstderr:%n%s"
+        .formatted(
+            process.pid(), process.isAlive() ? "" : " is dead", text("stdout"), text("stderr"));
+  }
+
+  private String text(String stream) throws IOException {
+    return Files.readString(directory.resolve(stream), StandardCharsets.ISO_8859_1);
+  }
+
+  @Override
+  public void close() throws IOException {
+    process.destroyForcibly();
+    boolean interrupted = false;
+    Deadline deadline = Deadline.in(PATIENCE);
+    while (process.isAlive() && !deadline.isOver()) {
+      try {
+        process.waitFor(deadline.remainingNanos(), TimeUnit.NANOSECONDS);
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    if (process.isAlive()) {
+      throw new IllegalStateException("cannot end; " + describe());
+    }
+    Directories.remove(directory);
+  }
+}

@@ -1,0 +1,45 @@
+package dev.ebb.testkit;
+
+import dev.ebb.kernel.Self;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** What a host may lack. */
+public enum Feature {
+  ROOT("root") {
+    @Override
+    public boolean isPresent() {
+      return Self.uid() == 0;
+    }
+  },
+  CGROUPS("writable cgroups") {
+    @Override
+    public boolean isPresent() throws IOException {
+      return Mount.readAll().stream()
+          .filter(mount -> mount.type().equals("cgroup2"))
+          .anyMatch(mount -> Files.isWritable(mount.point().resolve("cgroup.procs")));
+    }
+  },
+  BWRAP("bubblewrap") {
+    @Override
+    public boolean isPresent() {
+      return List.of("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap").stream()
+          .anyMatch(path -> Files.isExecutable(Path.of(path)));
+    }
+  };
+
+  private final String words;
+
+  Feature(String words) {
+    this.words = words;
+  }
+
+  public abstract boolean isPresent() throws IOException;
+
+  /** The reason for which a test is skipped. */
+  String lack() {
+    return "host lacks " + words;
+  }
+}

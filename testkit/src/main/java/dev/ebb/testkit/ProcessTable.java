@@ -1,0 +1,94 @@
+package dev.ebb.testkit;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All processes at one moment, and whose they are.
+ *
+ * <p>This JVM is a child subreaper, so whatever it starts stays below it for ever. Other runtimes
+ * and test runs may live on the same host: what they own is theirs to check.
+ */
+final class ProcessTable {
+  private final int self;
+  private final Map<Integer, ProcessEntry> byPid = new HashMap<>();
+  private final Set<Integer> ancestors = new HashSet<>();
+  private @Nullable Set<String> neighboursLinks;
+
+  ProcessTable(int self, List<ProcessEntry> entries) {
+    this.self = self;
+    entries.forEach(entry -> byPid.put(entry.pid(), entry));
+    // Pid 0 is the parent of pid 1, and of what came in from outside the pid namespace.
+    ancestors.add(0);
+    lineage(self).forEach(each -> ancestors.add(each.pid()));
+  }
+
+  static ProcessTable read() throws IOException {
+    return new ProcessTable((int) ProcessHandle.current().pid(), ProcessEntry.readAll());
+  }
+
+  List<ProcessEntry> entries() {
+    return List.copyOf(byPid.values());
+  }
+
+  /** The process and its ancestors, the oldest last. */
+  private Set<ProcessEntry> lineage(int pid) {
+    var lineage = new LinkedHashSet<ProcessEntry>();
+    ProcessEntry at = byPid.get(pid);
+    // RACE: the table is not read in one instant, so reused numbers may even close a circle.
+    while (at != null && lineage.add(at)) {
+      at = byPid.get(at.parent());
+    }
+    return lineage;
+  }
+
+  /** It descends from this JVM. */
+  boolean isBelowUs(ProcessEntry process) {
+    return lineage(process.parent()).stream().anyMatch(each -> each.pid() == self);
+  }
+
+  /**
+   * It descends from a living process that we did not start. An orphan that carries Ebb's identity
+   * has nobody, so it may be ours.
+   */
+  boolean isNeighbours(ProcessEntry process) {
+    return lineage(process.pid()).stream()
+        .filter(each -> ancestors.contains(each.parent()))
+        .findFirst()
+        .filter(oldest -> oldest.parent() != self && !oldest.isEbbs())
+        .isPresent();
+  }
+
+  /** A living process that is neither this JVM nor below it has the number. */
+  boolean isNeighbour(int pid) {
+    ProcessEntry process = byPid.get(pid);
+    return process != null && pid != self && !isBelowUs(process);
+  }
+
+  /** A process that we did not start has a descriptor whose target contains {@code text}. */
+  boolean neighboursHold(String text) throws IOException {
+    if (neighboursLinks == null) {
+      neighboursLinks = readNeighboursLinks();
+    }
+    return neighboursLinks.stream().anyMatch(link -> link.contains(text));
+  }
+
+  private Set<String> readNeighboursLinks() throws IOException {
+    var links = new HashSet<String>();
+    for (ProcessEntry process : byPid.values()) {
+      if (isNeighbour(process.pid())) {
+        for (Path fd : Proc.list(process.directory().resolve("fd"))) {
+          Proc.readLink(fd).ifPresent(links::add);
+        }
+      }
+    }
+    return links;
+  }
+}

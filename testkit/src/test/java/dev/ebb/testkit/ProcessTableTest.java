@@ -1,0 +1,75 @@
+package dev.ebb.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.Scope;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Whose a process is. */
+class ProcessTableTest {
+  private static final int BOX_UID = 0x7000_0001;
+
+  private static final ProcessEntry INIT = process(1, 0, 0, "/");
+  private static final ProcessEntry SHELL = process(10, 1, 0, "/");
+  private static final ProcessEntry SELF = process(11, 10, 0, "/");
+  private static final ProcessEntry OTHER_JVM = process(20, 10, 0, "/");
+
+  @Test
+  void whateverDescendsFromUsIsOurs() throws Exception {
+    var child = process(30, 11, 0, "/");
+    var grandchild = process(31, 30, BOX_UID, "/ebb-1/box/init");
+    assertThat(look(child, grandchild)).allMatch(trace -> !trace.neighbours()).hasSize(2);
+  }
+
+  @Test
+  void aBoxOfAnotherJvmIsTheirs() throws Exception {
+    var theirs = process(30, 20, BOX_UID, "/ebb-1/box/init");
+    assertThat(look(theirs)).allMatch(Trace::neighbours).hasSize(1);
+  }
+
+  @Test
+  void anOrphanOfABoxMayBeOursByItsCgroup() throws Exception {
+    var orphan = process(30, 1, 0, "/ebb-1/box/work/1");
+    var child = process(31, 30, 0, "/ebb-1/box/work/1");
+    assertThat(look(orphan, child)).allMatch(trace -> !trace.neighbours()).hasSize(2);
+  }
+
+  @Test
+  void anOrphanOfABoxMayBeOursByItsUid() throws Exception {
+    var orphan = process(30, 10, BOX_UID, "/");
+    assertThat(look(orphan)).allMatch(trace -> !trace.neighbours()).hasSize(1);
+  }
+
+  @Test
+  void whatHasNothingToDoWithUsIsNotLookedAt() throws Exception {
+    assertThat(look(process(30, 20, 1000, "/user.slice"))).isEmpty();
+  }
+
+  @Test
+  void anInstanceIsItsHoldersAsLongAsTheyLive(@TempDir Path home) throws Exception {
+    Path instance = Files.createDirectories(home.resolve("instances/ebb-1"));
+    var nobodyIsOurs = new ProcessTable(0, ProcessEntry.readAll());
+    assertThat(nobodyIsOurs.neighboursHold(instance + "/")).isFalse();
+    try (var scope = new Scope()) {
+      Fd.open(scope, instance.resolve("lock"), Fd.Flag.READ_WRITE, Fd.Flag.CREATE);
+      var lookedAgain = new ProcessTable(0, ProcessEntry.readAll());
+      assertThat(lookedAgain.neighboursHold(instance + "/")).isTrue();
+      assertThat(ProcessTable.read().neighboursHold(instance + "/")).isFalse();
+    }
+  }
+
+  private static List<Trace> look(ProcessEntry... processes) throws Exception {
+    var all = new java.util.ArrayList<>(List.of(INIT, SHELL, SELF, OTHER_JVM));
+    all.addAll(List.of(processes));
+    return Processes.look(new ProcessTable(SELF.pid(), all));
+  }
+
+  private static ProcessEntry process(int pid, int parent, int uid, String cgroup) {
+    return new ProcessEntry(pid, "test", 'S', parent, 1, uid, cgroup);
+  }
+}
