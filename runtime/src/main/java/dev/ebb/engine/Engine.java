@@ -147,7 +147,11 @@ public final class Engine implements AutoCloseable {
 
   /** Releases what dead engines left in the default home; a dry run only tells. */
   public static List<Recovery.Finding> sweep(boolean dryRun) {
-    Path path = Home.locate(System.getenv());
+    return sweep(Home.locate(System.getenv()), dryRun);
+  }
+
+  /** Releases what dead engines left in {@code path}; a dry run only tells. */
+  public static List<Recovery.Finding> sweep(Path path, boolean dryRun) {
     try (var scope = new Scope()) {
       EmptyWait emptyWait = EmptyWait.on(Poller.start(scope, "ebb-poller"));
       return new Recovery(Home.open(path), emptyWait, new CgroupRemoval(emptyWait)).recover(dryRun);
