@@ -10,6 +10,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * One living runtime: its name is also that of its cgroup subtree.
@@ -19,6 +20,8 @@ import java.util.Optional;
 public record Instance(String id, Path directory, int block, Ledger ledger) {
   /** ORDER: the lock goes last, so a half-removed instance is found again and finished. */
   private static final List<String> FILES = List.of("ledger", "instance", "lock");
+
+  private static final Pattern BLOCK = Pattern.compile("\\d{1,9}");
 
   static void remove(Path directory) throws KernelException {
     for (String file : FILES) {
@@ -33,9 +36,9 @@ public record Instance(String id, Path directory, int block, Ledger ledger) {
     Filesystem.rmdir(directory);
   }
 
-  /** The uid block an instance, dead or alive, has taken. */
+  /** The uid block an instance, dead or alive, has taken; none if it did not get so far. */
   static Optional<Integer> block(Path directory) throws IOException {
-    return field(directory, "block").map(Integer::valueOf);
+    return field(directory, "block").filter(BLOCK.asMatchPredicate()).map(Integer::valueOf);
   }
 
   static Optional<String> field(Path directory, String name) throws IOException {
