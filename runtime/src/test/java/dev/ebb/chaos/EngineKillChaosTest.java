@@ -76,9 +76,9 @@ class EngineKillChaosTest {
   void aRecoveryThatIsKilledIsFinishedByTheNextOne() throws Exception {
     Chance chance = Chance.of("recovery");
     for (int round = 0; round < rounds() / 4; round++) {
-      keepBoxesAndDie(BOXES);
+      Remains.ofTenant(host.home(), BOXES);
       for (int heirs = 0; heirs < 2; heirs++) {
-        try (ChildJvm heir = tenant(0)) {
+        try (ChildJvm heir = Tenant.start(host.home(), 0)) {
           heir.awaitLine("opening");
           List<Path> cgroups = Remains.of(host.home()).cgroups();
           int gone = chance.below(cgroups.size() + 1);
@@ -96,7 +96,7 @@ class EngineKillChaosTest {
   void theNextEngineEndsABoxThatIsFrozenByVersion1() throws Exception {
     var freezer = Optional.ofNullable(Hierarchies.detect().version1().get("freezer"));
     assumeTrue(freezer.isPresent(), "host lacks a v1 freezer");
-    try (ChildJvm jvm = tenant(1)) {
+    try (ChildJvm jvm = Tenant.start(host.home(), 1)) {
       jvm.awaitLine("full");
       for (Path cgroup : Remains.of(host.home()).cgroups()) {
         if (cgroup.startsWith(freezer.get())) {
@@ -107,18 +107,6 @@ class EngineKillChaosTest {
     }
     assertThat(Remains.living()).as("frozen, they cannot die by themselves").isNotEmpty();
     Remains.recover(host.home());
-  }
-
-  private void keepBoxesAndDie(int boxes) throws IOException, InterruptedException {
-    try (ChildJvm jvm = tenant(boxes)) {
-      jvm.awaitLine("full");
-      kill(jvm);
-    }
-  }
-
-  @MustBeClosed
-  private ChildJvm tenant(int boxes) throws IOException {
-    return ChildJvm.start(Tenant.class, host.home().toString(), Integer.toString(boxes));
   }
 
   @MustBeClosed

@@ -9,6 +9,7 @@ import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.ProcFs;
 import dev.ebb.supervision.Recovery;
+import dev.ebb.testkit.ChildJvm;
 import dev.ebb.testkit.TestHost;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -37,6 +38,21 @@ final class Remains {
       remains.holdings.addAll(Ledger.read(instance.resolve("ledger")));
     }
     return remains;
+  }
+
+  /** Of an engine that was killed while it had {@code boxes}. */
+  static Remains ofTenant(Path home, int boxes) throws IOException, InterruptedException {
+    try (ChildJvm jvm = Tenant.start(home, boxes)) {
+      jvm.awaitLine("full");
+      jvm.kill();
+    }
+    return of(home);
+  }
+
+  /** The name of the one instance that there is. */
+  String onlyInstance() {
+    assertThat(instances).hasSize(1);
+    return instances.getFirst().getFileName().toString();
   }
 
   private static List<Path> instances(Path home) throws IOException {
