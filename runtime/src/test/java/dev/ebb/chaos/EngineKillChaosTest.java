@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -90,6 +91,24 @@ class EngineKillChaosTest {
       }
       Remains.recover(host.home());
     }
+  }
+
+  @Test
+  void ebbInitIsStagedWholeOrNotAtAll() throws Exception {
+    for (int round = 0; round < rounds() / 4; round++) {
+      Path home = host.newHome();
+      Path lib = home.resolve("lib");
+      try (ChildJvm jvm = Tenant.start(home, 0)) {
+        Eventually.holds("staging has begun", () -> !names(lib).isEmpty());
+        kill(jvm);
+      }
+      Remains.recover(home);
+      assertThat(names(lib)).singleElement().asString().matches("ebb-init-[0-9a-f]{8}");
+    }
+  }
+
+  private static List<String> names(Path directory) {
+    return List.of(Objects.requireNonNullElse(directory.toFile().list(), new String[0]));
   }
 
   @Test
