@@ -106,13 +106,15 @@ public final class Fd implements Owned {
 
   /** Makes a pipe, each end with an owner of its own. */
   public static Pipe pipe(Scope readScope, Scope writeScope) throws KernelException {
-    try (var frame = new Frame()) {
+    try (var frame = new Frame();
+        var reading = new Scope();
+        var writing = new Scope()) {
       MemorySegment ends = frame.allocate(8);
       Frame.check(frame.call(PIPE2, ends.address(), O_CLOEXEC), "create pipe");
-      Fd read = new Fd(ends.get(JAVA_INT, 0), "pipe");
-      Fd write = new Fd(ends.get(JAVA_INT, 4), "pipe");
-      readScope.own(read);
-      writeScope.own(write);
+      Fd read = adopt(reading, ends.get(JAVA_INT, 0), "pipe");
+      Fd write = adopt(writing, ends.get(JAVA_INT, 4), "pipe");
+      reading.moveTo(readScope);
+      writing.moveTo(writeScope);
       return new Pipe(read, write);
     }
   }

@@ -63,9 +63,13 @@ public final class Poller implements Owned {
   }
 
   public static Poller start(Scope scope, String name) throws KernelException {
-    var poller = new Poller(scope, name);
-    poller.thread.start();
-    return scope.own(poller);
+    try (var building = new Scope()) {
+      var poller = new Poller(building, name);
+      poller.thread.start();
+      building.own(poller);
+      building.moveTo(scope);
+      return poller;
+    }
   }
 
   /** One descriptor waited for; closing it ends the waiting. */
@@ -83,9 +87,21 @@ public final class Poller implements Owned {
 
     /** Waits once more: a watch falls silent after each call of its handler. */
     public void rearm() throws KernelException {
-      if (watches.containsKey(token)) {
-        control(EPOLL_CTL_MOD, fd, interest | EPOLLONESHOT, token);
+      if (!isOpen()) {
+        return;
       }
+      try {
+        control(EPOLL_CTL_MOD, fd, interest | EPOLLONESHOT, token);
+      } catch (KernelException e) {
+        // RACE: closed meanwhile, it has nothing to wait for.
+        if (isOpen()) {
+          throw e;
+        }
+      }
+    }
+
+    private boolean isOpen() {
+      return watches.containsKey(token);
     }
 
     @Override

@@ -34,15 +34,20 @@ public final class Home {
 
   /** {@code EBB_HOME}, or /var/lib/ebb for root, or the user's XDG state directory. */
   public static Path locate(Map<String, String> environment) {
+    return locate(environment, Self.uid());
+  }
+
+  static Path locate(Map<String, String> environment, int uid) {
     String home = environment.get("EBB_HOME");
     if (home != null && !home.isEmpty()) {
       return Path.of(home).toAbsolutePath().normalize();
     }
-    if (Self.uid() == 0) {
+    if (uid == 0) {
       return Path.of("/var/lib/ebb");
     }
     String state = environment.get("XDG_STATE_HOME");
-    return state != null && !state.isEmpty()
+    // By the XDG specification a relative path is invalid.
+    return state != null && Path.of(state).isAbsolute()
         ? Path.of(state, "ebb")
         : Path.of(environment.getOrDefault("HOME", "/"), ".local", "state", "ebb");
   }
