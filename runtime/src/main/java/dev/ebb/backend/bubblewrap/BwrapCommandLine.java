@@ -100,7 +100,8 @@ final class BwrapCommandLine {
       add("--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf");
     }
     add("--proc", "/proc", "--dev", "/dev");
-    // KERNEL: the sysctls of the ipc and pid namespaces belong to their maker, who is the box's uid.
+    // KERNEL: the sysctls of the ipc and pid namespaces belong to their maker, who is the box's
+    // uid.
     add("--ro-bind", "/proc/sys", "/proc/sys");
   }
 
