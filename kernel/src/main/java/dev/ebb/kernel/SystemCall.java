@@ -26,8 +26,10 @@ enum SystemCall {
   FCHOWNAT(260, 54),
   KILL(62, 129),
   WAITID(247, 95),
+  STATX(332, 291),
   PIDFD_SEND_SIGNAL(424, 424),
-  PIDFD_OPEN(434, 434);
+  PIDFD_OPEN(434, 434),
+  OPENAT2(437, 437);
 
   private static final boolean AARCH64 = System.getProperty("os.arch").equals("aarch64");
 

@@ -2,6 +2,7 @@ package dev.ebb.store;
 
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.FileStatus;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
@@ -58,9 +59,24 @@ public final class Home {
       Files.createDirectories(path.getParent());
     }
     makeDirectory(path);
-    makeDirectory(path.resolve(INSTANCES));
-    makeDirectory(path.resolve("lib"));
-    return new Home(path);
+    // A link is followed once: it may lie where others can change it.
+    Path real = path.toRealPath();
+    requireOurs(real);
+    makeDirectory(real.resolve(INSTANCES));
+    makeDirectory(real.resolve("lib"));
+    return new Home(real);
+  }
+
+  /** What lies in a home is trusted and executed: nobody else may have prepared it. */
+  private static void requireOurs(Path path) throws KernelException, IOException {
+    try (var scope = new Scope()) {
+      var status = FileStatus.of(Fd.open(scope, path, Fd.Flag.READ, Fd.Flag.DIRECTORY));
+      if (!status.isPrivateTo(Self.uid())) {
+        throw new IOException(
+            "others can change it (uid %d, mode %o)"
+                .formatted(status.uid(), status.mode() & 07777));
+      }
+    }
   }
 
   private static void makeDirectory(Path path) throws KernelException {
