@@ -281,14 +281,21 @@ public final class Box {
     return launch != null && launch.isUp() && awaitDeath(launch.channel().init().orElseThrow());
   }
 
-  /** KERNEL: "populated 0" comes before the zombies are gone; what fell out of the box is ours. */
+  /**
+   * KERNEL: "populated 0" comes before the zombies are gone; what fell out of the box is ours.
+   *
+   * <p>ORDER: members first. One that was dead when they were listed, or born after, is a child of
+   * ours at the latest when its parent is gone.
+   */
   private void reapOrphans(List<Integer> members, Deadline deadline) throws KernelException {
-    while (members.stream().anyMatch(this::isStillOurs)) {
-      host.reaper().reap(path -> host.isInBox(path, id));
+    host.reaper().reap(path -> host.isInBox(path, id));
+    while (members.stream().anyMatch(this::isStillOurs)
+        || ProcFs.children().stream().anyMatch(this::isStillOurs)) {
       if (deadline.isOver()) {
         throw new KernelException("reap the processes of box " + id, Errno.EBUSY);
       }
       LockSupport.parkNanos(REAP_RETRY_NANOS);
+      host.reaper().reap(path -> host.isInBox(path, id));
     }
   }
 

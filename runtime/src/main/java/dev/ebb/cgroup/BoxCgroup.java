@@ -140,6 +140,12 @@ public final class BoxCgroup {
     return leaf;
   }
 
+  /** Kills what is left of an exec that init cannot end any more, and waits for it. */
+  public void endLeaf(int exec) throws KernelException, InterruptedException {
+    leaf(exec).kill();
+    emptyWait.await(leaf(exec), Deadline.in(CgroupRemoval.BOUND));
+  }
+
   public void removeLeaf(int exec) throws KernelException {
     removal.remove(leaf(exec));
   }
@@ -184,14 +190,7 @@ public final class BoxCgroup {
   public void kill() throws KernelException {
     var freezer = version1("freezer");
     if (freezer.isPresent()) {
-      // KERNEL: a process frozen by v1 ignores SIGKILL until it is thawed.
-      try {
-        CgroupFile.of(freezer.get().path(), "freezer.state").writeIfPresent("THAWED");
-      } catch (KernelException e) {
-        if (!Cgroup.isGone(e)) {
-          throw e;
-        }
-      }
+      freezer.get().thaw();
     }
     box().kill();
   }

@@ -33,6 +33,10 @@ public record Cgroup(Path path) {
     return Files.isDirectory(path);
   }
 
+  public boolean isVersion2() {
+    return Files.exists(path.resolve("cgroup.events"));
+  }
+
   /** The processes in this very cgroup, not in its children. */
   public List<Integer> procs() throws KernelException {
     return CgroupFile.of(path, "cgroup.procs").read().lines().map(Integer::valueOf).toList();
@@ -65,6 +69,17 @@ public record Cgroup(Path path) {
 
   public void freeze(boolean frozen) throws KernelException {
     CgroupFile.of(path, "cgroup.freeze").write(frozen ? "1" : "0");
+  }
+
+  /** KERNEL: a process frozen by v1 ignores SIGKILL until it is thawed. */
+  public void thaw() throws KernelException {
+    try {
+      CgroupFile.of(path, "freezer.state").writeIfPresent("THAWED");
+    } catch (KernelException e) {
+      if (!isGone(e)) {
+        throw e;
+      }
+    }
   }
 
   /** Sends SIGKILL to all in it and below; neither waits nor reaps. An absent cgroup has nobody. */

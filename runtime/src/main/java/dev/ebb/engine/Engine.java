@@ -26,6 +26,7 @@ import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.ExitCause;
+import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Reaper;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
@@ -109,7 +110,7 @@ public final class Engine implements AutoCloseable {
     EmptyWait emptyWait = EmptyWait.on(poller);
     var removal = new CgroupRemoval(emptyWait);
     var recovered = new Recovery(home, emptyWait, removal).recover(false);
-    Instance instance = home.create(scope);
+    Instance instance = home.create(scope, ProcessRef.self().toString());
     var host =
         new BoxHost(
             scope,
@@ -146,7 +147,11 @@ public final class Engine implements AutoCloseable {
 
   /** Releases what dead engines left in the default home; a dry run only tells. */
   public static List<Recovery.Finding> sweep(boolean dryRun) {
-    Path path = Home.locate(System.getenv());
+    return sweep(Home.locate(System.getenv()), dryRun);
+  }
+
+  /** Releases what dead engines left in {@code path}; a dry run only tells. */
+  public static List<Recovery.Finding> sweep(Path path, boolean dryRun) {
     try (var scope = new Scope()) {
       EmptyWait emptyWait = EmptyWait.on(Poller.start(scope, "ebb-poller"));
       return new Recovery(Home.open(path), emptyWait, new CgroupRemoval(emptyWait)).recover(dryRun);

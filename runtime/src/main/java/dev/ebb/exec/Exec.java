@@ -324,9 +324,13 @@ public final class Exec implements AutoCloseable {
     kill(Duration.ZERO);
   }
 
-  private ExecResult finish(Outcome last) {
+  private ExecResult finish(Outcome last) throws InterruptedException {
     box.forget(oomListener);
     try {
+      if (last instanceof Outcome.Lost) {
+        // KERNEL: a dying pid 1 closes its socket before its namespace is killed.
+        box.cgroup().endLeaf(number);
+      }
       CgroupUsage usage = box.cgroup().box().exists() ? box.cgroup().usage() : CgroupUsage.NONE;
       boolean oom = usage.oomKills() > oomKillsBefore;
       ExitCause cause =

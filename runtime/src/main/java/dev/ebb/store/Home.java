@@ -1,5 +1,6 @@
 package dev.ebb.store;
 
+import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.FileStatus;
@@ -11,6 +12,7 @@ import dev.ebb.ledger.Ledger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -18,6 +20,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 
 /**
  * The one directory under which all state lies: {@code lock}, {@code lib/} for ebb-init, and one
@@ -26,6 +31,11 @@ import java.util.TreeSet;
 public final class Home {
   private static final int ID_BYTES = 4;
   private static final String INSTANCES = "instances";
+
+  /** How long a child of a dead process may take to close what it inherited. */
+  private static final Duration LOCK_PATIENCE = Duration.ofSeconds(1);
+
+  private static final long LOCK_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final Path path;
 
@@ -104,8 +114,8 @@ public final class Home {
     return lock;
   }
 
-  /** Makes a new instance, alive for as long as {@code scope} is open. */
-  public Instance create(Scope scope) throws KernelException, IOException {
+  /** Makes a new instance of {@code process}, alive for as long as {@code scope} is open. */
+  public Instance create(Scope scope, String process) throws KernelException, IOException {
     try (var brief = new Scope()) {
       lock(brief);
       var taken = new TreeSet<Integer>();
@@ -118,7 +128,7 @@ public final class Home {
       int block = lowestFree(taken);
       Files.writeString(
           directory.resolve("instance"),
-          "boot=%s%nblock=%d%npid=%d%n".formatted(bootId(), block, ProcessHandle.current().pid()));
+          "boot=%s%nblock=%d%nprocess=%s%n".formatted(bootId(), block, process));
       Fd held = lockFile(scope, directory);
       Filesystem.lock(held);
       Ledger ledger = Ledger.create(scope, directory.resolve("ledger"));
@@ -143,21 +153,24 @@ public final class Home {
    * long as {@code scope} is open.
    *
    * <p>RACE: instances are made and claimed under the home's lock only, so one that is just being
-   * made is never taken for dead.
+   * made is never taken for dead. But a lock may outlive its process for a moment.
+   *
+   * @param isAlive tells of a process, as it was given to {@link #create}
    */
-  public List<DeadInstance> claimDead(Scope scope) throws KernelException, IOException {
+  public List<DeadInstance> claimDead(Scope scope, Predicate<String> isAlive)
+      throws KernelException, IOException {
     var dead = new ArrayList<DeadInstance>();
     try (var brief = new Scope()) {
       lock(brief);
       for (Path directory : directories()) {
-        claim(scope, directory).ifPresent(dead::add);
+        claim(scope, directory, isAlive).ifPresent(dead::add);
       }
     }
     return dead;
   }
 
-  private static Optional<DeadInstance> claim(Scope scope, Path directory)
-      throws KernelException, IOException {
+  private static Optional<DeadInstance> claim(
+      Scope scope, Path directory, Predicate<String> isAlive) throws KernelException, IOException {
     Fd lock;
     try {
       lock = lockFile(scope, directory);
@@ -167,9 +180,15 @@ public final class Home {
       }
       throw e;
     }
-    if (!Filesystem.tryLock(lock)) {
-      scope.release(lock);
-      return Optional.empty();
+    Deadline deadline = Deadline.in(LOCK_PATIENCE);
+    while (!Filesystem.tryLock(lock)) {
+      // KERNEL: the lock belongs to the open file, of which a child has a copy until it execs.
+      boolean held = Instance.field(directory, "process").map(isAlive::test).orElse(Boolean.TRUE);
+      if (held || deadline.isOver()) {
+        scope.release(lock);
+        return Optional.empty();
+      }
+      LockSupport.parkNanos(LOCK_RETRY_NANOS);
     }
     return Optional.of(DeadInstance.read(directory));
   }
