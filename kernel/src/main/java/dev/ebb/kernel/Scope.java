@@ -109,13 +109,19 @@ public final class Scope implements AutoCloseable, Owned {
         }
       }
     }
-    switch (first) {
-      case null -> {}
-      case KernelException e -> throw e;
-      case RuntimeException e -> throw e;
-      case Error e -> throw e;
-      case Throwable e -> throw new AssertionError(e);
+    if (first != null) {
+      rethrow(first);
     }
+  }
+
+  private static void rethrow(Throwable failure) throws KernelException {
+    if (failure instanceof KernelException e) {
+      throw e;
+    }
+    if (failure instanceof RuntimeException e) {
+      throw e;
+    }
+    throw failure instanceof Error e ? e : new AssertionError(failure);
   }
 
   private Deque<Owned> take(boolean close) {
