@@ -80,8 +80,7 @@ class HomeTest {
   void anEmptyVariableIsNone() {
     var environment = Map.of("EBB_HOME", "", "XDG_STATE_HOME", "", "HOME", "/home/me");
     assertThat(Home.locate(environment, ROOT)).isEqualTo(Path.of("/var/lib/ebb"));
-    assertThat(Home.locate(environment, SOMEBODY))
-        .isEqualTo(Path.of("/home/me/.local/state/ebb"));
+    assertThat(Home.locate(environment, SOMEBODY)).isEqualTo(Path.of("/home/me/.local/state/ebb"));
   }
 
   @Test
@@ -170,9 +169,7 @@ class HomeTest {
   void instancesMadeAtOnceHaveNamesAndBlocksOfTheirOwn() throws Exception {
     var made = together(() -> home.create(scope));
     assertThat(made).extracting(Instance::id).doesNotHaveDuplicates();
-    assertThat(made)
-        .extracting(Instance::block)
-        .containsExactlyInAnyOrder(0, 1, 2, 3, 4, 5, 6, 7);
+    assertThat(made).extracting(Instance::block).containsExactlyInAnyOrder(0, 1, 2, 3, 4, 5, 6, 7);
     assertThat(claimDead()).isEmpty();
   }
 

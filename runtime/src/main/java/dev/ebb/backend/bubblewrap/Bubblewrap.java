@@ -90,9 +90,7 @@ public final class Bubblewrap {
       var status = outside.reap().orElseThrow();
       if (!status.isExit()) {
         throw new SetupException(
-            "the box could not be made: ebb-init was killed by signal "
-                + status.status()
-                + said());
+            "the box could not be made: ebb-init was killed by signal " + status.status() + said());
       }
       if (status.status() != 0) {
         throw new SetupException("the box could not be made" + said());
