@@ -48,7 +48,7 @@ class HomeTest {
   /** An instance whose runtime was killed. */
   private Instance dead(String... subjects) throws Exception {
     try (var brief = new Scope()) {
-      Instance instance = home.create(brief);
+      Instance instance = home.create(brief, "1@1");
       for (String subject : subjects) {
         instance.ledger().hold("box", Kind.CGROUP, subject);
       }
@@ -57,7 +57,7 @@ class HomeTest {
   }
 
   private List<DeadInstance> claimDead() throws Exception {
-    return home.claimDead(scope);
+    return home.claimDead(scope, process -> true);
   }
 
   // --- where it is ---
@@ -116,7 +116,7 @@ class HomeTest {
 
   @Test
   void aLivingInstanceIsNotClaimed() throws Exception {
-    Instance instance = home.create(scope);
+    Instance instance = home.create(scope, "1@1");
     assertThat(instance.directory().getParent()).isEqualTo(home.path().resolve("instances"));
     assertThat(claimDead()).isEmpty();
   }
@@ -141,7 +141,7 @@ class HomeTest {
   void aClaimedInstanceIsNobodyElsesUntilItIsGivenBack() throws Exception {
     dead();
     var claimer = new Scope();
-    assertThat(home.claimDead(claimer)).hasSize(1);
+    assertThat(home.claimDead(claimer, process -> true)).hasSize(1);
     assertThat(claimDead()).isEmpty();
     claimer.close();
     assertThat(claimDead()).hasSize(1);
@@ -157,17 +157,17 @@ class HomeTest {
 
   @Test
   void blocksAreUniqueAmongLivingAndDeadAndReusedAfterRemoval() throws Exception {
-    Instance first = home.create(scope);
+    Instance first = home.create(scope, "1@1");
     Instance second = dead();
-    Instance third = home.create(scope);
+    Instance third = home.create(scope, "1@1");
     assertThat(List.of(first.block(), second.block(), third.block())).containsExactly(0, 1, 2);
     home.remove(second.directory());
-    assertThat(home.create(scope).block()).isEqualTo(1);
+    assertThat(home.create(scope, "1@1").block()).isEqualTo(1);
   }
 
   @Test
   void instancesMadeAtOnceHaveNamesAndBlocksOfTheirOwn() throws Exception {
-    var made = together(() -> home.create(scope));
+    var made = together(() -> home.create(scope, "1@1"));
     assertThat(made).extracting(Instance::id).doesNotHaveDuplicates();
     assertThat(made).extracting(Instance::block).containsExactlyInAnyOrder(0, 1, 2, 3, 4, 5, 6, 7);
     assertThat(claimDead()).isEmpty();
@@ -182,7 +182,7 @@ class HomeTest {
       }
       var claimed = new ArrayList<DeadInstance>();
       try (var claimers = new Scope()) {
-        together(() -> home.claimDead(claimers)).forEach(claimed::addAll);
+        together(() -> home.claimDead(claimers, process -> true)).forEach(claimed::addAll);
         assertThat(claimed).extracting(DeadInstance::id).containsExactlyInAnyOrderElementsOf(ids);
         for (DeadInstance dead : claimed) {
           home.remove(dead.directory());
@@ -198,11 +198,11 @@ class HomeTest {
     together(
         () -> {
           for (int i = 0; i < 10; i++) {
-            Instance instance = home.create(scope);
+            Instance instance = home.create(scope, "1@1");
             synchronized (living) {
               living.add(instance.id());
             }
-            for (DeadInstance dead : home.claimDead(scope)) {
+            for (DeadInstance dead : home.claimDead(scope, process -> true)) {
               synchronized (claimed) {
                 claimed.add(dead.id());
               }
@@ -284,7 +284,7 @@ class HomeTest {
   void aGarbledInstanceDoesNotStopTheNext(String content) throws Exception {
     Instance instance = dead();
     Files.write(file(instance), content.getBytes(java.nio.charset.StandardCharsets.ISO_8859_1));
-    assertThat(home.create(scope).block()).isNotNegative();
+    assertThat(home.create(scope, "1@1").block()).isNotNegative();
     assertThat(claimDead()).hasSize(1);
   }
 
@@ -292,7 +292,7 @@ class HomeTest {
   void aFileAmongTheInstancesIsNone() throws Exception {
     Files.createFile(home.path().resolve("instances/stray"));
     assertThat(claimDead()).isEmpty();
-    home.create(scope);
+    home.create(scope, "1@1");
   }
 
   @Test
