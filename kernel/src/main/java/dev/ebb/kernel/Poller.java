@@ -81,9 +81,13 @@ public final class Poller implements Owned {
   }
 
   private static Poller start(Scope scope, String name, Tick tick) throws KernelException {
-    var poller = new Poller(scope, name, tick);
-    poller.thread.start();
-    return scope.own(poller);
+    try (var building = new Scope()) {
+      var poller = new Poller(building, name, tick);
+      poller.thread.start();
+      building.own(poller);
+      building.moveTo(scope);
+      return poller;
+    }
   }
 
   /** One descriptor waited for; closing it ends the waiting. */
@@ -101,9 +105,21 @@ public final class Poller implements Owned {
 
     /** Waits once more: a watch falls silent after each call of its handler. */
     public void rearm() throws KernelException {
-      if (watches.containsKey(token)) {
-        control(EPOLL_CTL_MOD, fd, interest | EPOLLONESHOT, token);
+      if (!isOpen()) {
+        return;
       }
+      try {
+        control(EPOLL_CTL_MOD, fd, interest | EPOLLONESHOT, token);
+      } catch (KernelException e) {
+        // RACE: closed meanwhile, it has nothing to wait for.
+        if (isOpen()) {
+          throw e;
+        }
+      }
+    }
+
+    private boolean isOpen() {
+      return watches.containsKey(token);
     }
 
     @Override

@@ -37,14 +37,23 @@ public final class UnixSocket {
     this.fd = fd;
   }
 
+  /** A connected socket that was inherited or handed over. */
+  public static UnixSocket of(Fd fd) {
+    return new UnixSocket(fd);
+  }
+
   /** Makes a connected pair, each end with an owner of its own. */
   public static Pair pair(Scope ourScope, Scope peerScope) throws KernelException {
-    try (var frame = new Frame()) {
+    try (var frame = new Frame();
+        var ourEnd = new Scope();
+        var peerEnd = new Scope()) {
       MemorySegment ends = frame.allocate(8);
       long result = frame.call(SOCKETPAIR, AF_UNIX, SOCK_STREAM | Fd.O_CLOEXEC, 0, ends.address());
       Frame.check(result, "create socket pair");
-      Fd ours = Fd.adopt(ourScope, ends.get(JAVA_INT, 0), "control socket");
-      Fd peer = Fd.adopt(peerScope, ends.get(JAVA_INT, 4), "control socket of init");
+      Fd ours = Fd.adopt(ourEnd, ends.get(JAVA_INT, 0), "control socket");
+      Fd peer = Fd.adopt(peerEnd, ends.get(JAVA_INT, 4), "control socket of init");
+      ourEnd.moveTo(ourScope);
+      peerEnd.moveTo(peerScope);
       return new Pair(new UnixSocket(ours), peer);
     }
   }
@@ -113,12 +122,15 @@ public final class UnixSocket {
         || control.get(JAVA_INT, 12) != SCM_RIGHTS) {
       return List.of();
     }
-    var fds = new ArrayList<Fd>();
-    long end = control.get(JAVA_LONG, 0);
-    for (long at = CMSG_HEADER; at + 4 <= end; at += 4) {
-      fds.add(Fd.adopt(scope, control.get(JAVA_INT, at), "descriptor from init"));
+    try (var arriving = new Scope()) {
+      var fds = new ArrayList<Fd>();
+      long end = control.get(JAVA_LONG, 0);
+      for (long at = CMSG_HEADER; at + 4 <= end; at += 4) {
+        fds.add(Fd.adopt(arriving, control.get(JAVA_INT, at), "descriptor from init"));
+      }
+      arriving.moveTo(scope);
+      return fds;
     }
-    return fds;
   }
 
   private static int control(int fds) {

@@ -94,6 +94,7 @@ public final class Box {
     var sandbox = spec.sandbox(!host.hierarchies().namespacesBound());
     host.bubblewrap().launch(scope, sandbox, cgroup, uid, this::launched);
     requireNonNull(launch).await(deadline);
+    strikeOutside();
     lifecycle.become(BoxState.RUNNING);
   }
 
@@ -104,6 +105,13 @@ public final class Box {
     if (ref.isPresent()) {
       holdings.add(host.instance().ledger().hold(id.value(), Kind.PROCESS, ref.get().toString()));
     }
+  }
+
+  /** It was reaped. */
+  private void strikeOutside() throws KernelException {
+    List<Holding> gone = holdings.stream().filter(h -> h.kind() == Kind.PROCESS).toList();
+    host.instance().ledger().strike(gone);
+    holdings.removeAll(gone);
   }
 
   private SandboxException unwind(Throwable failure) {

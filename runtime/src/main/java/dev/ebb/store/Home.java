@@ -3,6 +3,7 @@ package dev.ebb.store;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.FileStatus;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
@@ -44,15 +45,20 @@ public final class Home {
 
   /** {@code EBB_HOME}, or /var/lib/ebb for root, or the user's XDG state directory. */
   public static Path locate(Map<String, String> environment) {
+    return locate(environment, Self.uid());
+  }
+
+  static Path locate(Map<String, String> environment, int uid) {
     String home = environment.get("EBB_HOME");
     if (home != null && !home.isEmpty()) {
       return Path.of(home).toAbsolutePath().normalize();
     }
-    if (Self.uid() == 0) {
+    if (uid == 0) {
       return Path.of("/var/lib/ebb");
     }
     String state = environment.get("XDG_STATE_HOME");
-    return state != null && !state.isEmpty()
+    // By the XDG specification a relative path is invalid.
+    return state != null && Path.of(state).isAbsolute()
         ? Path.of(state, "ebb")
         : Path.of(environment.getOrDefault("HOME", "/"), ".local", "state", "ebb");
   }
@@ -63,9 +69,24 @@ public final class Home {
       Files.createDirectories(path.getParent());
     }
     makeDirectory(path);
-    makeDirectory(path.resolve(INSTANCES));
-    makeDirectory(path.resolve("lib"));
-    return new Home(path);
+    // A link is followed once: it may lie where others can change it.
+    Path real = path.toRealPath();
+    requireOurs(real);
+    makeDirectory(real.resolve(INSTANCES));
+    makeDirectory(real.resolve("lib"));
+    return new Home(real);
+  }
+
+  /** What lies in a home is trusted and executed: nobody else may have prepared it. */
+  private static void requireOurs(Path path) throws KernelException, IOException {
+    try (var scope = new Scope()) {
+      var status = FileStatus.of(Fd.open(scope, path, Fd.Flag.READ, Fd.Flag.DIRECTORY));
+      if (!status.isPrivateTo(Self.uid())) {
+        throw new IOException(
+            "others can change it (uid %d, mode %o)"
+                .formatted(status.uid(), status.mode() & 07777));
+      }
+    }
   }
 
   private static void makeDirectory(Path path) throws KernelException {

@@ -5,11 +5,13 @@ import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Ledger;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
 /**
@@ -21,7 +23,8 @@ public record Instance(String id, Path directory, int block, Ledger ledger) {
   /** ORDER: the lock goes last, so a half-removed instance is found again and finished. */
   private static final List<String> FILES = List.of("ledger", "instance", "lock");
 
-  private static final Pattern BLOCK = Pattern.compile("\\d{1,9}");
+  /** A power loss may leave anything in the file. */
+  private static final Predicate<String> BLOCK = Pattern.compile("\\d{1,9}").asMatchPredicate();
 
   static void remove(Path directory) throws KernelException {
     for (String file : FILES) {
@@ -36,19 +39,19 @@ public record Instance(String id, Path directory, int block, Ledger ledger) {
     Filesystem.rmdir(directory);
   }
 
-  /** The uid block an instance, dead or alive, has taken; none if it did not get so far. */
+  /** The uid block an instance, dead or alive, has taken. */
   static Optional<Integer> block(Path directory) throws IOException {
-    return field(directory, "block").filter(BLOCK.asMatchPredicate()).map(Integer::valueOf);
+    return field(directory, "block").filter(BLOCK).map(Integer::valueOf);
   }
 
   static Optional<String> field(Path directory, String name) throws IOException {
-    List<String> lines;
+    String text;
     try {
-      lines = Files.readAllLines(directory.resolve("instance"));
+      text = Files.readString(directory.resolve("instance"), StandardCharsets.ISO_8859_1);
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
-    return lines.stream()
+    return text.lines()
         .filter(line -> line.startsWith(name + "="))
         .map(line -> line.substring(name.length() + 1))
         .findFirst();

@@ -144,7 +144,7 @@ public final class InitChannel {
   private void receive() {
     try {
       UnixSocket.Received some = socket.receive(scope, chunk);
-      received.addAll(some.fds());
+      take(some.fds());
       if (some.bytes() == 0) {
         close();
         return;
@@ -163,6 +163,14 @@ public final class InitChannel {
     }
   }
 
+  /** SAFETY: there is one, the pidfd of init; a box shall not fill our table. */
+  private void take(List<Fd> fds) throws KernelException {
+    received.addAll(fds);
+    if (received.size() > (init().isPresent() ? 0 : 1)) {
+      throw new KernelException("take more descriptors from a box", Errno.EMFILE);
+    }
+  }
+
   private void append(int bytes) {
     if (pending.remaining() < bytes) {
       ByteBuffer larger = Protocol.buffer(2 * (pending.position() + bytes));
@@ -173,11 +181,14 @@ public final class InitChannel {
 
   /** Takes one whole message off the buffer, if there is one. */
   private boolean nextMessage() throws KernelException {
-    int size = pending.position() < Protocol.HEADER_SIZE ? -1 : pending.getInt(0);
-    if (size > Protocol.MESSAGE_MAX) {
+    if (pending.position() < Protocol.HEADER_SIZE) {
+      return false;
+    }
+    int size = pending.getInt(0);
+    if (size < 0 || size > Protocol.MESSAGE_MAX) {
       throw new KernelException("understand a message of " + size + " bytes", Errno.EINVAL);
     }
-    if (size < 0 || pending.position() < Protocol.HEADER_SIZE + size) {
+    if (pending.position() < Protocol.HEADER_SIZE + size) {
       return false;
     }
     pending.flip();
