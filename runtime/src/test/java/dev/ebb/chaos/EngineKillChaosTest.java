@@ -58,7 +58,7 @@ class EngineKillChaosTest {
   @Test
   void theNextEngineCleansUpWhenWhoeverMakesABoxDiesToo() throws Exception {
     Chance chance = Chance.of("engine and outside");
-    for (int round = 0; round < rounds(); round++) {
+    for (int round = 0; round < rounds() / 2; round++) {
       try (ChildJvm jvm = havoc(chance)) {
         jvm.awaitLine("open");
         Eventually.find(Eventually.SOON, () -> Kin.outsides(jvm.pid()).stream().findFirst());
