@@ -32,7 +32,7 @@ class EngineKillChaosTest {
   /** About what a set-up takes. */
   private static final Duration SETUP = Duration.ofMillis(20);
 
-  private static final int BOXES = 6;
+  private static final int BOXES = 4;
 
   @RegisterExtension
   final TestHost host = TestHost.needing(Feature.ROOT, Feature.CGROUPS, Feature.BWRAP);
@@ -76,7 +76,7 @@ class EngineKillChaosTest {
   @Test
   void aRecoveryThatIsKilledIsFinishedByTheNextOne() throws Exception {
     Chance chance = Chance.of("recovery");
-    for (int round = 0; round < rounds() / 4; round++) {
+    for (int round = 0; round < rounds() / 6; round++) {
       Remains.ofTenant(host.home(), BOXES);
       for (int heirs = 0; heirs < 2; heirs++) {
         try (ChildJvm heir = Tenant.start(host.home(), 0)) {
@@ -95,7 +95,7 @@ class EngineKillChaosTest {
 
   @Test
   void ebbInitIsStagedWholeOrNotAtAll() throws Exception {
-    for (int round = 0; round < rounds() / 4; round++) {
+    for (int round = 0; round < rounds() / 6; round++) {
       Path home = host.newHome();
       Path lib = home.resolve("lib");
       try (ChildJvm jvm = Tenant.start(home, 0)) {

@@ -155,7 +155,7 @@ class RecoveryTest {
   @Test
   void garbageInTheLedgerHidesNoOtherLine() throws Exception {
     var random = new Random(1);
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < 100; round++) {
       leaveInstance();
       List<String> lines = Files.readAllLines(instance.resolve("ledger"));
       byte[] garbage = new byte[random.nextInt(2000)];
