@@ -106,7 +106,8 @@ public final class Engine implements AutoCloseable {
     Self.becomeSubreaper();
     Home home = Home.open(path);
     InitBinary binary = InitBinary.stage(scope, home.lib());
-    Poller poller = Poller.start(scope, "ebb-poller");
+    var reaper = new Reaper(InstantSource.system(), ORPHAN_PATIENCE);
+    Poller poller = Poller.start(scope, "ebb-poller", ORPHAN_PATIENCE, reaper::reapStrangers);
     EmptyWait emptyWait = EmptyWait.on(poller);
     var removal = new CgroupRemoval(emptyWait);
     var recovered = new Recovery(home, emptyWait, removal).recover(false);
@@ -121,7 +122,7 @@ public final class Engine implements AutoCloseable {
             removal,
             new Bubblewrap(poller, binary, bwrap, instance.directory()),
             HostUids.of(path, instance.block()),
-            new Reaper(InstantSource.system(), ORPHAN_PATIENCE),
+            reaper,
             CREATE_DEADLINE);
     var engine = new Engine(scope, home, host, recovered);
     try {

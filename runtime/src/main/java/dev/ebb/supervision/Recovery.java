@@ -68,7 +68,7 @@ public final class Recovery {
     return findings;
   }
 
-  private List<Finding> recover(DeadInstance dead, boolean dryRun) throws KernelException {
+  private List<Finding> recover(DeadInstance dead, boolean dryRun) {
     var findings = new ArrayList<Finding>();
     // ORDER: whoever could enter a cgroup ends first, then whoever is in one, in all of them: v1
     // knows no cgroup.kill. Then the cgroups go, the latest first.
@@ -180,13 +180,17 @@ public final class Recovery {
     }
   }
 
-  private Fate forget(DeadInstance dead, List<Finding> findings) throws KernelException {
+  private Fate forget(DeadInstance dead, List<Finding> findings) {
     for (Finding finding : findings) {
       if (finding.fate() instanceof Fate.Stuck) {
         return new Fate.Stuck("kept while something of it remains");
       }
     }
-    home.remove(dead.directory());
-    return new Fate.Released();
+    try {
+      home.remove(dead.directory());
+      return new Fate.Released();
+    } catch (KernelException e) {
+      return new Fate.Stuck(String.valueOf(e.getMessage()));
+    }
   }
 }
