@@ -21,7 +21,8 @@ public final class Readiness implements Owned {
   }
 
   public void arm() throws KernelException {
-    event.drainPermits();
+    // An event that came while nobody waited has silenced the watch as well.
+    armed &= event.drainPermits() == 0;
     if (!armed) {
       armed = true;
       watch.rearm();
