@@ -4,6 +4,9 @@ import java.time.Duration;
 
 /** A moment on the monotonic clock by which something must have happened. */
 public final class Deadline {
+  /** A hundred years: as nanoseconds from now it does not overflow. */
+  private static final Duration FOREVER = Duration.ofDays(36_500);
+
   private final long nanos;
 
   private Deadline(long nanos) {
@@ -11,8 +14,8 @@ public final class Deadline {
   }
 
   public static Deadline in(Duration duration) {
-    // A hundred years is for ever, and does not overflow.
-    return new Deadline(System.nanoTime() + Math.min(duration.toNanos(), Long.MAX_VALUE / 4));
+    return new Deadline(
+        System.nanoTime() + (duration.compareTo(FOREVER) < 0 ? duration : FOREVER).toNanos());
   }
 
   /** This one, or the one {@code duration} from now if that comes first. */
