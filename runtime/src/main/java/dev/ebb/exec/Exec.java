@@ -298,7 +298,10 @@ public final class Exec implements AutoCloseable {
       var leftovers = leftovers(last);
       boolean truncated = last instanceof Outcome.Ended(var ended) && ended.truncated();
       int logErrno = last instanceof Outcome.Ended(var ended) ? ended.logErrno() : 0;
-      if (leftovers.kept().isEmpty() && !(cause instanceof ExitCause.Stuck)) {
+      // What is lost dies with its box, which removes all its cgroups when they are empty.
+      if (leftovers.kept().isEmpty()
+          && !(cause instanceof ExitCause.Stuck)
+          && !(last instanceof Outcome.Lost)) {
         box.cgroup().removeLeaf(number);
       }
       return new ExecResult(
