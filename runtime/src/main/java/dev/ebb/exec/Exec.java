@@ -53,6 +53,7 @@ public final class Exec implements AutoCloseable {
   private volatile boolean outOfMemory;
 
   private @Nullable Outcome outcome;
+  private long endNanos;
 
   private final ReentrantLock finishing = new ReentrantLock();
   private @Nullable ExecResult result;
@@ -61,7 +62,7 @@ public final class Exec implements AutoCloseable {
   private sealed interface Outcome {
     record Refused(ExecEvents.Step step, int errno) implements Outcome {}
 
-    record Ended(ExecEvents.Ended ended) implements Outcome {}
+    record Ended(ExecEvents.Ended ended, long oomKills) implements Outcome {}
 
     record Lost() implements Outcome {}
   }
@@ -148,7 +149,7 @@ public final class Exec implements AutoCloseable {
 
     @Override
     public void ended(Ended ended) {
-      end(new Outcome.Ended(ended), ended.stdoutSize(), ended.stderrSize());
+      end(new Outcome.Ended(ended, oomKills()), ended.stdoutSize(), ended.stderrSize());
     }
 
     @Override
@@ -157,11 +158,21 @@ public final class Exec implements AutoCloseable {
     }
   }
 
+  /** KERNEL: counted before the victim dies; later the count may rise for others. */
+  private long oomKills() {
+    try {
+      return box.cgroup().oomKills();
+    } catch (KernelException e) {
+      return oomKillsBefore;
+    }
+  }
+
   private void end(Outcome last, long stdoutSize, long stderrSize) {
     lock.lock();
     try {
       if (outcome == null) {
         outcome = last;
+        endNanos = System.nanoTime();
       }
       stdout.grow(stdoutSize, true);
       stderr.grow(stderrSize, true);
@@ -288,16 +299,15 @@ public final class Exec implements AutoCloseable {
     box.forget(oomListener);
     try {
       CgroupUsage usage = box.cgroup().box().exists() ? box.cgroup().usage() : CgroupUsage.NONE;
-      boolean oom = usage.oomKills() > oomKillsBefore;
       ExitCause cause =
           switch (last) {
             case Outcome.Refused(var step, var errno) -> refused(step, errno);
-            case Outcome.Ended(var ended) -> cause(ended, oom);
-            case Outcome.Lost() -> lost(oom);
+            case Outcome.Ended(var ended, var kills) -> cause(ended, kills > oomKillsBefore);
+            case Outcome.Lost() -> lost(usage.oomKills() > oomKillsBefore);
           };
       var leftovers = leftovers(last);
-      boolean truncated = last instanceof Outcome.Ended(var ended) && ended.truncated();
-      int logErrno = last instanceof Outcome.Ended(var ended) ? ended.logErrno() : 0;
+      boolean truncated = last instanceof Outcome.Ended(var ended, _) && ended.truncated();
+      int logErrno = last instanceof Outcome.Ended(var ended, _) ? ended.logErrno() : 0;
       // What is lost dies with its box, which removes all its cgroups when they are empty.
       if (leftovers.kept().isEmpty()
           && !(cause instanceof ExitCause.Stuck)
@@ -312,7 +322,7 @@ public final class Exec implements AutoCloseable {
           logErrno,
           usage,
           leftovers,
-          Duration.ofNanos(System.nanoTime() - startNanos));
+          Duration.ofNanos(endNanos - startNanos));
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }
@@ -380,7 +390,7 @@ public final class Exec implements AutoCloseable {
 
   private ExecResult.Leftovers leftovers(Outcome last) throws KernelException {
     // What a kill met on its way is no leftover.
-    if (!(last instanceof Outcome.Ended(var ended))
+    if (!(last instanceof Outcome.Ended(var ended, _))
         || ended.reason() != ExecEvents.Reason.BY_ITSELF) {
       return new ExecResult.Leftovers(0, List.of());
     }
