@@ -81,6 +81,7 @@ public final class Exec implements AutoCloseable {
 
   /** Starts a command; what cannot be executed is a result, not an exception. */
   public static Exec start(Box box, ExecSpec spec) {
+    requireRunning(box);
     try (var passing = new Scope()) {
       Scope scope = Scope.in(box.scope());
       try {
@@ -89,10 +90,19 @@ public final class Exec implements AutoCloseable {
         box.scope().release(scope);
         throw e;
       }
-    } catch (KernelException e) {
+    } catch (KernelException | IllegalStateException e) {
+      // RACE: a box that is released meanwhile makes this fail in many ways, for one reason.
+      requireRunning(box);
+      boolean tooLong = e instanceof KernelException kernel && kernel.is(Errno.E2BIG);
       throw new SandboxException(
-          ErrorCode.SETUP_FAILED, "cannot start the command: " + e.getMessage(), e);
+          tooLong ? ErrorCode.BAD_REQUEST : ErrorCode.SETUP_FAILED,
+          "cannot start the command: " + e.getMessage(),
+          e);
     }
+  }
+
+  private static void requireRunning(Box box) {
+    var _ = box.channel();
   }
 
   /** Our copies of what init is given live in {@code passing}. */
@@ -107,13 +117,18 @@ public final class Exec implements AutoCloseable {
     }
     var exec = new Exec(box, spec, scope, stdin);
     Cgroup leaf = box.cgroup().createLeaf(exec.number, box.uid());
-    fds.addAll(
-        0,
-        List.of(
-            Fd.open(passing, leaf.path(), Fd.Flag.READ, Fd.Flag.DIRECTORY),
-            exec.stdout.file(),
-            exec.stderr.file()));
-    box.channel().start(exec.number, exec.startRequest(), fds, exec.new Events());
+    try {
+      fds.addAll(
+          0,
+          List.of(
+              Fd.open(passing, leaf.path(), Fd.Flag.READ, Fd.Flag.DIRECTORY),
+              exec.stdout.file(),
+              exec.stderr.file()));
+      box.channel().start(exec.number, exec.startRequest(), fds, exec.new Events());
+    } catch (KernelException | RuntimeException e) {
+      box.cgroup().removeLeaf(exec.number);
+      throw e;
+    }
     box.whenOutOfMemory(exec.oomListener);
     return exec;
   }
@@ -328,7 +343,9 @@ public final class Exec implements AutoCloseable {
     }
   }
 
-  private ExitCause refused(ExecEvents.Step step, int errno) {
+  private ExitCause refused(ExecEvents.Step step, int errno) throws KernelException {
+    // It never ran, so there is nobody in it; and below it may become an exception.
+    box.cgroup().removeLeaf(number);
     String why = Errno.describe(errno);
     String name = spec.command().getFirst();
     return switch (step) {
