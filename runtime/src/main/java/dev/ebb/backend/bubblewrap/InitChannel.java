@@ -61,6 +61,8 @@ public final class InitChannel {
     this.nonce = nonce.clone();
     sendAll(nonce, List.of());
     watch = poller.watch(scope, socket.fd(), Poller.Interest.READ, this::receive);
+    // RACE: closed by us, it never sees the EOF that would tell the execs.
+    scope.own(this::close);
   }
 
   /** Waits for LAUNCHED and HELLO; empty when the box died or the deadline came first. */
