@@ -101,8 +101,8 @@ public final class BoxCgroup {
   }
 
   static void delegate(Cgroup cgroup) throws KernelException {
-    CgroupFile.of(cgroup.path(), "cgroup.subtree_control").write(
-        "+" + String.join(" +", CONTROLLERS));
+    CgroupFile.of(cgroup.path(), "cgroup.subtree_control")
+        .write("+" + String.join(" +", CONTROLLERS));
   }
 
   private static void limit(Cgroup cgroup, CgroupLimits limits, long pids, long memory)

@@ -43,8 +43,7 @@ public record Hierarchies(
 
   /** Looks at the host. */
   public static Hierarchies detect() throws IOException {
-    return detect(
-        Files.readAllLines(Path.of("/proc/self/mountinfo"), StandardCharsets.ISO_8859_1));
+    return detect(Files.readAllLines(Path.of("/proc/self/mountinfo"), StandardCharsets.ISO_8859_1));
   }
 
   /** A character a byte: another mount's name may be no UTF-8. */
@@ -80,8 +79,7 @@ public record Hierarchies(
                 found ->
                     Matcher.quoteReplacement(
                         Character.toString(Integer.parseInt(found.group(1), 8))));
-    return Path.of(
-        new String(bytes.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8));
+    return Path.of(new String(bytes.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8));
   }
 
   private static Hierarchies decide(

@@ -197,7 +197,9 @@ public final class Home {
       throws KernelException, IOException {
     Optional<String> process = Instance.field(directory, "process");
     return process.map(isAlive::test).orElse(Boolean.TRUE)
-        || lockHolder(directory).filter(pid -> !process.orElseThrow().startsWith(pid + "@")).isPresent();
+        || lockHolder(directory)
+            .filter(pid -> !process.orElseThrow().startsWith(pid + "@"))
+            .isPresent();
   }
 
   /** KERNEL: the pid in /proc/locks is that of the process that took the lock, or 0. */

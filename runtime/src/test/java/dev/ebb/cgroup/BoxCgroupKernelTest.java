@@ -189,8 +189,7 @@ class BoxCgroupKernelTest {
     var half = new BoxCgroup(real.hierarchies(), real.name() + "/half", real.emptyWait(), removal);
     Path last = half.paths().getLast();
     Files.createDirectory(last);
-    assertThatThrownBy(
-            () -> half.create(new CgroupLimits(ByteSize.mebibytes(64), 10, 1), UID))
+    assertThatThrownBy(() -> half.create(new CgroupLimits(ByteSize.mebibytes(64), 10, 1), UID))
         .isInstanceOf(KernelException.class)
         .hasMessageContaining(last.toString());
     half.remove();

@@ -19,8 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Which files get which values, in a directory that looks like a cgroup file system. */
 class BoxCgroupTest {
   private static final String NAME = "ebb-1/box";
-  private static final CgroupLimits LIMITS =
-      new CgroupLimits(ByteSize.mebibytes(64), 10, 1.5);
+  private static final CgroupLimits LIMITS = new CgroupLimits(ByteSize.mebibytes(64), 10, 1.5);
   private static final EmptyWait NEVER_ASKED =
       (cgroup, deadline) -> {
         throw new AssertionError("asked for " + cgroup);

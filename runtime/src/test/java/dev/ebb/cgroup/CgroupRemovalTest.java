@@ -142,8 +142,7 @@ class CgroupRemovalTest {
     EmptyWait stuck = (waited, deadline) -> false;
     Thread.currentThread().interrupt();
     long start = System.nanoTime();
-    assertThatThrownBy(() -> new CgroupRemoval(stuck).remove(cgroup))
-        .hasMessageEndingWith("EINTR");
+    assertThatThrownBy(() -> new CgroupRemoval(stuck).remove(cgroup)).hasMessageEndingWith("EINTR");
     assertThat(Thread.interrupted()).isTrue();
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(1));
   }

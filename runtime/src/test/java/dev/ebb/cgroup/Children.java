@@ -48,10 +48,11 @@ final class Children implements AutoCloseable {
 
   /** A process of two threads; they are asleep when this returns. */
   int threads() throws KernelException {
-    return python("import threading, os, signal\n"
-        + "threading.Thread(target=signal.pause, daemon=True).start()\n"
-        + "os.write(1, b'!')\n"
-        + "signal.pause()\n");
+    return python(
+        "import threading, os, signal\n"
+            + "threading.Thread(target=signal.pause, daemon=True).start()\n"
+            + "os.write(1, b'!')\n"
+            + "signal.pause()\n");
   }
 
   int storm() throws KernelException {
@@ -83,8 +84,7 @@ final class Children implements AutoCloseable {
       Fd nothing = Fd.open(passing, Path.of("/dev/null"), Fd.Flag.READ_WRITE);
       var words = new java.util.ArrayList<>(List.of(program));
       words.addAll(List.of(arguments));
-      Pidfd child =
-          Spawn.spawn(scope, Path.of(program), words, List.of(nothing, nothing, nothing));
+      Pidfd child = Spawn.spawn(scope, Path.of(program), words, List.of(nothing, nothing, nothing));
       living.put(child.pid(), child);
       return child.pid();
     }
