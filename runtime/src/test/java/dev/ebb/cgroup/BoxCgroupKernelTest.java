@@ -1,5 +1,6 @@
 package dev.ebb.cgroup;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -88,7 +89,7 @@ class BoxCgroupKernelTest {
   }
 
   private String version1(String controller, String file) throws Exception {
-    Path root = real.hierarchies().version1().get(controller);
+    Path root = requireNonNull(real.hierarchies().version1().get(controller));
     return Files.readString(root.resolve(real.name()).resolve("box").resolve(file)).strip();
   }
 

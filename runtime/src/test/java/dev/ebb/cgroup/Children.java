@@ -49,10 +49,12 @@ final class Children implements AutoCloseable {
   /** A process of two threads; they are asleep when this returns. */
   int threads() throws KernelException {
     return python(
-        "import threading, os, signal\n"
-            + "threading.Thread(target=signal.pause, daemon=True).start()\n"
-            + "os.write(1, b'!')\n"
-            + "signal.pause()\n");
+        """
+        import threading, os, signal
+        threading.Thread(target=signal.pause, daemon=True).start()
+        os.write(1, b'!')
+        signal.pause()
+        """);
   }
 
   int storm() throws KernelException {
