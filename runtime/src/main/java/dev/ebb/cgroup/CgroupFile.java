@@ -18,12 +18,12 @@ record CgroupFile(Path path) {
     return Filesystem.read(path);
   }
 
-  /** Nothing if this kernel or controller has no such file. */
+  /** Nothing if this kernel or controller has no such file, or the cgroup is gone. */
   Optional<String> readIfPresent() throws KernelException {
     try {
       return Optional.of(read());
     } catch (KernelException e) {
-      if (e.is(Errno.ENOENT)) {
+      if (Cgroup.isGone(e)) {
         return Optional.empty();
       }
       throw e;
