@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.testkit.Children;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.LogCapture;
@@ -111,8 +112,8 @@ class BoxCgroupKernelTest {
   void killingEndsEveryMember() throws Exception {
     int init = children.sleeper();
     int command = children.sleeper();
-    Children.move(init, box.init().path());
-    Children.move(command, box.createLeaf(1, UID).path());
+    RealCgroups.move(init, box.init().path());
+    RealCgroups.move(command, box.createLeaf(1, UID).path());
     assertThat(box.procs()).containsExactlyInAnyOrder(init, command);
     assertThat(box.awaitEmpty(Deadline.in(Duration.ofMillis(5)))).isFalse();
     box.kill();
@@ -131,8 +132,8 @@ class BoxCgroupKernelTest {
     Assumptions.assumeTrue(root != null, "host lacks the v1 freezer");
     Path freezer = root.resolve(real.name()).resolve("box");
     int pid = children.sleeper();
-    Children.move(pid, box.createLeaf(1, UID).path());
-    Children.move(pid, freezer);
+    RealCgroups.move(pid, box.createLeaf(1, UID).path());
+    RealCgroups.move(pid, freezer);
     Files.writeString(freezer.resolve("freezer.state"), "FROZEN");
     Awaitility.await()
         .until(() -> Files.readString(freezer.resolve("freezer.state")).equals("FROZEN\n"));
@@ -148,10 +149,10 @@ class BoxCgroupKernelTest {
   void foreignProcessesAndCgroupsInEveryHierarchyAreEndedAndRemoved() throws Exception {
     int inBox = children.sleeper();
     Cgroup nested = Cgroup.create(box.createLeaf(1, UID).path().resolve("nested"));
-    Children.move(inBox, nested.path());
+    RealCgroups.move(inBox, nested.path());
     int inVersion1 = children.sleeper();
     for (Path path : box.paths().subList(1, box.paths().size())) {
-      Children.move(inVersion1, path);
+      RealCgroups.move(inVersion1, path);
     }
     box.remove();
     assertThat(box.paths()).noneMatch(Files::exists);
@@ -168,7 +169,7 @@ class BoxCgroupKernelTest {
     Cgroup threaded = Cgroup.create(leaf.path().resolve("threaded"));
     Files.writeString(threaded.path().resolve("cgroup.type"), "threaded");
     int pid = children.sleeper();
-    Children.move(pid, leaf.path());
+    RealCgroups.move(pid, leaf.path());
     Files.writeString(threaded.path().resolve("cgroup.threads"), Integer.toString(pid));
     box.remove();
     assertThat(box.paths()).noneMatch(Files::exists);
@@ -178,7 +179,7 @@ class BoxCgroupKernelTest {
   @Test
   void usageIsReadFromTheRunningKernel() throws Exception {
     int pid = children.sleeper();
-    Children.move(pid, box.createLeaf(1, UID).path());
+    RealCgroups.move(pid, box.createLeaf(1, UID).path());
     CgroupUsage usage = box.usage();
     assertThat(usage.oomKills()).isZero();
     assertThat(usage.pidsRefused()).isZero();

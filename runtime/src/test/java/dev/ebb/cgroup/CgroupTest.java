@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.testkit.Children;
 import dev.ebb.testkit.FakeCgroupFs;
 import java.nio.file.Files;
 import java.nio.file.Path;

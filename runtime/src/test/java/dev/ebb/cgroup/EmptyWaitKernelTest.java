@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.kernel.Deadline;
+import dev.ebb.testkit.Children;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -55,7 +56,7 @@ class EmptyWaitKernelTest {
 
   @Test
   void aMemberIsWaitedForUntilTheDeadline() throws Exception {
-    Children.move(children.sleeper(), cgroup.path());
+    RealCgroups.move(children.sleeper(), cgroup.path());
     assertThat(await(Duration.ofMillis(20))).isFalse();
   }
 
@@ -63,7 +64,7 @@ class EmptyWaitKernelTest {
   void theDeathOfTheLastMemberBelowIsNoticed() throws Exception {
     Cgroup below = real.create("a/b");
     int pid = children.sleeper();
-    Children.move(pid, below.path());
+    RealCgroups.move(pid, below.path());
     var empty = new CompletableFuture<Boolean>();
     Thread waiter =
         Thread.ofVirtual()
@@ -83,7 +84,7 @@ class EmptyWaitKernelTest {
 
   @Test
   void waitingCanBeInterrupted() throws Exception {
-    Children.move(children.sleeper(), cgroup.path());
+    RealCgroups.move(children.sleeper(), cgroup.path());
     var failure = new CompletableFuture<Throwable>();
     Thread waiter =
         Thread.ofVirtual()

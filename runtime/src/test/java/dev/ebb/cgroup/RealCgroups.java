@@ -51,6 +51,10 @@ final class RealCgroups implements AutoCloseable {
     return new Cgroup(Files.createDirectories(root.resolve(name).resolve(below)));
   }
 
+  static void move(int pid, Path cgroup) throws IOException {
+    Files.writeString(cgroup.resolve("cgroup.procs"), Integer.toString(pid));
+  }
+
   boolean isIn(int pid, Cgroup cgroup) {
     try {
       return Filesystem.read(Path.of("/proc/" + pid + "/cgroup"))
