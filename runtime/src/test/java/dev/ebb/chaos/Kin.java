@@ -52,9 +52,31 @@ final class Kin {
     return ProcFs.stat(pid).map(ProcFs.Stat::parent);
   }
 
+  /** The names of its threads, as the kernel has them. */
+  static List<String> threads(int pid) throws IOException {
+    var names = new ArrayList<String>();
+    for (Path task : entries(directory(pid).resolve("task"))) {
+      names.addAll(lines(task.resolve("comm")));
+    }
+    return names;
+  }
+
+  /** What its descriptors are. */
+  static List<String> descriptors(int pid) throws IOException {
+    var targets = new ArrayList<String>();
+    for (Path fd : entries(directory(pid).resolve("fd"))) {
+      try {
+        targets.add(Files.readSymbolicLink(fd).toString());
+      } catch (IOException e) {
+        targets.addAll(gone(e));
+      }
+    }
+    return targets;
+  }
+
   /** The real uid. */
   static Optional<String> uid(int pid) throws IOException {
-    return lines(Path.of("/proc", Integer.toString(pid), "status")).stream()
+    return lines(directory(pid).resolve("status")).stream()
         .filter(line -> line.startsWith("Uid:"))
         .map(line -> line.split("\\s+")[1])
         .findFirst();
@@ -64,12 +86,21 @@ final class Kin {
   static List<Integer> children(int parent) throws IOException {
     // KERNEL: each thread lists its own.
     var children = new ArrayList<Integer>();
-    for (Path task : entries(Path.of("/proc", Integer.toString(parent), "task"))) {
+    for (Path task : entries(directory(parent).resolve("task"))) {
       for (String line : lines(task.resolve("children"))) {
         Stream.of(line.split(" ")).map(Integer::valueOf).forEach(children::add);
       }
     }
     return children;
+  }
+
+  /** All below a process, zombies too. */
+  static List<Integer> descendants(int ancestor) throws IOException {
+    var all = new ArrayList<>(children(ancestor));
+    for (int i = 0; i < all.size(); i++) {
+      all.addAll(children(all.get(i)));
+    }
+    return all;
   }
 
   static List<Integer> all() throws IOException {
@@ -78,6 +109,10 @@ final class Kin {
         .filter(name -> name.chars().allMatch(Character::isDigit))
         .map(Integer::valueOf)
         .toList();
+  }
+
+  private static Path directory(int pid) {
+    return Path.of("/proc", Integer.toString(pid));
   }
 
   private static List<String> lines(Path file) throws IOException {
