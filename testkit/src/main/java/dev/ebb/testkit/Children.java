@@ -37,8 +37,7 @@ public final class Children implements AutoCloseable {
   public int spawn(Path program, String... words) throws KernelException {
     try (var passing = new Scope()) {
       Fd nothing = Fd.open(passing, Path.of("/dev/null"), Fd.Flag.READ_WRITE);
-      return adopt(
-          Spawn.spawn(scope, program, List.of(words), List.of(nothing, nothing, nothing)));
+      return adopt(Spawn.spawn(scope, program, List.of(words), List.of(nothing, nothing, nothing)));
     }
   }
 

@@ -108,11 +108,7 @@ class PidfdKernelTest {
   void stoppingAndContinuingIsNoExit() throws Exception {
     Pidfd child = sleeper();
     child.signal(Signal.STOP);
-    Awaitility.await()
-        .until(
-            () ->
-                Children.status(child.pid(), "State")
-                    .startsWith("T"));
+    Awaitility.await().until(() -> Children.status(child.pid(), "State").startsWith("T"));
     assertThat(child.reap()).isEmpty();
     child.signal(Signal.CONT);
     child.signal(Signal.TERM);
