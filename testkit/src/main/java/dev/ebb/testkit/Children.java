@@ -29,6 +29,8 @@ public final class Children implements AutoCloseable {
   private final Scope scope = new Scope();
   private final Map<Integer, Pidfd> living = new LinkedHashMap<>();
 
+  public Children() {}
+
   /** A process that does nothing for long. */
   public int sleeper() throws KernelException {
     return spawn(Path.of("/bin/sleep"), "sleep", "1000");
