@@ -12,6 +12,7 @@ public final class Readiness implements Owned {
   private final Semaphore event = new Semaphore(0);
   private final Poller.Watch watch;
   private boolean armed = true;
+  private volatile boolean closed;
 
   /** Starts armed. */
   public Readiness(Scope scope, Poller poller, Fd fd, Poller.Interest interest)
@@ -31,14 +32,16 @@ public final class Readiness implements Owned {
 
   /** False when the deadline came first. Interruptible. */
   public boolean await(Deadline deadline) throws InterruptedException {
-    boolean ready = event.tryAcquire(deadline.remainingNanos(), TimeUnit.NANOSECONDS);
+    // RACE: an arm may have drained the event of the close.
+    boolean ready = closed || event.tryAcquire(deadline.remainingNanos(), TimeUnit.NANOSECONDS);
     armed &= !ready;
     return ready;
   }
 
-  /** Wakes whoever waits. */
+  /** Wakes whoever waits; nobody will wait again. */
   @Override
   public void close() throws KernelException {
+    closed = true;
     event.release();
     watch.close();
   }

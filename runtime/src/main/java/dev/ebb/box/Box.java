@@ -217,7 +217,6 @@ public final class Box {
 
   private Certificate releaseNow() {
     var account = new Account();
-    account.held(Kind.DESCRIPTOR, scope.size());
     // ORDER: whoever could still put a process into the cgroup ends before the cgroup is killed.
     attempt(account, Kind.PROCESS, "ebb-init outside", () -> endOutside(account));
     attempt(account, Kind.PROCESS, "of box " + id, () -> endProcesses(account));
@@ -330,7 +329,9 @@ public final class Box {
   }
 
   private void closeDescriptors(Account account) throws KernelException {
+    // ORDER: counted now, for the end of its commands has given back their input already.
     int count = scope.size();
+    account.held(Kind.DESCRIPTOR, count);
     host.scope().release(scope);
     account.released(Kind.DESCRIPTOR, count);
   }

@@ -111,7 +111,9 @@ final class ShownPaths {
       }
     }
     if (Files.isDirectory(at, LinkOption.NOFOLLOW_LINKS) != Files.isDirectory(mount.host())) {
-      refuse("cannot mount " + mount.host() + " over " + at + ": only one is a directory");
+      refuse(
+          "cannot mount %s at %s in the box: only one of them is a directory"
+              .formatted(mount.host(), mount.box()));
     }
   }
 

@@ -55,6 +55,7 @@ public final class Exec implements AutoCloseable {
   private volatile boolean outOfMemory;
 
   private @Nullable Outcome outcome;
+  private long endNanos;
 
   /** How long whoever waits here leaves the end to init. */
   @GuardedBy("lock")
@@ -70,7 +71,7 @@ public final class Exec implements AutoCloseable {
   private sealed interface Outcome {
     record Refused(ExecEvents.Step step, int errno) implements Outcome {}
 
-    record Ended(ExecEvents.Ended ended) implements Outcome {}
+    record Ended(ExecEvents.Ended ended, long oomKills) implements Outcome {}
 
     record Lost() implements Outcome {}
   }
@@ -94,6 +95,7 @@ public final class Exec implements AutoCloseable {
 
   /** Starts a command; what cannot be executed is a result, not an exception. */
   public static Exec start(Box box, ExecSpec spec) {
+    requireRunning(box);
     try (var passing = new Scope()) {
       Scope scope = Scope.in(box.scope());
       try {
@@ -102,10 +104,19 @@ public final class Exec implements AutoCloseable {
         box.scope().release(scope);
         throw e;
       }
-    } catch (KernelException e) {
+    } catch (KernelException | IllegalStateException e) {
+      // RACE: a box that is released meanwhile makes this fail in many ways, for one reason.
+      requireRunning(box);
+      boolean tooLong = e instanceof KernelException kernel && kernel.is(Errno.E2BIG);
       throw new SandboxException(
-          ErrorCode.SETUP_FAILED, "cannot start the command: " + e.getMessage(), e);
+          tooLong ? ErrorCode.BAD_REQUEST : ErrorCode.SETUP_FAILED,
+          "cannot start the command: " + e.getMessage(),
+          e);
     }
+  }
+
+  private static void requireRunning(Box box) {
+    var _ = box.channel();
   }
 
   /** Our copies of what init is given live in {@code passing}. */
@@ -120,13 +131,18 @@ public final class Exec implements AutoCloseable {
     }
     var exec = new Exec(box, spec, scope, stdin);
     Cgroup leaf = box.cgroup().createLeaf(exec.number, box.uid());
-    fds.addAll(
-        0,
-        List.of(
-            Fd.open(passing, leaf.path(), Fd.Flag.READ, Fd.Flag.DIRECTORY),
-            exec.stdout.file(),
-            exec.stderr.file()));
-    box.channel().start(exec.number, exec.startRequest(), fds, exec.new Events());
+    try {
+      fds.addAll(
+          0,
+          List.of(
+              Fd.open(passing, leaf.path(), Fd.Flag.READ, Fd.Flag.DIRECTORY),
+              exec.stdout.file(),
+              exec.stderr.file()));
+      box.channel().start(exec.number, exec.startRequest(), fds, exec.new Events());
+    } catch (KernelException | RuntimeException e) {
+      box.cgroup().removeLeaf(exec.number);
+      throw e;
+    }
     box.whenOutOfMemory(exec.oomListener);
     return exec;
   }
@@ -162,7 +178,7 @@ public final class Exec implements AutoCloseable {
 
     @Override
     public void ended(Ended ended) {
-      end(new Outcome.Ended(ended), ended.stdoutSize(), ended.stderrSize());
+      end(new Outcome.Ended(ended, oomKills()), ended.stdoutSize(), ended.stderrSize());
     }
 
     @Override
@@ -171,11 +187,21 @@ public final class Exec implements AutoCloseable {
     }
   }
 
+  /** KERNEL: counted before the victim dies; later the count may rise for others. */
+  private long oomKills() {
+    try {
+      return box.cgroup().oomKills();
+    } catch (KernelException e) {
+      return oomKillsBefore;
+    }
+  }
+
   private void end(Outcome last, long stdoutSize, long stderrSize) {
     lock.lock();
     try {
       if (outcome == null) {
         outcome = last;
+        endNanos = System.nanoTime();
       }
       stdout.grow(stdoutSize, true);
       stderr.grow(stderrSize, true);
@@ -332,17 +358,19 @@ public final class Exec implements AutoCloseable {
         box.cgroup().endLeaf(number);
       }
       CgroupUsage usage = box.cgroup().box().exists() ? box.cgroup().usage() : CgroupUsage.NONE;
-      boolean oom = usage.oomKills() > oomKillsBefore;
       ExitCause cause =
           switch (last) {
             case Outcome.Refused(var step, var errno) -> refused(step, errno);
-            case Outcome.Ended(var ended) -> cause(ended, oom);
-            case Outcome.Lost() -> lost(oom);
+            case Outcome.Ended(var ended, var kills) -> cause(ended, kills > oomKillsBefore);
+            case Outcome.Lost() -> lost(usage.oomKills() > oomKillsBefore);
           };
       var leftovers = leftovers(last);
-      boolean truncated = last instanceof Outcome.Ended(var ended) && ended.truncated();
-      int logErrno = last instanceof Outcome.Ended(var ended) ? ended.logErrno() : 0;
-      if (leftovers.kept().isEmpty() && !(cause instanceof ExitCause.Stuck)) {
+      boolean truncated = last instanceof Outcome.Ended(var ended, _) && ended.truncated();
+      int logErrno = last instanceof Outcome.Ended(var ended, _) ? ended.logErrno() : 0;
+      // What is lost dies with its box, which removes all its cgroups when they are empty.
+      if (leftovers.kept().isEmpty()
+          && !(cause instanceof ExitCause.Stuck)
+          && !(last instanceof Outcome.Lost)) {
         box.cgroup().removeLeaf(number);
       }
       return new ExecResult(
@@ -353,13 +381,15 @@ public final class Exec implements AutoCloseable {
           logErrno,
           usage,
           leftovers,
-          Duration.ofNanos(System.nanoTime() - startNanos));
+          Duration.ofNanos(endNanos - startNanos));
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }
   }
 
-  private ExitCause refused(ExecEvents.Step step, int errno) {
+  private ExitCause refused(ExecEvents.Step step, int errno) throws KernelException {
+    // It never ran, so there is nobody in it; and below it may become an exception.
+    box.cgroup().removeLeaf(number);
     String why = Errno.describe(errno);
     String name = spec.command().getFirst();
     return switch (step) {
@@ -424,7 +454,7 @@ public final class Exec implements AutoCloseable {
 
   private ExecResult.Leftovers leftovers(Outcome last) throws KernelException {
     // What a kill met on its way is no leftover.
-    if (!(last instanceof Outcome.Ended(var ended))
+    if (!(last instanceof Outcome.Ended(var ended, _))
         || ended.reason() != ExecEvents.Reason.BY_ITSELF) {
       return new ExecResult.Leftovers(0, List.of());
     }

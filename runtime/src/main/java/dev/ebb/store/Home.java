@@ -183,14 +183,35 @@ public final class Home {
     Deadline deadline = Deadline.in(LOCK_PATIENCE);
     while (!Filesystem.tryLock(lock)) {
       // KERNEL: the lock belongs to the open file, of which a child has a copy until it execs.
-      boolean held = Instance.field(directory, "process").map(isAlive::test).orElse(Boolean.TRUE);
-      if (held || deadline.isOver()) {
+      if (deadline.isOver() || isHeld(directory, isAlive)) {
         scope.release(lock);
         return Optional.empty();
       }
       LockSupport.parkNanos(LOCK_RETRY_NANOS);
     }
     return Optional.of(DeadInstance.read(directory));
+  }
+
+  /** True when its process lives, or another one has claimed it. */
+  private static boolean isHeld(Path directory, Predicate<String> isAlive)
+      throws KernelException, IOException {
+    Optional<String> process = Instance.field(directory, "process");
+    return process.map(isAlive::test).orElse(Boolean.TRUE)
+        || lockHolder(directory)
+            .filter(pid -> !process.orElseThrow().startsWith(pid + "@"))
+            .isPresent();
+  }
+
+  /** KERNEL: the pid in /proc/locks is that of the process that took the lock, or 0. */
+  private static Optional<String> lockHolder(Path directory) throws KernelException, IOException {
+    String inode = ":" + Files.getAttribute(directory.resolve("lock"), "unix:ino");
+    return Filesystem.read(Path.of("/proc/locks"))
+        .lines()
+        .map(line -> line.split(" +"))
+        .filter(words -> words[1].equals("FLOCK") && words[5].endsWith(inode))
+        .map(words -> words[4])
+        .filter(pid -> !pid.equals("0"))
+        .findFirst();
   }
 
   /** Removes the directory of an instance, ours or one that we claimed, that holds nothing. */

@@ -11,10 +11,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -30,6 +32,11 @@ class HomeTest {
   private static final int ROOT = 0;
   private static final int SOMEBODY = 1000;
   private static final int THREADS = 8;
+  private static final String LIVING = "2@1";
+  private static final String DEAD = "3@1";
+
+  /** Dead, but its lock is in our hands, as if we were a child of it. */
+  private static final String PARENT = ProcessHandle.current().pid() + "@1";
 
   private final Scope scope = new Scope();
   private Home home;
@@ -48,7 +55,7 @@ class HomeTest {
   /** An instance whose runtime was killed. */
   private Instance dead(String... subjects) throws Exception {
     try (var brief = new Scope()) {
-      Instance instance = home.create(brief, "1@1");
+      Instance instance = home.create(brief, DEAD);
       for (String subject : subjects) {
         instance.ledger().hold("box", Kind.CGROUP, subject);
       }
@@ -56,8 +63,12 @@ class HomeTest {
     }
   }
 
+  private static boolean isAlive(String process) {
+    return process.equals(LIVING);
+  }
+
   private List<DeadInstance> claimDead() throws Exception {
-    return home.claimDead(scope, process -> true);
+    return home.claimDead(scope, HomeTest::isAlive);
   }
 
   // --- where it is ---
@@ -103,6 +114,13 @@ class HomeTest {
   }
 
   @Test
+  void aHomeThatOthersCanChangeIsRefused() throws Exception {
+    Path open = Files.createDirectory(directory.resolve("open"));
+    Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxrwxrwx"));
+    assertThatThrownBy(() -> Home.open(open)).hasMessageContaining("others can change it");
+  }
+
+  @Test
   void theHomeIsItsOwnersOnlyAndOpeningItAgainChangesNothing() throws Exception {
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(home.path())))
         .isEqualTo("rwx------");
@@ -116,7 +134,7 @@ class HomeTest {
 
   @Test
   void aLivingInstanceIsNotClaimed() throws Exception {
-    Instance instance = home.create(scope, "1@1");
+    Instance instance = home.create(scope, LIVING);
     assertThat(instance.directory().getParent()).isEqualTo(home.path().resolve("instances"));
     assertThat(claimDead()).isEmpty();
   }
@@ -141,9 +159,49 @@ class HomeTest {
   void aClaimedInstanceIsNobodyElsesUntilItIsGivenBack() throws Exception {
     dead();
     var claimer = new Scope();
-    assertThat(home.claimDead(claimer, process -> true)).hasSize(1);
+    assertThat(home.claimDead(claimer, HomeTest::isAlive)).hasSize(1);
+    long start = System.nanoTime();
     assertThat(claimDead()).isEmpty();
+    assertThat(Duration.ofNanos(System.nanoTime() - start))
+        .as("nobody waits for a claimer")
+        .isLessThan(Duration.ofMillis(900));
     claimer.close();
+    assertThat(claimDead()).hasSize(1);
+  }
+
+  @Test
+  void aLockThatOutlivesItsProcessIsWaitedFor() throws Exception {
+    var inherited = new Scope();
+    Instance instance = home.create(inherited, PARENT);
+    var asked = new CountDownLatch(3);
+    Thread child =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  try {
+                    asked.await();
+                    inherited.close();
+                  } catch (KernelException | InterruptedException e) {
+                    throw new IllegalStateException(e);
+                  }
+                });
+    var claimed =
+        home.claimDead(
+            scope,
+            process -> {
+              asked.countDown();
+              return isAlive(process);
+            });
+    child.join();
+    assertThat(claimed).extracting(DeadInstance::id).containsExactly(instance.id());
+  }
+
+  @Test
+  void aLockThatSomebodyKeepsIsGivenUp() throws Exception {
+    try (var inherited = new Scope()) {
+      home.create(inherited, PARENT);
+      assertThat(claimDead()).isEmpty();
+    }
     assertThat(claimDead()).hasSize(1);
   }
 
@@ -157,17 +215,17 @@ class HomeTest {
 
   @Test
   void blocksAreUniqueAmongLivingAndDeadAndReusedAfterRemoval() throws Exception {
-    Instance first = home.create(scope, "1@1");
+    Instance first = home.create(scope, LIVING);
     Instance second = dead();
-    Instance third = home.create(scope, "1@1");
+    Instance third = home.create(scope, LIVING);
     assertThat(List.of(first.block(), second.block(), third.block())).containsExactly(0, 1, 2);
     home.remove(second.directory());
-    assertThat(home.create(scope, "1@1").block()).isEqualTo(1);
+    assertThat(home.create(scope, LIVING).block()).isEqualTo(1);
   }
 
   @Test
   void instancesMadeAtOnceHaveNamesAndBlocksOfTheirOwn() throws Exception {
-    var made = together(() -> home.create(scope, "1@1"));
+    var made = together(() -> home.create(scope, LIVING));
     assertThat(made).extracting(Instance::id).doesNotHaveDuplicates();
     assertThat(made).extracting(Instance::block).containsExactlyInAnyOrder(0, 1, 2, 3, 4, 5, 6, 7);
     assertThat(claimDead()).isEmpty();
@@ -182,7 +240,7 @@ class HomeTest {
       }
       var claimed = new ArrayList<DeadInstance>();
       try (var claimers = new Scope()) {
-        together(() -> home.claimDead(claimers, process -> true)).forEach(claimed::addAll);
+        together(() -> home.claimDead(claimers, HomeTest::isAlive)).forEach(claimed::addAll);
         assertThat(claimed).extracting(DeadInstance::id).containsExactlyInAnyOrderElementsOf(ids);
         for (DeadInstance dead : claimed) {
           home.remove(dead.directory());
@@ -198,11 +256,11 @@ class HomeTest {
     together(
         () -> {
           for (int i = 0; i < 10; i++) {
-            Instance instance = home.create(scope, "1@1");
+            Instance instance = home.create(scope, LIVING);
             synchronized (living) {
               living.add(instance.id());
             }
-            for (DeadInstance dead : home.claimDead(scope, process -> true)) {
+            for (DeadInstance dead : home.claimDead(scope, HomeTest::isAlive)) {
               synchronized (claimed) {
                 claimed.add(dead.id());
               }
@@ -284,7 +342,7 @@ class HomeTest {
   void aGarbledInstanceDoesNotStopTheNext(String content) throws Exception {
     Instance instance = dead();
     Files.write(file(instance), content.getBytes(java.nio.charset.StandardCharsets.ISO_8859_1));
-    assertThat(home.create(scope, "1@1").block()).isNotNegative();
+    assertThat(home.create(scope, LIVING).block()).isNotNegative();
     assertThat(claimDead()).hasSize(1);
   }
 
@@ -292,7 +350,7 @@ class HomeTest {
   void aFileAmongTheInstancesIsNone() throws Exception {
     Files.createFile(home.path().resolve("instances/stray"));
     assertThat(claimDead()).isEmpty();
-    home.create(scope, "1@1");
+    home.create(scope, LIVING);
   }
 
   @Test

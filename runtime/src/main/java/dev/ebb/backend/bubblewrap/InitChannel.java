@@ -61,6 +61,8 @@ public final class InitChannel {
     this.nonce = nonce.clone();
     sendAll(nonce, List.of());
     watch = poller.watch(scope, socket.fd(), Poller.Interest.READ, this::receive);
+    // RACE: closed by us, it never sees the EOF that would tell the execs.
+    scope.own(this::close);
   }
 
   /** Waits for LAUNCHED and HELLO; empty when the box died or the deadline came first. */
@@ -209,9 +211,16 @@ public final class InitChannel {
       case Protocol.MESSAGE_STARTED -> exec(exec, false).ifPresent(e -> e.started(body.getInt()));
       case Protocol.MESSAGE_OUTPUT ->
           exec(exec, false).ifPresent(e -> e.output(body.getLong(), body.getLong()));
-      case Protocol.MESSAGE_REFUSED ->
-          exec(exec, true).ifPresent(e -> e.refused(Protocol.step(body.getInt()), body.getInt()));
-      case Protocol.MESSAGE_ENDED -> exec(exec, true).ifPresent(e -> e.ended(ended(body)));
+      // ORDER: understood first. An exec that is off the list already would never hear of an end.
+      case Protocol.MESSAGE_REFUSED -> {
+        var step = Protocol.step(body.getInt());
+        int errno = body.getInt();
+        exec(exec, true).ifPresent(e -> e.refused(step, errno));
+      }
+      case Protocol.MESSAGE_ENDED -> {
+        var ended = ended(body);
+        exec(exec, true).ifPresent(e -> e.ended(ended));
+      }
       default -> throw new KernelException("understand message type " + type, Errno.EINVAL);
     }
   }

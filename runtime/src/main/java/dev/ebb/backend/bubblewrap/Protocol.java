@@ -3,6 +3,7 @@ package dev.ebb.backend.bubblewrap;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 
 /** The words between engine and ebb-init; the visible pair of init/protocol.h. */
@@ -59,8 +60,8 @@ final class Protocol {
   static byte[] start(int exec, int fds, StartRequest request) {
     byte[] strings = strings(request);
     return message(MESSAGE_START, fds, exec, START_REQUEST_SIZE + strings.length)
-        .putLong(request.timeout().toMillis())
-        .putLong(request.grace().toMillis())
+        .putLong(millis(request.timeout()))
+        .putLong(millis(request.grace()))
         .putLong(request.outputLimit().bytes())
         .putLong(request.openFiles())
         .putLong(request.fileSize().bytes())
@@ -70,6 +71,11 @@ final class Protocol {
         .putInt(0)
         .put(strings)
         .array();
+  }
+
+  /** Rounded up: zero means none, and the shortest timeout is still one. */
+  private static long millis(Duration duration) {
+    return duration.plusNanos(999_999).toMillis();
   }
 
   private static byte[] strings(StartRequest request) {

@@ -13,6 +13,7 @@ import dev.ebb.kernel.Readiness;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.kernel.Spawn;
+import dev.ebb.testkit.Children;
 import dev.ebb.testkit.LeakChecked;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -62,15 +63,10 @@ class PidfdKernelTest {
   void signallingADeadProcessIsNoErrorReapedOrNot() throws Exception {
     Pidfd child = sleeper();
     child.signal(Signal.KILL);
-    Awaitility.await().until(() -> isZombie(child.pid()));
+    Awaitility.await().until(() -> Children.isZombie(child.pid()));
     child.signal(Signal.TERM);
     assertThat(child.reap()).isPresent();
     child.signal(Signal.TERM);
-  }
-
-  private static boolean isZombie(int pid) throws KernelException {
-    return Children.field(Path.of("/proc", Integer.toString(pid), "status"), "State")
-        .startsWith("Z");
   }
 
   @Test
@@ -88,7 +84,7 @@ class PidfdKernelTest {
     Pidfd child = sleeper();
     assertThat(Pidfd.reapZombie(child.pid())).isEmpty();
     child.signal(Signal.KILL);
-    Awaitility.await().until(() -> isZombie(child.pid()));
+    Awaitility.await().until(() -> Children.isZombie(child.pid()));
     assertThat(Pidfd.reapZombie(child.pid()).orElseThrow().pid()).isEqualTo(child.pid());
     assertThatThrownBy(() -> Pidfd.reapZombie(child.pid())).hasMessageEndingWith("ECHILD");
   }
@@ -112,11 +108,7 @@ class PidfdKernelTest {
   void stoppingAndContinuingIsNoExit() throws Exception {
     Pidfd child = sleeper();
     child.signal(Signal.STOP);
-    Awaitility.await()
-        .until(
-            () ->
-                Children.field(Path.of("/proc", Integer.toString(child.pid()), "status"), "State")
-                    .startsWith("T"));
+    Awaitility.await().until(() -> Children.status(child.pid(), "State").startsWith("T"));
     assertThat(child.reap()).isEmpty();
     child.signal(Signal.CONT);
     child.signal(Signal.TERM);

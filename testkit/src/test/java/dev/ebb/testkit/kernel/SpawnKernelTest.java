@@ -11,6 +11,7 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Spawn;
+import dev.ebb.testkit.Children;
 import dev.ebb.testkit.LeakChecked;
 import java.io.FileInputStream;
 import java.io.IOException;
@@ -72,7 +73,7 @@ class SpawnKernelTest {
     }
 
     String status(String field) throws KernelException {
-      return Children.field(proc().resolve("status"), field);
+      return Children.status(child.pid(), field);
     }
 
     /** The files behind its descriptors. */
@@ -136,10 +137,10 @@ class SpawnKernelTest {
     int ignored = 21; // SIGTTIN
     try (var _ = Signals.ignore(ignored);
         var _ = Signals.blockAll()) {
-      Path self = Path.of("/proc/thread-self/status");
-      assertThat(Long.parseUnsignedLong(Children.field(self, "SigIgn"), 16) >> (ignored - 1) & 1)
+      String self = "thread-self";
+      assertThat(Long.parseUnsignedLong(Children.status(self, "SigIgn"), 16) >> (ignored - 1) & 1)
           .isEqualTo(1);
-      assertThat(Children.field(self, "SigBlk")).isNotEqualTo("0000000000000000");
+      assertThat(Children.status(self, "SigBlk")).isNotEqualTo("0000000000000000");
       try (var child = new Living(List.of())) {
         assertThat(child.status("SigIgn")).isEqualTo("0000000000000000");
         assertThat(child.status("SigBlk")).isEqualTo("0000000000000000");

@@ -1,0 +1,84 @@
+package dev.ebb.exec;
+
+import static dev.ebb.exec.Workbench.awaitOutput;
+import static dev.ebb.exec.Workbench.python;
+import static dev.ebb.exec.Workbench.sh;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.box.Box;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.Snapshot;
+import dev.ebb.testkit.Trace;
+import java.io.IOException;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** The control for all others: what a command leaves is seen as long as nobody takes it away. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+final class LeakControlKernelTest {
+  @RegisterExtension final Workbench bench = new Workbench();
+
+  @Test
+  void aBoxThatIsNotReleasedIsALeak() throws IOException {
+    bench.engine();
+    var before = Snapshot.take();
+    Box box = bench.box();
+    assertThat(before.leaksSince())
+        .extracting(Trace::kind)
+        .contains("process", "cgroup", "ledger line", "socket descriptor");
+    bench.engine().release(box);
+    before.assertNoLeaks();
+  }
+
+  @Test
+  void anEngineThatIsNotClosedIsALeak() throws IOException {
+    var before = Snapshot.take();
+    bench.engine();
+    assertThat(before.leaksSince())
+        .extracting(Trace::kind)
+        .contains("cgroup", "ledger line", "directory", "thread", "eventpoll descriptor");
+    bench.engine().close();
+    before.assertNoLeaks();
+  }
+
+  @Test
+  void aCommandThatIsNotKilledIsALeakAndAKilledOneIsNone()
+      throws IOException, InterruptedException {
+    Box box = bench.box();
+    var before = Snapshot.take();
+    Exec exec =
+        bench.start(box, python("import time; print('ready', flush=True); time.sleep(1000)"));
+    awaitOutput(exec, "ready");
+    assertThat(before.leaksSince())
+        .extracting(Trace::toString)
+        .anyMatch(trace -> trace.startsWith("process: ") && trace.contains("time.sleep(1000)"))
+        .anyMatch(trace -> trace.startsWith("cgroup: ") && trace.contains("/work/1"))
+        .anyMatch(trace -> trace.startsWith("deleted file descriptor: "));
+    exec.killAndAwait(java.time.Duration.ZERO);
+    exec.close();
+    before.assertNoLeaks();
+  }
+
+  @Test
+  void aDaemonThatIsKeptIsALeakAndOneThatIsNotKeptIsNone()
+      throws IOException, InterruptedException {
+    Box box = bench.box();
+    var before = Snapshot.take();
+    run(box, sh("sleep 1000 &"));
+    before.assertNoLeaks();
+    run(box, sh("sleep 1000 &").withKeep());
+    assertThat(before.leaksSince())
+        .extracting(Trace::toString)
+        .anyMatch(trace -> trace.startsWith("process: ") && trace.endsWith("sleep 1000"));
+  }
+
+  private void run(Box box, ExecSpec spec) throws IOException, InterruptedException {
+    try (Exec exec = bench.start(box, spec)) {
+      Workbench.await(exec);
+    }
+  }
+}

@@ -1,0 +1,191 @@
+package dev.ebb.exec;
+
+import static dev.ebb.exec.Workbench.assertIdle;
+import static dev.ebb.exec.Workbench.awaitOutput;
+import static dev.ebb.exec.Workbench.bytes;
+import static dev.ebb.exec.Workbench.python;
+import static dev.ebb.exec.Workbench.sh;
+import static dev.ebb.exec.Workbench.text;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.box.Box;
+import dev.ebb.cgroup.ByteSize;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.process.ExitCause.Exit;
+import dev.ebb.process.ExitCause.Exited;
+import dev.ebb.process.ExitCause.OutputLimit;
+import dev.ebb.testkit.LeakChecked;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Output is byte-exact, live, and capped with a visible mark. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+final class OutputKernelTest {
+  private static final int FIFTY_MEGABYTES = 50_000_000;
+  private static final String FLOOD =
+      "import os\nfor _ in range(1000): os.write(1, b'0123456789abcdef' * 3125)";
+  private static final ByteSize CAP = ByteSize.mebibytes(1);
+  private static final String MARKER =
+      "\n[ebb: output limit of 1048576 bytes reached, the rest is cut]\n";
+
+  @RegisterExtension final Workbench bench = new Workbench();
+
+  @Test
+  void everyByteArrivesAsItIsOnBothStreams() throws IOException, InterruptedException {
+    byte[] every = new byte[256 * 100];
+    IntStream.range(0, every.length).forEach(i -> every[i] = (byte) i);
+    var run =
+        bench.run(
+            python("import os; b = bytes(range(256)) * 100; os.write(1, b); os.write(2, b[::-1])"));
+    assertThat(run.stdout().bytes()).isEqualTo(every);
+    byte[] reversed = new byte[every.length];
+    IntStream.range(0, every.length).forEach(i -> reversed[i] = every[every.length - 1 - i]);
+    assertThat(run.stderr().bytes()).isEqualTo(reversed);
+  }
+
+  @Test
+  void nulBytesAreOutputLikeAnyOther() throws IOException, InterruptedException {
+    var run = bench.run(sh("printf 'a\\0\\0b\\0'"));
+    assertThat(run.stdout().bytes()).containsExactly('a', 0, 0, 'b', 0);
+  }
+
+  @Test
+  void aLastLineWithoutItsNewlineStaysWithout() throws IOException, InterruptedException {
+    assertThat(bench.run(sh("printf 'one\\ntwo'")).stdout().text()).isEqualTo("one\ntwo");
+  }
+
+  @Test
+  void noOutputIsNoOutput() throws IOException, InterruptedException {
+    var run = bench.run(sh("true"));
+    assertThat(run.stdout().bytes()).isEmpty();
+    assertThat(run.stderr().bytes()).isEmpty();
+  }
+
+  @Test
+  void twoHundredThousandLinesArriveByteForByte() throws IOException, InterruptedException {
+    String lines =
+        IntStream.rangeClosed(1, 200_000)
+            .mapToObj(Integer::toString)
+            .collect(Collectors.joining("\n", "", "\n"));
+    var run = bench.run(sh("seq 200000 & seq 200000 >&2; wait"));
+    assertThat(run.cause()).isEqualTo(new Exited(0));
+    assertThat(run.stdout().text().equals(lines)).as("stdout").isTrue();
+    assertThat(run.stderr().text().equals(lines)).as("stderr").isTrue();
+    assertThat(run.result().stdoutSize()).isEqualTo(lines.length());
+  }
+
+  @Test
+  void outputIsReadWhileTheCommandRuns() throws IOException, InterruptedException {
+    Exec exec = bench.start(bench.box(), sh("echo now; read word; echo $word").withInput());
+    awaitOutput(exec, "now\n");
+    assertThat(exec.await(Duration.ZERO)).isEmpty();
+    exec.stdin().orElseThrow().write("then\n".getBytes(US_ASCII), 0, 5);
+    Workbench.await(exec);
+    assertThat(text(exec.stdout())).isEqualTo("now\nthen\n");
+  }
+
+  @Test
+  void outputIsReadAgainFromAnyOffset() throws IOException, InterruptedException {
+    Exec exec = bench.start(bench.box(), sh("printf 0123456789"));
+    Workbench.await(exec);
+    byte[] some = new byte[3];
+    assertThat(exec.stdout().read(4, some)).isEqualTo(3);
+    assertThat(some).asString(US_ASCII).isEqualTo("456");
+    assertThat(exec.stdout().read(9, some)).isEqualTo(1);
+    assertThat(exec.stdout().read(10, some)).isZero();
+    assertThat(text(exec.stdout())).isEqualTo("0123456789");
+  }
+
+  @Test
+  void fiftyMegabytesAreCutAtTheCapWithAMarker()
+      throws IOException, InterruptedException, KernelException {
+    Box box = bench.box();
+    Exec exec = bench.start(box, python(FLOOD).withOutputLimit(CAP));
+    ExecResult result = Workbench.await(exec);
+
+    assertThat(result.cause()).isInstanceOf(OutputLimit.class);
+    assertThat(result.cause().status()).isEqualTo("output-limit");
+    assertThat(result.cause().code()).isEqualTo(137);
+    assertThat(result.truncated()).isTrue();
+    assertThat(text(exec.stdout())).hasSize((int) CAP.bytes() + MARKER.length()).endsWith(MARKER);
+    assertThat(text(exec.stdout()).substring(0, (int) CAP.bytes()))
+        .isEqualTo("0123456789abcdef".repeat((int) CAP.bytes() / 16));
+    assertIdle(box);
+    bench.assertUsable(box);
+  }
+
+  @Test
+  void belowTheirCapFiftyMegabytesArriveWhole() throws IOException, InterruptedException {
+    var run = bench.run(python(FLOOD).withOutputLimit(new ByteSize(FIFTY_MEGABYTES)));
+    assertThat(run.cause()).isEqualTo(new Exited(0));
+    assertThat(run.result().truncated()).isFalse();
+    byte[] expected = "0123456789abcdef".repeat(FIFTY_MEGABYTES / 16).getBytes(US_ASCII);
+    assertThat(Arrays.equals(run.stdout().bytes(), expected)).isTrue();
+  }
+
+  @Test
+  void exactlyTheCapIsNotCut() throws IOException, InterruptedException {
+    var run = bench.run(sh("head -c 1048576 /dev/zero").withOutputLimit(CAP));
+    assertThat(run.cause()).isEqualTo(new Exited(0));
+    assertThat(run.result().truncated()).isFalse();
+    assertThat(run.result().stdoutSize()).isEqualTo(CAP.bytes());
+  }
+
+  /** Whether it is noticed before or after the command has ended by itself. */
+  @Test
+  void oneByteMoreThanTheCapIsCut() throws IOException, InterruptedException {
+    for (int i = 0; i < 10; i++) {
+      var run = bench.run(sh("head -c 1048577 /dev/zero").withOutputLimit(CAP));
+      assertThat(run.cause()).isInstanceOf(OutputLimit.class);
+      assertThat(run.result().truncated()).isTrue();
+      assertThat(run.result().stdoutSize()).isEqualTo(CAP.bytes() + MARKER.length());
+    }
+  }
+
+  @Test
+  void theCapIsForBothStreamsTogether() throws IOException, InterruptedException {
+    var run =
+        bench.run(
+            sh("head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2").withOutputLimit(CAP));
+    assertThat(run.cause()).isInstanceOf(OutputLimit.class);
+    assertThat(run.result().stdoutSize()).isEqualTo(1_000_000);
+    assertThat(run.result().stderrSize()).isEqualTo(CAP.bytes() - 1_000_000 + MARKER.length());
+  }
+
+  @Test
+  void aFloodThatIgnoresSigtermIsKilledAfterItsGrace() throws IOException, InterruptedException {
+    Duration grace = Duration.ofMillis(200);
+    var run =
+        bench.run(
+            sh("trap '' TERM PIPE; while :; do echo more; done 2>&-")
+                .withOutputLimit(new ByteSize(1000))
+                .withGrace(grace));
+    assertThat(run.cause()).isEqualTo(new OutputLimit(new Exit(0, 9)));
+    assertThat(run.result().wall()).isGreaterThanOrEqualTo(grace);
+    assertThat(run.stdout().text()).startsWith("more\n".repeat(200)).endsWith("is cut]\n");
+    assertThat(run.stdout().bytes()).hasSizeLessThan(1200);
+  }
+
+  @Test
+  void aFloodInOneCommandDoesNotHoldUpAnother() throws IOException, InterruptedException {
+    Box box = bench.box();
+    Exec flood = bench.start(box, sh("while :; do echo more; done"));
+    awaitOutput(flood, "more");
+    for (int i = 0; i < 10; i++) {
+      Exec other = bench.start(box, sh("echo " + i));
+      Workbench.await(other);
+      assertThat(bytes(other.stdout())).asString(US_ASCII).isEqualTo(i + "\n");
+    }
+    assertThat(flood.killAndAwait(Duration.ZERO).truncated()).isFalse();
+  }
+}

@@ -1,0 +1,116 @@
+package dev.ebb.exec;
+
+import static dev.ebb.exec.Workbench.awaitOutput;
+import static dev.ebb.exec.Workbench.sh;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxState;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.ledger.Kind;
+import dev.ebb.process.ExitCause.Exit;
+import dev.ebb.process.ExitCause.Killed;
+import dev.ebb.testkit.LeakChecked;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A box is released under whatever runs in it, and whoever waits for that is told. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+final class ReleaseKernelTest {
+  @RegisterExtension final Workbench bench = new Workbench();
+
+  @ParameterizedTest
+  @EnumSource
+  void aBoxIsReleasedUnderAnyTree(Unruly tree) throws IOException, InterruptedException {
+    Box box = bench.box(tree.limits());
+    Exec exec = bench.start(box, tree.spec());
+    awaitOutput(exec, "ready");
+
+    Certificate certificate = bench.engine().release(box);
+
+    assertThat(certificate.isClean()).as(certificate.toString()).isTrue();
+    assertThat(certificate.released().get(Kind.PROCESS)).isGreaterThan(tree.members());
+    assertThat(box.state()).isEqualTo(BoxState.GONE);
+    assertThat(Workbench.await(exec).cause()).isEqualTo(new Killed(new Exit(0, 9)));
+  }
+
+  @Test
+  void releasingABoxAgainGivesTheSameCertificate() throws IOException {
+    Box box = bench.box();
+    Certificate certificate = bench.engine().release(box);
+    assertThat(bench.engine().release(box)).isSameAs(certificate);
+  }
+
+  @Test
+  void aBoxIsReleasedUnderACommandThatTakesInput() throws IOException {
+    Box box = bench.box();
+    Exec exec = bench.start(box, sh("echo ready; cat").withInput());
+    awaitOutput(exec, "ready");
+    Certificate certificate = bench.engine().release(box);
+    assertThat(certificate.isClean()).as(certificate.toString()).isTrue();
+  }
+
+  /** With the last words of init still unread when the box is gone. */
+  @Test
+  void whoeverWaitsForAFloodIsToldOfTheEndOfItsBox()
+      throws IOException, InterruptedException, ExecutionException, TimeoutException {
+    for (int i = 0; i < 30; i++) {
+      Box box = bench.box();
+      Exec exec = bench.start(box, sh("while :; do echo more; done"));
+      awaitOutput(exec, "more");
+      var waiting = new FutureTask<>(exec::await);
+      Thread.ofVirtual().name("waiter").start(waiting);
+      assertThat(bench.engine().release(box).isClean()).isTrue();
+      assertThat(waiting.get(30, SECONDS).cause()).isEqualTo(new Killed(new Exit(0, 9)));
+    }
+  }
+
+  @Test
+  void aStartThatMeetsTheEndOfItsBoxIsRefusedOrKilled()
+      throws IOException, InterruptedException, ExecutionException, TimeoutException {
+    for (int i = 0; i < 20; i++) {
+      Box box = bench.box();
+      var releasing = new FutureTask<>(() -> bench.engine().release(box));
+      Thread.ofVirtual().name("releaser").start(releasing);
+      startUntilRefused(box);
+      assertThat(releasing.get(30, SECONDS).isClean()).isTrue();
+    }
+  }
+
+  private void startUntilRefused(Box box) {
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(
+            () -> {
+              while (true) {
+                Exec exec = bench.start(box, sh("exec sleep 1000").withInput());
+                exec.kill(Duration.ZERO);
+              }
+            })
+        .satisfies(e -> assertThat(e.code()).isIn(ErrorCode.WRONG_STATE, ErrorCode.SETUP_FAILED));
+  }
+
+  @Test
+  void closingTheEngineReleasesAllItsBoxes() throws IOException, InterruptedException {
+    Exec one = bench.start(bench.box(), sh("exec sleep 1000"));
+    Exec other = bench.start(bench.box(), sh("sleep 1000 & sleep 1000"));
+    bench.engine().close();
+    assertThat(Workbench.await(one).cause()).isInstanceOf(Killed.class);
+    assertThat(Workbench.await(other).cause()).isInstanceOf(Killed.class);
+    assertThat(bench.engine().holdings()).isEmpty();
+  }
+}
