@@ -136,8 +136,7 @@ class BwrapCommandLineTest {
       index(line, "--perms", "0444", "--file", Integer.toString(number++), made.path());
     }
     int copied =
-        index(
-            line, "--perms", "0644", "--file", Integer.toString(number), "/workspace/main.py");
+        index(line, "--perms", "0644", "--file", Integer.toString(number), "/workspace/main.py");
     assertThat(copied).isGreaterThan(index(line, "--tmpfs", "/workspace"));
   }
 
@@ -155,8 +154,7 @@ class BwrapCommandLineTest {
   @Test
   void everyOptionIsInTheHelpOfBwrap() throws Exception {
     Path program = Path.of("/usr/bin/bwrap");
-    Assumptions.assumeTrue(
-        Files.isExecutable(program), "host lacks bubblewrap");
+    Assumptions.assumeTrue(Files.isExecutable(program), "host lacks bubblewrap");
     var process = new ProcessBuilder(program.toString(), "--help").start();
     Set<String> known;
     try (var help = process.inputReader()) {

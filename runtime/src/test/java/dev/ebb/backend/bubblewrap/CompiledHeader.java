@@ -27,12 +27,12 @@ record CompiledHeader(
   private static final Pattern COMMENT = Pattern.compile("/\\*.*?\\*/", Pattern.DOTALL);
   private static final Pattern DEFINE = Pattern.compile("#define (\\w+) +\\S");
   private static final Pattern ENUMERATOR = Pattern.compile("\\b([A-Z][A-Z_]+) = \\d+,");
-  private static final Pattern STRUCT = Pattern.compile("struct (\\w+) \\{(.*?)\\};", Pattern.DOTALL);
+  private static final Pattern STRUCT =
+      Pattern.compile("struct (\\w+) \\{(.*?)\\};", Pattern.DOTALL);
   private static final Pattern FIELD = Pattern.compile("\\bu?int\\d+_t (\\w+);");
 
   static CompiledHeader compile() throws IOException, InterruptedException {
-    String text =
-        COMMENT.matcher(Files.readString(INIT.resolve("protocol.h"))).replaceAll("");
+    String text = COMMENT.matcher(Files.readString(INIT.resolve("protocol.h"))).replaceAll("");
     var names = new ArrayList<String>();
     for (Pattern pattern : List.of(DEFINE, ENUMERATOR)) {
       pattern.matcher(text).results().forEach(found -> names.add(found.group(1)));

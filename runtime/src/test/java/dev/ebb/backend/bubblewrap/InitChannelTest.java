@@ -80,8 +80,7 @@ class InitChannelTest {
     }
 
     void await(String... expected) {
-      soon()
-          .untilAsserted(() -> assertThat(told).containsExactly(expected));
+      soon().untilAsserted(() -> assertThat(told).containsExactly(expected));
     }
   }
 
@@ -130,8 +129,7 @@ class InitChannelTest {
   }
 
   private static byte[] hello(int version, byte[] nonce) {
-    byte[] body =
-        Protocol.buffer(4 + Protocol.NONCE_SIZE).putInt(version).put(nonce).array();
+    byte[] body = Protocol.buffer(4 + Protocol.NONCE_SIZE).putInt(version).put(nonce).array();
     return message(Protocol.MESSAGE_HELLO, 0, body);
   }
 
@@ -470,8 +468,7 @@ class InitChannelTest {
         }
         UnixSocket.of(pair.peer()).send(bytes, 0, bytes.length, List.of());
         briefPeer.close();
-        soon()
-            .until(() -> recorder.told.stream().anyMatch(InitChannelTest::isLast));
+        soon().until(() -> recorder.told.stream().anyMatch(InitChannelTest::isLast));
         assertThat(recorder.told).filteredOn(InitChannelTest::isLast).hasSize(1);
         assertThat(recorder.told.getLast()).matches(InitChannelTest::isLast);
       }
@@ -528,10 +525,8 @@ class InitChannelTest {
   @Test
   void aRequestThatIsCutShortBreaksIt() throws Exception {
     var pair = UnixSocket.pair(scope, peerEnd);
-    var impatient =
-        new InitChannel(scope, poller, pair.ours(), NONCE, Duration.ofMillis(20));
-    assertThatThrownBy(
-            () -> impatient.start(EXEC, request("x".repeat(3 << 20)), List.of(), events))
+    var impatient = new InitChannel(scope, poller, pair.ours(), NONCE, Duration.ofMillis(20));
+    assertThatThrownBy(() -> impatient.start(EXEC, request("x".repeat(3 << 20)), List.of(), events))
         .hasMessage("cannot send to init in time: EAGAIN");
     assertThat(events.told).isEmpty();
     peer = UnixSocket.of(pair.peer());
@@ -574,8 +569,7 @@ class InitChannelTest {
                     () -> {
                       try (var passing = new Scope()) {
                         byte[] first = launched();
-                        init.send(
-                            first, 0, first.length, List.of(Pidfd.open(passing, SELF).fd()));
+                        init.send(first, 0, first.length, List.of(Pidfd.open(passing, SELF).fd()));
                         byte[] message = output(1, 1);
                         for (int i = 0; i < 50; i++) {
                           init.send(message, 0, message.length, List.of());

@@ -187,8 +187,7 @@ class ProtocolTest {
   private static ByteBuffer ended(Map<String, Long> values) {
     var body =
         ByteBuffer.allocate(Math.toIntExact(header.size("ended"))).order(ByteOrder.nativeOrder());
-    assertThat(values.keySet())
-        .containsExactlyInAnyOrderElementsOf(header.structs().get("ended"));
+    assertThat(values.keySet()).containsExactlyInAnyOrderElementsOf(header.structs().get("ended"));
     values.forEach(
         (field, value) -> {
           int at = header.offset("ended", field);
@@ -208,14 +207,22 @@ class ProtocolTest {
     var body =
         ended(
             Map.of(
-                "reason", header.constants().get("END_TIMED_OUT"),
-                "flags", header.constants().get("ENDED_TRUNCATED"),
-                "code", 2L,
-                "status", 9L,
-                "stdout_size", stdout,
-                "stderr_size", stderr,
-                "log_errno", 28L,
-                "leftovers", 3L));
+                "reason",
+                header.constants().get("END_TIMED_OUT"),
+                "flags",
+                header.constants().get("ENDED_TRUNCATED"),
+                "code",
+                2L,
+                "status",
+                9L,
+                "stdout_size",
+                stdout,
+                "stderr_size",
+                stderr,
+                "log_errno",
+                28L,
+                "leftovers",
+                3L));
     assertThat(Protocol.ended(body))
         .isEqualTo(
             new ExecEvents.Ended(
