@@ -37,6 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The channel against a peer that says what the test wants. */
 @LeakChecked
 @Timeout(60)
+@SuppressWarnings("try") // an end is closed early here to see what that does
 class InitChannelTest {
   private static final int SELF = (int) ProcessHandle.current().pid();
   private static final byte[] NONCE = "0123456789abcdef".getBytes(US_ASCII);
