@@ -8,6 +8,7 @@ enum SystemCall {
   PREAD64(17, 67),
   SENDMSG(46, 211),
   RECVMSG(47, 212),
+  SHUTDOWN(48, 210),
   SOCKETPAIR(53, 199),
   FCNTL(72, 25),
   FLOCK(73, 32),

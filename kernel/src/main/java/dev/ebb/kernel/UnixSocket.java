@@ -2,6 +2,7 @@ package dev.ebb.kernel;
 
 import static dev.ebb.kernel.SystemCall.RECVMSG;
 import static dev.ebb.kernel.SystemCall.SENDMSG;
+import static dev.ebb.kernel.SystemCall.SHUTDOWN;
 import static dev.ebb.kernel.SystemCall.SOCKETPAIR;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -21,6 +22,7 @@ public final class UnixSocket {
   private static final int MSG_DONTWAIT = 0x40;
   private static final int MSG_NOSIGNAL = 0x4000;
   private static final int MSG_CMSG_CLOEXEC = 0x40000000;
+  private static final int SHUT_RDWR = 2;
   private static final int MSGHDR_SIZE = 56;
   private static final int CMSG_HEADER = 16;
   private static final int MAX_FDS = 16;
@@ -86,6 +88,17 @@ public final class UnixSocket {
       return n == -Errno.EAGAIN.number() ? -1 : (int) Frame.check(n, "send to init");
     } finally {
       uses.forEach(Fd.Use::close);
+    }
+  }
+
+  /** Ends the connection, for both ends to see; ours stays open. */
+  public void shutdown() throws KernelException {
+    try (var frame = new Frame();
+        var use = fd.new Use()) {
+      long result = frame.call(SHUTDOWN, use.number(), SHUT_RDWR);
+      if (result != -Errno.ENOTCONN.number()) {
+        Frame.check(result, "hang up on init");
+      }
     }
   }
 

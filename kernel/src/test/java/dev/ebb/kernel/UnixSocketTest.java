@@ -149,6 +149,17 @@ class UnixSocketTest {
   }
 
   @Test
+  void aShutdownIsTheEndForBoth() throws KernelException {
+    peer.send(HELLO, 0, HELLO.length, List.of());
+    ours.shutdown();
+    ours.shutdown();
+    assertThat(peer.receive(scope, buffer).bytes()).isZero();
+    assertThat(receive().bytes()).as("what came before").isEqualTo(HELLO.length);
+    assertThat(receive().bytes()).isZero();
+    assertThatThrownBy(() -> ours.send(HELLO, 0, 1, List.of())).hasMessageEndingWith("EPIPE");
+  }
+
+  @Test
   void sendingIntoAFullBufferWouldWait() throws KernelException {
     byte[] much = new byte[1 << 22];
     int n = ours.send(much, 0, much.length, List.of());

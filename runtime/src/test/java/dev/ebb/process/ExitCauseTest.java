@@ -1,5 +1,6 @@
 package dev.ebb.process;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.process.ExitCause.Exit;
@@ -54,7 +55,7 @@ class ExitCauseTest {
 
   @Test
   void theTableHoldsEveryCause() {
-    var held = table().map(row -> row.get()[0].getClass().getName()).toList();
+    var held = table().map(row -> requireNonNull(row.get()[0]).getClass().getName()).toList();
     for (Class<?> cause : ExitCause.class.getPermittedSubclasses()) {
       assertThat(held).contains(cause.getName());
     }

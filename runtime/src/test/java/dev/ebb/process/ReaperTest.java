@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Test;
 @LeakChecked
 class ReaperTest {
   private static final Duration PATIENCE = Duration.ofSeconds(5);
-  private static final Predicate<String> OURS = path -> true;
-  private static final Predicate<String> STRANGERS = path -> false;
+  private static final Predicate<String> OURS = Predicate.not(String::isEmpty);
+  private static final Predicate<String> STRANGERS = String::isEmpty;
 
   private final FakeClock clock = new FakeClock();
   private final Reaper reaper = new Reaper(clock, PATIENCE);
