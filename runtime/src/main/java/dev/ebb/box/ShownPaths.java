@@ -5,6 +5,7 @@ import dev.ebb.backend.Mount;
 import dev.ebb.backend.SandboxSpec;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -83,7 +84,12 @@ final class ShownPaths {
   }
 
   private static void checkTarget(String target) {
-    Path path = Path.of(target);
+    Path path;
+    try {
+      path = Path.of(target);
+    } catch (InvalidPathException e) {
+      throw refusal("bad path \"" + target + "\" in the box: " + e.getReason());
+    }
     if (!path.isAbsolute() || !path.normalize().toString().equals(target)) {
       refuse("bad path \"" + target + "\" in the box: it must be absolute, without . and ..");
     }
