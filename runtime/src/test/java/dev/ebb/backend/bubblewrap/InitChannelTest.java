@@ -122,11 +122,9 @@ class InitChannelTest {
   }
 
   private static byte[] ints(int... values) {
-    ByteBuffer body = Protocol.buffer(4 * values.length);
-    for (int value : values) {
-      body.putInt(value);
-    }
-    return body.array();
+    byte[] bytes = new byte[4 * values.length];
+    ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder()).asIntBuffer().put(values);
+    return bytes;
   }
 
   private static byte[] hello(int version, byte[] nonce) {
@@ -460,7 +458,8 @@ class InitChannelTest {
         random.nextBytes(bytes);
         if (random.nextBoolean()) {
           // A plausible header, so that the body is looked at.
-          ByteBuffer.wrap(bytes = Arrays.copyOf(bytes, 100))
+          bytes = Arrays.copyOf(bytes, 100);
+          ByteBuffer.wrap(bytes)
               .order(ByteOrder.nativeOrder())
               .putInt(random.nextInt(84))
               .putShort((short) (31 + random.nextInt(6)))
