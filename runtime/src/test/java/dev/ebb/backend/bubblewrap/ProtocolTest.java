@@ -1,7 +1,7 @@
 package dev.ebb.backend.bubblewrap;
 
-import static java.util.Objects.requireNonNull;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -235,7 +235,8 @@ class ProtocolTest {
   void theFlagsOfAnEndAreApart() {
     for (String flag : List.of("ENDED_STUCK", "ENDED_TRUNCATED", "ENDED_UNREAPED")) {
       var body = Protocol.buffer(Math.toIntExact(header.size("ended")));
-      body.putInt(header.offset("ended", "flags"), requireNonNull(header.constants().get(flag)).intValue());
+      body.putInt(
+          header.offset("ended", "flags"), requireNonNull(header.constants().get(flag)).intValue());
       body.putInt(header.offset("ended", "code"), 1);
       var ended = Protocol.ended(body);
       assertThat(ended.stuck()).isEqualTo(flag.equals("ENDED_STUCK"));
