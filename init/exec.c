@@ -121,7 +121,7 @@ static void hear_of_start(struct exec *exec)
 	ssize_t n = exec->failure < 0 ? -1 : read(exec->failure, &refusal, sizeof refusal);
 	if (n < 0)
 		return;
-	if (n == sizeof refusal)
+	if (n == sizeof refusal && refusal.step >= STEP_CLONE && refusal.step <= STEP_EXEC)
 		exec->refusal = refusal;
 	else
 		exec->started_due = true;
