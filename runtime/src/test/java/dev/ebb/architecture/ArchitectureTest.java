@@ -144,8 +144,7 @@ class ArchitectureTest {
     var sleepers = new ArrayList<String>();
     for (JavaClass type : classes) {
       for (var call : type.getMethodCallsFromSelf()) {
-        if (call.getName().equals("sleep")
-            && SLEEPERS.contains(call.getTargetOwner().getName())) {
+        if (call.getName().equals("sleep") && SLEEPERS.contains(call.getTargetOwner().getName())) {
           sleepers.add(call.getDescription());
         }
       }
@@ -219,7 +218,8 @@ class ArchitectureTest {
   @Test
   void thePrintedTableIsTheOneHeldHere() throws IOException {
     var rows = Row.readAll();
-    assertThat(rows.stream().map(Row::packages).toList()).isEqualTo(LAYERS.subList(1, LAYERS.size()));
+    assertThat(rows.stream().map(Row::packages).toList())
+        .isEqualTo(LAYERS.subList(1, LAYERS.size()));
     for (int i = 0; i < rows.size(); i++) {
       assertThat(rows.get(i).number()).isEqualTo(i + 1);
     }

@@ -78,8 +78,7 @@ class BoxLifecycleTest {
     } else {
       assertThatThrownBy(() -> lifecycle.become(to))
           .isInstanceOfSatisfying(
-              SandboxException.class,
-              e -> assertThat(e.code()).isEqualTo(ErrorCode.WRONG_STATE))
+              SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.WRONG_STATE))
           .hasMessage("a box that is " + from + " cannot become " + to);
       assertThat(lifecycle.state()).isEqualTo(from);
     }

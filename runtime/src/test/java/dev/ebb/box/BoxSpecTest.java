@@ -109,7 +109,17 @@ class BoxSpecTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"/", "/proc", "/proc/sys", "/dev", "/dev/shm", "/dev/null", "/tmp", "/usr", "/etc"})
+      strings = {
+        "/",
+        "/proc",
+        "/proc/sys",
+        "/dev",
+        "/dev/shm",
+        "/dev/null",
+        "/tmp",
+        "/usr",
+        "/etc"
+      })
   void thePlacesOfTheBoxItselfAreRefused(String target) {
     refused(
         "bad path \"" + target + "\" in the box: that place is the box's own",
@@ -120,8 +130,7 @@ class BoxSpecTest {
   void aPlaceThatIsNoPathIsRefusedToo() {
     assertThatThrownBy(() -> DEFAULTS.withMount(new Mount(directory, "/a\0b", true)))
         .isInstanceOfSatisfying(
-            SandboxException.class,
-            e -> assertThat(e.code()).isEqualTo(ErrorCode.MOUNT_REFUSED))
+            SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.MOUNT_REFUSED))
         .hasMessageStartingWith("bad path \"/a\0b\" in the box: ");
   }
 

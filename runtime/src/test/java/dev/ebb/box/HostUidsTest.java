@@ -72,8 +72,7 @@ class HostUidsTest {
   void tooManyInstancesAreRefused() {
     assertThatThrownBy(() -> HostUids.of(HOME, 256))
         .isInstanceOfSatisfying(
-            SandboxException.class,
-            e -> assertThat(e.code()).isEqualTo(ErrorCode.NO_USERS_LEFT))
+            SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.NO_USERS_LEFT))
         .hasMessage("too many runtimes share the home /var/lib/ebb");
   }
 

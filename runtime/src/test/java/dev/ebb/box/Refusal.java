@@ -11,8 +11,7 @@ public final class Refusal {
 
   public static void assertRefused(ErrorCode code, String message, ThrowingCallable request) {
     assertThatThrownBy(request)
-        .isInstanceOfSatisfying(
-            SandboxException.class, e -> assertThat(e.code()).isEqualTo(code))
+        .isInstanceOfSatisfying(SandboxException.class, e -> assertThat(e.code()).isEqualTo(code))
         .hasMessage(message);
     assertThat(code.fault()).isEqualTo(ErrorCode.Fault.CALLER);
     assertThat(code.isRetryable()).isFalse();

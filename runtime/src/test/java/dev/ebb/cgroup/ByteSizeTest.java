@@ -38,7 +38,8 @@ class ByteSizeTest {
   @ParameterizedTest
   @ValueSource(strings = {"9999999999t", "99999999999999999k"})
   void whatDoesNotFitIsTooLarge(String text) {
-    assertThatThrownBy(() -> ByteSize.parse(text)).hasMessage("bad size \"" + text + "\": too large");
+    assertThatThrownBy(() -> ByteSize.parse(text))
+        .hasMessage("bad size \"" + text + "\": too large");
   }
 
   @ParameterizedTest

@@ -73,11 +73,9 @@ class ExecSpecTest {
     assertRefused(
         ErrorCode.BAD_REQUEST, "the command holds a NUL character", () -> ExecSpec.of("a", "b\0"));
     refused(
-        "the environment holds a NUL character",
-        spec -> spec.withEnvironment(Map.of("A", "b\0")));
+        "the environment holds a NUL character", spec -> spec.withEnvironment(Map.of("A", "b\0")));
     refused(
-        "the environment holds a NUL character",
-        spec -> spec.withEnvironment(Map.of("A\0", "b")));
+        "the environment holds a NUL character", spec -> spec.withEnvironment(Map.of("A\0", "b")));
     refused("the working directory holds a NUL character", spec -> spec.withWorkdir("/\0"));
   }
 
