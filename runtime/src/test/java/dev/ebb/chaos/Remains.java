@@ -75,7 +75,7 @@ final class Remains {
 
   /** Nobody helps: each process must see by itself that its engine is dead. */
   void dieByThemselves() throws Exception {
-    Eventually.holds("every process of a dead engine is dead", () -> living().isEmpty());
+    awaitDeath();
     Set<String> uids =
         holdings.stream()
             .filter(holding -> holding.kind() == Kind.USER)
@@ -87,6 +87,10 @@ final class Remains {
           .as("pid %d lives on as uid %s", pid, uid)
           .isFalse();
     }
+  }
+
+  private static void awaitDeath() throws Exception {
+    Eventually.holds("every process of a dead engine is dead", () -> living().isEmpty());
   }
 
   /** Children of this JVM that are not dead. */
@@ -108,7 +112,8 @@ final class Remains {
       String id = instance.getFileName().toString();
       assertThat(Hierarchies.detect().everywhere(id)).noneMatch(Files::exists);
     }
-    assertThat(living()).isEmpty();
+    // One that its engine had no time to write down sees by itself that it is alone.
+    awaitDeath();
     TestHost.reapOrphans();
     assertThat(ProcFs.children()).isEmpty();
     return findings;
