@@ -208,6 +208,7 @@ class CgroupRemovalKernelTest {
   }
 
   @Test
+  @Tag("long") // the storm may fork before it is moved into the cgroup
   void aForkStormIsEndedAtOnce() throws Exception {
     stormIn(cgroup);
     assertThat(timeToRemove(cgroup)).isLessThan(BOUND);
@@ -215,6 +216,7 @@ class CgroupRemovalKernelTest {
   }
 
   @Test
+  @Tag("long") // the storm may fork before it is moved into the cgroup
   void withoutCgroupKillAForkStormIsFrozenAndKilledOneByOne() throws Exception {
     int first = stormIn(cgroup);
     cgroup.killOneByOne();
