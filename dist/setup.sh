@@ -65,7 +65,7 @@ install() {
   complaints=$({
     apt-get -qq update
     DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@"
-  } 2>&1 >/dev/null) || fail "apt-get install $* failed: $complaints"
+  } 2>&1 >/dev/null </dev/null) || fail "apt-get install $* failed: $complaints"
 }
 
 need_to_run() {
@@ -89,8 +89,9 @@ need_to_build() {
 
 # --- the build ---
 
+# Without our stdin: it belongs to the command that is to be run.
 maven() {
-  (cd "$root" && JAVA_HOME=$jdk exec mvn -B -ntp "$@" 9>&-)
+  (cd "$root" && JAVA_HOME=$jdk exec mvn -B -ntp "$@" </dev/null 9>&-)
 }
 
 # What the compilers and Maven complained about in the log $1, without Maven's advice.

@@ -22,9 +22,31 @@ final class Ebb {
   }
 
   /** What one call did. */
-  record Outcome(int code, byte[] stdout, String stderr) {
+  static final class Outcome {
+    private final int code;
+    private final byte[] stdout;
+    private final String stderr;
+
+    private Outcome(int code, byte[] stdout, byte[] stderr) {
+      this.code = code;
+      this.stdout = stdout;
+      this.stderr = new String(stderr, StandardCharsets.UTF_8);
+    }
+
+    int code() {
+      return code;
+    }
+
+    byte[] stdout() {
+      return stdout;
+    }
+
     String text() {
       return new String(stdout, StandardCharsets.UTF_8);
+    }
+
+    String stderr() {
+      return stderr;
     }
   }
 
@@ -45,8 +67,7 @@ final class Ebb {
       process.destroyForcibly();
       throw new AssertionError("ebb " + List.of(arguments) + " hangs");
     }
-    return new Outcome(
-        process.exitValue(), stdout.join(), new String(stderr.join(), StandardCharsets.UTF_8));
+    return new Outcome(process.exitValue(), stdout.join(), stderr.join());
   }
 
   Process start(String... arguments) throws IOException {

@@ -32,8 +32,9 @@ final class RawBwrap {
 
   private static final List<String> WRITABLE =
       List.of(
-          "--proc /proc --dev /dev --size 67108864 --perms 1777 --tmpfs /dev/shm",
-          "--remount-ro /dev --size 67108864 --perms 1777 --tmpfs /tmp",
+          "--proc /proc --dev /dev --ro-bind /proc/sys /proc/sys",
+          "--size 67108864 --perms 1777 --tmpfs /dev/shm --remount-ro /dev",
+          "--size 67108864 --perms 1777 --tmpfs /tmp",
           "--size 268435456 --tmpfs /workspace --remount-ro / --chdir /workspace --");
 
   private RawBwrap() {}

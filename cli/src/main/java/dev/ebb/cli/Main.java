@@ -90,7 +90,7 @@ public final class Main {
       case "sweep" -> SweepCommand.run(command);
       case "version" -> version(System.out);
       case "help" -> help(commands, command.matchedPositionalValue(0, ""));
-      case String name -> throw new IllegalStateException(name);
+      default -> throw new IllegalStateException(command.commandSpec().name());
     };
   }
 

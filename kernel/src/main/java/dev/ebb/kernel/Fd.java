@@ -4,12 +4,14 @@ import static dev.ebb.kernel.SystemCall.CLOSE;
 import static dev.ebb.kernel.SystemCall.EVENTFD2;
 import static dev.ebb.kernel.SystemCall.FCNTL;
 import static dev.ebb.kernel.SystemCall.OPENAT;
+import static dev.ebb.kernel.SystemCall.OPENAT2;
 import static dev.ebb.kernel.SystemCall.PIPE2;
 import static dev.ebb.kernel.SystemCall.PREAD64;
 import static dev.ebb.kernel.SystemCall.READ;
 import static dev.ebb.kernel.SystemCall.WRITE;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
@@ -58,6 +60,8 @@ public final class Fd implements Owned {
   private static final int F_GETFL = 3;
   private static final int F_SETFL = 4;
   private static final int CLOSED = Integer.MIN_VALUE;
+  private static final int OPEN_HOW_SIZE = 24;
+  private static final long RESOLVE_NO_SYMLINKS = 0x04;
 
   private final int number;
   private final String subject;
@@ -77,15 +81,37 @@ public final class Fd implements Owned {
   }
 
   public static Fd open(Scope scope, Path path, int mode, Flag... flags) throws KernelException {
+    try (var frame = new Frame()) {
+      long fd =
+          frame.callThroughInterrupts(
+              OPENAT, AT_FDCWD, frame.string(path.toString()), bits(flags), mode);
+      return adopt(scope, (int) Frame.check(fd, "open " + path), path.toString());
+    }
+  }
+
+  /**
+   * Opens a file that exists, if no part of its path is a symbolic link; ELOOP otherwise. For paths
+   * that somebody less privileged may have laid out.
+   */
+  public static Fd openDirectly(Scope scope, Path path, Flag... flags) throws KernelException {
+    try (var frame = new Frame()) {
+      MemorySegment how = frame.allocate(OPEN_HOW_SIZE);
+      how.set(JAVA_LONG, 0, bits(flags));
+      how.set(JAVA_LONG, 16, RESOLVE_NO_SYMLINKS);
+      String name = path.toString();
+      long fd =
+          frame.callThroughInterrupts(
+              OPENAT2, AT_FDCWD, frame.string(name), how.address(), OPEN_HOW_SIZE);
+      return adopt(scope, (int) Frame.check(fd, "open " + path), name);
+    }
+  }
+
+  private static int bits(Flag... flags) {
     int bits = O_CLOEXEC;
     for (Flag flag : Set.of(flags)) {
       bits |= flag.bits;
     }
-    try (var frame = new Frame()) {
-      long fd =
-          frame.callThroughInterrupts(OPENAT, AT_FDCWD, frame.string(path.toString()), bits, mode);
-      return adopt(scope, (int) Frame.check(fd, "open " + path), path.toString());
-    }
+    return bits;
   }
 
   /** A file without a name in {@code directory}: it ends with its last descriptor. */
@@ -106,13 +132,15 @@ public final class Fd implements Owned {
 
   /** Makes a pipe, each end with an owner of its own. */
   public static Pipe pipe(Scope readScope, Scope writeScope) throws KernelException {
-    try (var frame = new Frame()) {
+    try (var frame = new Frame();
+        var reading = new Scope();
+        var writing = new Scope()) {
       MemorySegment ends = frame.allocate(8);
       Frame.check(frame.call(PIPE2, ends.address(), O_CLOEXEC), "create pipe");
-      Fd read = new Fd(ends.get(JAVA_INT, 0), "pipe");
-      Fd write = new Fd(ends.get(JAVA_INT, 4), "pipe");
-      readScope.own(read);
-      writeScope.own(write);
+      Fd read = adopt(reading, ends.get(JAVA_INT, 0), "pipe");
+      Fd write = adopt(writing, ends.get(JAVA_INT, 4), "pipe");
+      reading.moveTo(readScope);
+      writing.moveTo(writeScope);
       return new Pipe(read, write);
     }
   }

@@ -1,5 +1,6 @@
 package dev.ebb.kernel;
 
+import static dev.ebb.kernel.SystemCall.KILL;
 import static dev.ebb.kernel.SystemCall.PIDFD_OPEN;
 import static dev.ebb.kernel.SystemCall.PIDFD_SEND_SIGNAL;
 import static dev.ebb.kernel.SystemCall.WAITID;
@@ -42,6 +43,25 @@ public final class Pidfd {
       long fd = frame.call(PIDFD_OPEN, pid, 0);
       return of(
           pid, Fd.adopt(scope, (int) Frame.check(fd, "open pidfd of " + pid), "pidfd " + pid));
+    }
+  }
+
+  /** A handle on a child just started, which does not outlive the failure to own it. */
+  static Pidfd ofChild(Scope scope, int pid) throws KernelException {
+    try {
+      return open(scope, pid);
+    } catch (KernelException | RuntimeException e) {
+      endChild(pid);
+      throw e;
+    }
+  }
+
+  /** Right only for a child of ours that nobody reaped: its number cannot move. */
+  private static void endChild(int pid) throws KernelException {
+    try (var frame = new Frame()) {
+      Frame.check(frame.call(KILL, pid, Signal.KILL.number()), "kill child " + pid);
+      Frame.check(
+          frame.callThroughInterrupts(WAITID, P_PID, pid, 0, WEXITED, 0), "wait for child " + pid);
     }
   }
 

@@ -9,6 +9,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -48,11 +49,18 @@ public final class Poller implements Owned {
   private final Fd epoll;
   private final Fd wake;
   private final Thread thread;
+  private final Tick tick;
   private final AtomicLong tokens = new AtomicLong(WAKE);
   private final Map<Long, Watch> watches = new ConcurrentHashMap<>();
   private volatile boolean closed;
 
-  private Poller(Scope scope, String name) throws KernelException {
+  /** Something to do every now and then. */
+  private record Tick(long periodNanos, Runnable task) {
+    private static final Tick NEVER = new Tick(Long.MAX_VALUE / 4, () -> {});
+  }
+
+  private Poller(Scope scope, String name, Tick tick) throws KernelException {
+    this.tick = tick;
     try (var frame = new Frame()) {
       long fd = Frame.check(frame.call(EPOLL_CREATE1, Fd.O_CLOEXEC), "create epoll");
       epoll = Fd.adopt(scope, (int) fd, "epoll");
@@ -63,9 +71,23 @@ public final class Poller implements Owned {
   }
 
   public static Poller start(Scope scope, String name) throws KernelException {
-    var poller = new Poller(scope, name);
-    poller.thread.start();
-    return scope.own(poller);
+    return start(scope, name, Tick.NEVER);
+  }
+
+  /** Runs {@code task} on the poller's thread as well, {@code period} after it ran last. */
+  public static Poller start(Scope scope, String name, Duration period, Runnable task)
+      throws KernelException {
+    return start(scope, name, new Tick(period.toNanos(), task));
+  }
+
+  private static Poller start(Scope scope, String name, Tick tick) throws KernelException {
+    try (var building = new Scope()) {
+      var poller = new Poller(building, name, tick);
+      poller.thread.start();
+      building.own(poller);
+      building.moveTo(scope);
+      return poller;
+    }
   }
 
   /** One descriptor waited for; closing it ends the waiting. */
@@ -83,9 +105,21 @@ public final class Poller implements Owned {
 
     /** Waits once more: a watch falls silent after each call of its handler. */
     public void rearm() throws KernelException {
-      if (watches.containsKey(token)) {
-        control(EPOLL_CTL_MOD, fd, interest | EPOLLONESHOT, token);
+      if (!isOpen()) {
+        return;
       }
+      try {
+        control(EPOLL_CTL_MOD, fd, interest | EPOLLONESHOT, token);
+      } catch (KernelException e) {
+        // RACE: closed meanwhile, it has nothing to wait for.
+        if (isOpen()) {
+          throw e;
+        }
+      }
+    }
+
+    private boolean isOpen() {
+      return watches.containsKey(token);
     }
 
     @Override
@@ -134,13 +168,19 @@ public final class Poller implements Owned {
     try (var frame = new Frame();
         var set = epoll.new Use()) {
       MemorySegment events = frame.allocate((long) MAX_EVENTS * EVENT_SIZE);
+      long due = System.nanoTime() + tick.periodNanos;
       while (!closed) {
+        int timeout = milliseconds(due - System.nanoTime());
         long n =
             frame.callThroughInterrupts(
-                EPOLL_PWAIT, set.number(), events.address(), MAX_EVENTS, -1, 0);
+                EPOLL_PWAIT, set.number(), events.address(), MAX_EVENTS, timeout, 0);
         Frame.check(n, "wait for events");
         for (int i = 0; i < n; i++) {
           dispatch(events.get(JAVA_LONG_UNALIGNED, (long) i * EVENT_SIZE + EVENT_DATA));
+        }
+        if (System.nanoTime() - due >= 0) {
+          run(tick.task, "tick");
+          due = System.nanoTime() + tick.periodNanos;
         }
       }
     } catch (KernelException e) {
@@ -148,15 +188,23 @@ public final class Poller implements Owned {
     }
   }
 
+  /** Rounded up, so that what is due then is due. */
+  private static int milliseconds(long nanos) {
+    return Math.clamp(nanos / 1_000_000 + 1, 0, Integer.MAX_VALUE);
+  }
+
   private void dispatch(long token) {
     Watch watch = watches.get(token);
-    if (watch == null) {
-      return;
+    if (watch != null) {
+      run(watch.handler, watch.fd.toString());
     }
+  }
+
+  private static void run(Runnable handler, String subject) {
     try {
-      watch.handler.run();
+      handler.run();
     } catch (Throwable e) {
-      LOG.log(Level.ERROR, "event=handler_failed subject=" + watch.fd, e);
+      LOG.log(Level.ERROR, "event=handler_failed subject=" + subject, e);
     }
   }
 

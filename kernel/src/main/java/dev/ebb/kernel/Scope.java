@@ -72,14 +72,31 @@ public final class Scope implements AutoCloseable, Owned {
    */
   public void moveTo(Scope target) throws KernelException {
     Deque<Owned> moving = take(false);
-    while (!moving.isEmpty()) {
-      target.own(moving.removeLast());
+    if (!target.ownAll(moving)) {
+      release(moving);
+      throw new IllegalStateException("scope is closed");
+    }
+  }
+
+  /** RACE: all or none, so that a target closed meanwhile splits nothing. */
+  private boolean ownAll(Deque<Owned> moving) {
+    lock.lock();
+    try {
+      if (!closed) {
+        moving.descendingIterator().forEachRemaining(owned::push);
+      }
+      return !closed;
+    } finally {
+      lock.unlock();
     }
   }
 
   @Override
   public void close() throws KernelException {
-    Deque<Owned> releasing = take(true);
+    release(take(true));
+  }
+
+  private static void release(Deque<Owned> releasing) throws KernelException {
     Throwable first = null;
     while (!releasing.isEmpty()) {
       try {
@@ -92,13 +109,19 @@ public final class Scope implements AutoCloseable, Owned {
         }
       }
     }
-    switch (first) {
-      case null -> {}
-      case KernelException e -> throw e;
-      case RuntimeException e -> throw e;
-      case Error e -> throw e;
-      case Throwable e -> throw new AssertionError(e);
+    if (first != null) {
+      rethrow(first);
     }
+  }
+
+  private static void rethrow(Throwable failure) throws KernelException {
+    if (failure instanceof KernelException e) {
+      throw e;
+    }
+    if (failure instanceof RuntimeException e) {
+      throw e;
+    }
+    throw failure instanceof Error e ? e : new AssertionError(failure);
   }
 
   private Deque<Owned> take(boolean close) {

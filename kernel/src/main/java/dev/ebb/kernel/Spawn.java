@@ -47,7 +47,7 @@ public final class Spawn {
         // ORDER: sources lie above all targets, so that no dup2 overwrites a later source.
         uses.add(fd.duplicate(high, fds.size()).new Use());
       }
-      return Pidfd.open(scope, start(frame, program, arguments, uses));
+      return Pidfd.ofChild(scope, start(frame, program, arguments, uses));
     } finally {
       uses.forEach(Fd.Use::close);
     }

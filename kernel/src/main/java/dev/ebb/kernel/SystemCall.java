@@ -6,9 +6,9 @@ enum SystemCall {
   WRITE(1, 64),
   CLOSE(3, 57),
   PREAD64(17, 67),
-  IOCTL(16, 29),
   SENDMSG(46, 211),
   RECVMSG(47, 212),
+  SHUTDOWN(48, 210),
   SOCKETPAIR(53, 199),
   FCNTL(72, 25),
   FLOCK(73, 32),
@@ -25,14 +25,17 @@ enum SystemCall {
   MKDIRAT(258, 34),
   UNLINKAT(263, 35),
   FCHOWNAT(260, 54),
+  KILL(62, 129),
   WAITID(247, 95),
+  STATX(332, 291),
   PIDFD_SEND_SIGNAL(424, 424),
-  PIDFD_OPEN(434, 434);
+  PIDFD_OPEN(434, 434),
+  OPENAT2(437, 437);
 
   private static final boolean AARCH64 = System.getProperty("os.arch").equals("aarch64");
 
-  private final int x86;
-  private final int arm;
+  final int x86;
+  final int arm;
 
   SystemCall(int x86, int arm) {
     this.x86 = x86;

@@ -2,6 +2,7 @@ package dev.ebb.kernel;
 
 import static dev.ebb.kernel.SystemCall.RECVMSG;
 import static dev.ebb.kernel.SystemCall.SENDMSG;
+import static dev.ebb.kernel.SystemCall.SHUTDOWN;
 import static dev.ebb.kernel.SystemCall.SOCKETPAIR;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -21,6 +22,7 @@ public final class UnixSocket {
   private static final int MSG_DONTWAIT = 0x40;
   private static final int MSG_NOSIGNAL = 0x4000;
   private static final int MSG_CMSG_CLOEXEC = 0x40000000;
+  private static final int SHUT_RDWR = 2;
   private static final int MSGHDR_SIZE = 56;
   private static final int CMSG_HEADER = 16;
   private static final int MAX_FDS = 16;
@@ -37,14 +39,23 @@ public final class UnixSocket {
     this.fd = fd;
   }
 
+  /** A connected socket that was inherited or handed over. */
+  public static UnixSocket of(Fd fd) {
+    return new UnixSocket(fd);
+  }
+
   /** Makes a connected pair, each end with an owner of its own. */
   public static Pair pair(Scope ourScope, Scope peerScope) throws KernelException {
-    try (var frame = new Frame()) {
+    try (var frame = new Frame();
+        var ourEnd = new Scope();
+        var peerEnd = new Scope()) {
       MemorySegment ends = frame.allocate(8);
       long result = frame.call(SOCKETPAIR, AF_UNIX, SOCK_STREAM | Fd.O_CLOEXEC, 0, ends.address());
       Frame.check(result, "create socket pair");
-      Fd ours = Fd.adopt(ourScope, ends.get(JAVA_INT, 0), "control socket");
-      Fd peer = Fd.adopt(peerScope, ends.get(JAVA_INT, 4), "control socket of init");
+      Fd ours = Fd.adopt(ourEnd, ends.get(JAVA_INT, 0), "control socket");
+      Fd peer = Fd.adopt(peerEnd, ends.get(JAVA_INT, 4), "control socket of init");
+      ourEnd.moveTo(ourScope);
+      peerEnd.moveTo(peerScope);
       return new Pair(new UnixSocket(ours), peer);
     }
   }
@@ -77,6 +88,17 @@ public final class UnixSocket {
       return n == -Errno.EAGAIN.number() ? -1 : (int) Frame.check(n, "send to init");
     } finally {
       uses.forEach(Fd.Use::close);
+    }
+  }
+
+  /** Ends the connection, for both ends to see; ours stays open. */
+  public void shutdown() throws KernelException {
+    try (var frame = new Frame();
+        var use = fd.new Use()) {
+      long result = frame.call(SHUTDOWN, use.number(), SHUT_RDWR);
+      if (result != -Errno.ENOTCONN.number()) {
+        Frame.check(result, "hang up on init");
+      }
     }
   }
 
@@ -113,12 +135,15 @@ public final class UnixSocket {
         || control.get(JAVA_INT, 12) != SCM_RIGHTS) {
       return List.of();
     }
-    var fds = new ArrayList<Fd>();
-    long end = control.get(JAVA_LONG, 0);
-    for (long at = CMSG_HEADER; at + 4 <= end; at += 4) {
-      fds.add(Fd.adopt(scope, control.get(JAVA_INT, at), "descriptor from init"));
+    try (var arriving = new Scope()) {
+      var fds = new ArrayList<Fd>();
+      long end = control.get(JAVA_LONG, 0);
+      for (long at = CMSG_HEADER; at + 4 <= end; at += 4) {
+        fds.add(Fd.adopt(arriving, control.get(JAVA_INT, at), "descriptor from init"));
+      }
+      arriving.moveTo(scope);
+      return fds;
     }
-    return fds;
   }
 
   private static int control(int fds) {

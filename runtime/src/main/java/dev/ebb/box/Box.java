@@ -94,6 +94,7 @@ public final class Box {
     var sandbox = spec.sandbox(!host.hierarchies().namespacesBound());
     host.bubblewrap().launch(scope, sandbox, cgroup, uid, this::launched);
     requireNonNull(launch).await(deadline);
+    strikeOutside();
     lifecycle.become(BoxState.RUNNING);
   }
 
@@ -104,6 +105,13 @@ public final class Box {
     if (ref.isPresent()) {
       holdings.add(host.instance().ledger().hold(id.value(), Kind.PROCESS, ref.get().toString()));
     }
+  }
+
+  /** It was reaped. */
+  private void strikeOutside() throws KernelException {
+    List<Holding> gone = holdings.stream().filter(h -> h.kind() == Kind.PROCESS).toList();
+    host.instance().ledger().strike(gone);
+    holdings.removeAll(gone);
   }
 
   private SandboxException unwind(Throwable failure) {
@@ -280,14 +288,21 @@ public final class Box {
     return launch != null && launch.isUp() && awaitDeath(launch.channel().init().orElseThrow());
   }
 
-  /** KERNEL: "populated 0" comes before the zombies are gone; what fell out of the box is ours. */
+  /**
+   * KERNEL: "populated 0" comes before the zombies are gone; what fell out of the box is ours.
+   *
+   * <p>ORDER: members first. One that was dead when they were listed, or born after, is a child of
+   * ours at the latest when its parent is gone.
+   */
   private void reapOrphans(List<Integer> members, Deadline deadline) throws KernelException {
-    while (members.stream().anyMatch(this::isStillOurs)) {
-      host.reaper().reap(path -> host.isInBox(path, id));
+    host.reaper().reap(path -> host.isInBox(path, id));
+    while (members.stream().anyMatch(this::isStillOurs)
+        || ProcFs.children().stream().anyMatch(this::isStillOurs)) {
       if (deadline.isOver()) {
         throw new KernelException("reap the processes of box " + id, Errno.EBUSY);
       }
       LockSupport.parkNanos(REAP_RETRY_NANOS);
+      host.reaper().reap(path -> host.isInBox(path, id));
     }
   }
 

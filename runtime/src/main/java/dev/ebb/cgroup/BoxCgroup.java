@@ -25,7 +25,8 @@ public final class BoxCgroup {
 
   private static final long RESERVE_MEMORY = 16L << 20;
 
-  private static final String CONTROLLERS = "+cpu +memory +pids";
+  /** What version 2 must offer. */
+  static final List<String> CONTROLLERS = List.of("cpu", "memory", "pids");
 
   private final Hierarchies hierarchies;
   private final String name;
@@ -75,15 +76,19 @@ public final class BoxCgroup {
   /** Makes them and sets the limits; {@code uid} may clone commands into leaves. */
   public void create(CgroupLimits limits, int uid) throws KernelException {
     Cgroup.create(box().path());
-    if (hierarchies.mode() == CgroupMode.V2) {
-      delegate(box());
-    }
     Cgroup.create(init().path());
     Cgroup.create(work().path());
     for (Path path : paths().subList(1, paths().size())) {
       Cgroup.create(path);
     }
+    configure(limits, uid);
+  }
+
+  /** Sets the limits of what has been made. */
+  void configure(CgroupLimits limits, int uid) throws KernelException {
     if (hierarchies.mode() == CgroupMode.V2) {
+      // ORDER: from the top, for a cgroup can hand on only what it was given.
+      delegate(box());
       delegate(work());
       limit(work(), limits, 0, 0);
       limit(box(), limits, RESERVE_PIDS, RESERVE_MEMORY);
@@ -96,14 +101,19 @@ public final class BoxCgroup {
   }
 
   static void delegate(Cgroup cgroup) throws KernelException {
-    CgroupFile.of(cgroup.path(), "cgroup.subtree_control").write(CONTROLLERS);
+    CgroupFile.of(cgroup.path(), "cgroup.subtree_control")
+        .write("+" + String.join(" +", CONTROLLERS));
   }
 
   private static void limit(Cgroup cgroup, CgroupLimits limits, long pids, long memory)
       throws KernelException {
-    new MemoryController(cgroup, false).max(limits.memory().bytes() + memory);
+    new MemoryController(cgroup, false).max(saturatedSum(limits.memory().bytes(), memory));
     new PidsController(cgroup).max(limits.pids() + pids);
     new CpuController(cgroup, false).max(limits.cpus());
+  }
+
+  private static long saturatedSum(long limit, long reserve) {
+    return limit > Long.MAX_VALUE - reserve ? Long.MAX_VALUE : limit + reserve;
   }
 
   private void limitVersion1(CgroupLimits limits) throws KernelException {
@@ -125,6 +135,11 @@ public final class BoxCgroup {
   /** Makes the leaf of one exec, for {@code uid} to clone into and to kill. */
   public Cgroup createLeaf(int exec, int uid) throws KernelException {
     Cgroup leaf = Cgroup.create(leaf(exec).path());
+    configureLeaf(leaf, uid);
+    return leaf;
+  }
+
+  void configureLeaf(Cgroup leaf, int uid) throws KernelException {
     if (hierarchies.mode() == CgroupMode.V2) {
       new MemoryController(leaf, false).oomGroup();
     }
@@ -137,7 +152,12 @@ public final class BoxCgroup {
         throw e;
       }
     }
-    return leaf;
+  }
+
+  /** Kills what is left of an exec that init cannot end any more, and waits for it. */
+  public void endLeaf(int exec) throws KernelException, InterruptedException {
+    leaf(exec).kill();
+    emptyWait.await(leaf(exec), Deadline.in(CgroupRemoval.BOUND));
   }
 
   public void removeLeaf(int exec) throws KernelException {
@@ -182,18 +202,14 @@ public final class BoxCgroup {
 
   /** Kills every process of the box, now and without waiting. */
   public void kill() throws KernelException {
-    var freezer = version1("freezer");
-    if (freezer.isPresent()) {
-      // KERNEL: a process frozen by v1 ignores SIGKILL until it is thawed.
-      try {
-        CgroupFile.of(freezer.get().path(), "freezer.state").writeIfPresent("THAWED");
-      } catch (KernelException e) {
-        if (!Cgroup.isGone(e)) {
-          throw e;
-        }
+    try {
+      var freezer = version1("freezer");
+      if (freezer.isPresent()) {
+        freezer.get().thaw();
       }
+    } finally {
+      box().kill();
     }
-    box().kill();
   }
 
   /** False when members are still alive at the deadline. */

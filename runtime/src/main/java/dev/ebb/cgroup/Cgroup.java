@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -33,34 +34,70 @@ public record Cgroup(Path path) {
     return Files.isDirectory(path);
   }
 
-  /** The processes in this very cgroup, not in its children. */
-  public List<Integer> procs() throws KernelException {
-    return CgroupFile.of(path, "cgroup.procs").read().lines().map(Integer::valueOf).toList();
+  public boolean isVersion2() {
+    return Files.exists(path.resolve("cgroup.events"));
   }
 
-  /** The processes in this cgroup and all below it. */
-  public List<Integer> allProcs() throws KernelException {
-    var all = new ArrayList<Integer>();
-    for (Cgroup cgroup : bottomUp()) {
+  /** The processes in this very cgroup, not in its children. */
+  public List<Integer> procs() throws KernelException {
+    try {
+      return numbers("cgroup.procs");
+    } catch (KernelException e) {
+      if (e.is(Errno.EOPNOTSUPP)) {
+        return procsOfThreads();
+      }
+      throw e;
+    }
+  }
+
+  /** KERNEL: a threaded cgroup lists threads, but not the processes they belong to. */
+  List<Integer> procsOfThreads() throws KernelException {
+    var procs = new LinkedHashSet<Integer>();
+    for (int thread : numbers("cgroup.threads")) {
       try {
-        all.addAll(cgroup.procs());
+        new CgroupFile(Path.of("/proc/" + thread + "/status"))
+            .value("Tgid:")
+            .ifPresent(process -> procs.add(process.intValue()));
       } catch (KernelException e) {
-        // KERNEL: a threaded cgroup does not list processes (EOPNOTSUPP); its domain ancestor,
-        // which comes later in this walk, lists them. One removed meanwhile has none.
-        if (!e.is(Errno.EOPNOTSUPP) && !isGone(e)) {
+        // It has ended meanwhile.
+        if (!e.is(Errno.ESRCH)) {
           throw e;
         }
       }
     }
-    return all;
+    return List.copyOf(procs);
+  }
+
+  private List<Integer> numbers(String file) throws KernelException {
+    return CgroupFile.of(path, file).read().lines().map(Integer::valueOf).toList();
+  }
+
+  /** The processes in this cgroup and all below it. */
+  public List<Integer> allProcs() throws KernelException {
+    var all = new LinkedHashSet<Integer>();
+    for (Cgroup cgroup : bottomUp()) {
+      try {
+        all.addAll(cgroup.procs());
+      } catch (KernelException e) {
+        // One removed meanwhile has none.
+        if (!isGone(e)) {
+          throw e;
+        }
+      }
+    }
+    return List.copyOf(all);
   }
 
   /** True while a living process is in it or below. Version 2 only. */
   public boolean isPopulated() throws KernelException {
-    return CgroupFile.of(path, "cgroup.events")
-        .value("populated")
+    return isPopulated(CgroupFile.of(path, "cgroup.events").read());
+  }
+
+  /** What {@code events}, the text of cgroup.events, says; one that says nothing is an error. */
+  static boolean isPopulated(String events) throws KernelException {
+    return CgroupFile.value(events, "populated")
         .map(populated -> populated != 0)
-        .orElseThrow(() -> new KernelException("find populated in " + path, Errno.ENODATA));
+        .orElseThrow(() -> new KernelException("find populated in cgroup.events", Errno.ENODATA));
   }
 
   public void freeze(boolean frozen) throws KernelException {
@@ -70,33 +107,69 @@ public record Cgroup(Path path) {
   /** Sends SIGKILL to all in it and below; neither waits nor reaps. An absent cgroup has nobody. */
   public void kill() throws KernelException {
     try {
-      if (!CgroupFile.of(path, "cgroup.kill").writeIfPresent("1") && exists()) {
+      if (!killAtOnce() && exists()) {
         killOneByOne();
       }
     } catch (KernelException e) {
-      if (e.is(Errno.EOPNOTSUPP)) {
-        // KERNEL: a threaded cgroup cannot be killed by itself.
-        killOneByOne();
-      } else if (!isGone(e)) {
+      if (!isGone(e)) {
         throw e;
       }
     }
   }
 
-  /** Before Linux 5.14, and in v1: nobody forks while frozen, and a frozen member dies at once. */
-  private void killOneByOne() throws KernelException {
+  /** False where the kernel cannot: before Linux 5.14, in v1, and in a threaded cgroup. */
+  private boolean killAtOnce() throws KernelException {
+    try {
+      return CgroupFile.of(path, "cgroup.kill").writeIfPresent("1");
+    } catch (KernelException e) {
+      if (e.is(Errno.EOPNOTSUPP)) {
+        return false;
+      }
+      throw e;
+    }
+  }
+
+  /** Nobody forks while frozen by v2, and a member so frozen dies at once. */
+  void killOneByOne() throws KernelException {
+    thaw();
     boolean frozen = CgroupFile.of(path, "cgroup.freeze").writeIfPresent("1");
-    Deadline deadline = Deadline.in(CgroupRemoval.BOUND);
-    for (List<Integer> left = allProcs();
-        !left.isEmpty() && !deadline.isOver();
-        left = allProcs()) {
+    try {
+      killRounds(Deadline.in(CgroupRemoval.BOUND));
+    } finally {
+      if (frozen) {
+        freeze(false);
+      }
+    }
+  }
+
+  private void killRounds(Deadline deadline) throws KernelException {
+    List<Integer> left = allProcs();
+    while (!left.isEmpty() && !deadline.isOver()) {
       for (int pid : left) {
         killMember(pid);
       }
+      if (Thread.currentThread().isInterrupted()) {
+        return;
+      }
       LockSupport.parkNanos(ROUND_NANOS);
+      left = allProcs();
     }
-    if (frozen) {
-      freeze(false);
+  }
+
+  /**
+   * Thaws it and all below it in the v1 freezer; does nothing in any other hierarchy.
+   *
+   * <p>KERNEL: a process frozen by v1 ignores SIGKILL until it is thawed.
+   */
+  public void thaw() throws KernelException {
+    for (Cgroup cgroup : bottomUp()) {
+      try {
+        CgroupFile.of(cgroup.path, "freezer.state").writeIfPresent("THAWED");
+      } catch (KernelException e) {
+        if (!isGone(e)) {
+          throw e;
+        }
+      }
     }
   }
 

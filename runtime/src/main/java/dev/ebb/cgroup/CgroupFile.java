@@ -18,12 +18,12 @@ record CgroupFile(Path path) {
     return Filesystem.read(path);
   }
 
-  /** Nothing if this kernel or controller has no such file. */
+  /** Nothing if this kernel or controller has no such file, or the cgroup is gone. */
   Optional<String> readIfPresent() throws KernelException {
     try {
       return Optional.of(read());
     } catch (KernelException e) {
-      if (e.is(Errno.ENOENT)) {
+      if (Cgroup.isGone(e)) {
         return Optional.empty();
       }
       throw e;
@@ -51,13 +51,16 @@ record CgroupFile(Path path) {
 
   /** The value behind {@code key} in a flat keyed file such as cgroup.events. */
   Optional<Long> value(String key) throws KernelException {
-    return readIfPresent()
-        .flatMap(
-            text ->
-                text.lines()
-                    .filter(line -> line.startsWith(key + " "))
-                    .map(line -> Long.valueOf(line.substring(key.length() + 1).strip()))
-                    .findFirst());
+    return readIfPresent().flatMap(text -> value(text, key));
+  }
+
+  static Optional<Long> value(String text, String key) {
+    return text.lines()
+        .filter(line -> line.startsWith(key))
+        .map(line -> line.substring(key.length()))
+        .filter(rest -> rest.startsWith(" ") || rest.startsWith("\t"))
+        .map(rest -> Long.valueOf(rest.strip()))
+        .findFirst();
   }
 
   /** The number in a single-value file. */

@@ -6,7 +6,6 @@ import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.nio.file.Files;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -59,7 +58,7 @@ public final class CgroupRemoval {
       throws KernelException, InterruptedException {
     while (true) {
       cgroup.kill();
-      if (isVersion2(cgroup)) {
+      if (cgroup.isVersion2()) {
         emptyWait.await(cgroup, deadline);
       }
       boolean left = false;
@@ -78,10 +77,6 @@ public final class CgroupRemoval {
         throw new InterruptedException();
       }
     }
-  }
-
-  private static boolean isVersion2(Cgroup cgroup) {
-    return Files.exists(cgroup.path().resolve("cgroup.events"));
   }
 
   /** False if it is busy; gone is success, whoever did it. */

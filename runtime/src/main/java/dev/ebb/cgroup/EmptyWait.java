@@ -46,6 +46,6 @@ public interface EmptyWait {
   // KERNEL: only a read of the very descriptor that is polled rearms its notification.
   private static boolean isPopulated(Fd events, byte[] text) throws KernelException {
     int n = events.readAt(0, text, 0, text.length);
-    return new String(text, 0, n, StandardCharsets.US_ASCII).contains("populated 1");
+    return Cgroup.isPopulated(new String(text, 0, n, StandardCharsets.US_ASCII));
   }
 }

@@ -2,6 +2,7 @@ package dev.ebb.cgroup;
 
 import dev.ebb.kernel.KernelException;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -9,6 +10,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,15 +35,18 @@ public record Hierarchies(
   /** Without these a box has no limits, and is refused. */
   private static final List<String> NEEDED = List.of("pids", "memory");
 
+  private static final Pattern ESCAPE = Pattern.compile("\\\\([0-7]{3})");
+
   public Hierarchies {
     version1 = Map.copyOf(version1);
   }
 
   /** Looks at the host. */
   public static Hierarchies detect() throws IOException {
-    return detect(Files.readAllLines(Path.of("/proc/self/mountinfo")));
+    return detect(Files.readAllLines(Path.of("/proc/self/mountinfo"), StandardCharsets.ISO_8859_1));
   }
 
+  /** A character a byte: another mount's name may be no UTF-8. */
   static Hierarchies detect(List<String> mountinfo) throws IOException {
     Path unified = null;
     boolean namespacesBound = false;
@@ -50,19 +56,30 @@ public record Hierarchies(
       String[] halves = line.split(" - ", 2);
       String[] mount = halves[0].split(" ");
       String[] type = halves[1].split(" ");
-      Path point = Path.of(mount[4].replace("\\040", " "));
-      if (type[0].equals("cgroup2")) {
-        unified = point;
+      if (type[0].equals("cgroup2") && unified == null) {
+        unified = mountPoint(mount[4]);
         namespacesBound = List.of(type[2].split(",")).contains("nsdelegate");
       } else if (type[0].equals("cgroup")) {
         for (String controller : type[2].split(",")) {
           if (USED.contains(controller)) {
-            version1.put(controller, point);
+            version1.putIfAbsent(controller, mountPoint(mount[4]));
           }
         }
       }
     }
     return decide(unified, version1, namespacesBound);
+  }
+
+  /** KERNEL: blanks, newlines and backslashes are printed as three octal digits each. */
+  private static Path mountPoint(String printed) {
+    String bytes =
+        ESCAPE
+            .matcher(printed)
+            .replaceAll(
+                found ->
+                    Matcher.quoteReplacement(
+                        Character.toString(Integer.parseInt(found.group(1), 8))));
+    return Path.of(new String(bytes.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8));
   }
 
   private static Hierarchies decide(
@@ -76,7 +93,7 @@ public record Hierarchies(
     }
     var controllers =
         List.of(Files.readString(unified.resolve("cgroup.controllers")).strip().split(" "));
-    if (controllers.containsAll(NEEDED)) {
+    if (controllers.containsAll(BoxCgroup.CONTROLLERS)) {
       return new Hierarchies(
           CgroupMode.V2,
           Optional.of(unified),
@@ -85,7 +102,9 @@ public record Hierarchies(
           "unified hierarchy at " + unified);
     }
     if (!version1.keySet().containsAll(NEEDED)) {
-      return none("neither cgroup2 nor a v1 mount has the controllers " + NEEDED);
+      return none(
+          "neither %s has all of the controllers %s, nor has v1 %s"
+              .formatted(unified, BoxCgroup.CONTROLLERS, NEEDED));
     }
     for (Path point : version1.values()) {
       if (!Files.isWritable(point.resolve("cgroup.procs"))) {

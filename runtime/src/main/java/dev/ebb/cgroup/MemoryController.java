@@ -7,10 +7,14 @@ import dev.ebb.kernel.Scope;
 
 /** memory: what a cgroup may use, the most it used, and what the OOM killer took. */
 record MemoryController(Cgroup cgroup, boolean version1) {
+  /** In v1 sockets may hold this part of the limit, beyond it. */
+  private static final int SOCKET_SHARE = 4;
+
   void max(long bytes) throws KernelException {
     if (version1) {
       file("memory.limit_in_bytes").write(Long.toString(bytes));
       noSwap(bytes);
+      sockets(bytes / SOCKET_SHARE);
     } else {
       file("memory.max").write(Long.toString(bytes));
       file("memory.swap.max").writeIfPresent("0");
@@ -26,6 +30,12 @@ record MemoryController(Cgroup cgroup, boolean version1) {
         throw e;
       }
     }
+  }
+
+  // KERNEL: v1 does not count the buffers of TCP and UDP sockets as memory unless they have a limit
+  // of their own; without it a box could take all of the host's (net.ipv4.tcp_mem, udp_mem).
+  private void sockets(long bytes) throws KernelException {
+    file("memory.kmem.tcp.limit_in_bytes").writeIfPresent(Long.toString(bytes));
   }
 
   /** One victim takes its whole cgroup along. v1 has no such thing. */

@@ -26,6 +26,7 @@ import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.ExitCause;
+import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Reaper;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
@@ -105,11 +106,12 @@ public final class Engine implements AutoCloseable {
     Self.becomeSubreaper();
     Home home = Home.open(path);
     InitBinary binary = InitBinary.stage(scope, home.lib());
-    Poller poller = Poller.start(scope, "ebb-poller");
+    var reaper = new Reaper(InstantSource.system(), ORPHAN_PATIENCE);
+    Poller poller = Poller.start(scope, "ebb-poller", ORPHAN_PATIENCE, reaper::reapStrangers);
     EmptyWait emptyWait = EmptyWait.on(poller);
     var removal = new CgroupRemoval(emptyWait);
     var recovered = new Recovery(home, emptyWait, removal).recover(false);
-    Instance instance = home.create(scope);
+    Instance instance = home.create(scope, ProcessRef.self().toString());
     var host =
         new BoxHost(
             scope,
@@ -120,7 +122,7 @@ public final class Engine implements AutoCloseable {
             removal,
             new Bubblewrap(poller, binary, bwrap, instance.directory()),
             HostUids.of(path, instance.block()),
-            new Reaper(InstantSource.system(), ORPHAN_PATIENCE),
+            reaper,
             CREATE_DEADLINE);
     var engine = new Engine(scope, home, host, recovered);
     try {
@@ -146,7 +148,11 @@ public final class Engine implements AutoCloseable {
 
   /** Releases what dead engines left in the default home; a dry run only tells. */
   public static List<Recovery.Finding> sweep(boolean dryRun) {
-    Path path = Home.locate(System.getenv());
+    return sweep(Home.locate(System.getenv()), dryRun);
+  }
+
+  /** Releases what dead engines left in {@code path}; a dry run only tells. */
+  public static List<Recovery.Finding> sweep(Path path, boolean dryRun) {
     try (var scope = new Scope()) {
       EmptyWait emptyWait = EmptyWait.on(Poller.start(scope, "ebb-poller"));
       return new Recovery(Home.open(path), emptyWait, new CgroupRemoval(emptyWait)).recover(dryRun);

@@ -1,5 +1,6 @@
 package dev.ebb.exec;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.backend.bubblewrap.ExecEvents;
 import dev.ebb.backend.bubblewrap.StartRequest;
 import dev.ebb.box.Box;
@@ -24,6 +25,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,6 +57,13 @@ public final class Exec implements AutoCloseable {
   private @Nullable Outcome outcome;
   private long endNanos;
 
+  /** How long whoever waits here leaves the end to init. */
+  @GuardedBy("lock")
+  private Deadline patience;
+
+  private volatile boolean killed;
+  private volatile boolean overran;
+
   private final ReentrantLock finishing = new ReentrantLock();
   private @Nullable ExecResult result;
 
@@ -77,6 +86,11 @@ public final class Exec implements AutoCloseable {
     stdout = new OutputLog(scope, scratch, lock, changed);
     stderr = new OutputLog(scope, scratch, lock, changed);
     oomKillsBefore = number == 1 ? 0 : box.cgroup().oomKills();
+    patience =
+        Deadline.in(
+            spec.timeout().isZero()
+                ? FOREVER
+                : spec.timeout().plus(spec.grace()).plus(LADDER_SLACK));
   }
 
   /** Starts a command; what cannot be executed is a result, not an exception. */
@@ -212,18 +226,13 @@ public final class Exec implements AutoCloseable {
 
   /** Waits until either stream has more than was read; false once both are read to their end. */
   public boolean awaitOutput(long stdoutRead, long stderrRead) throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      while (stdout.size() <= stdoutRead && stderr.size() <= stderrRead) {
-        if (stdout.isEnd(stdoutRead) && stderr.isEnd(stderrRead)) {
-          return false;
-        }
-        changed.await();
-      }
-      return true;
-    } finally {
-      lock.unlock();
-    }
+    await(
+        () ->
+            stdout.size() > stdoutRead
+                || stderr.size() > stderrRead
+                || (stdout.isEnd(stdoutRead) && stderr.isEnd(stderrRead)),
+        Deadline.in(FOREVER));
+    return !(stdout.isEnd(stdoutRead) && stderr.isEnd(stderrRead));
   }
 
   /** Empty unless the command takes input. */
@@ -254,14 +263,41 @@ public final class Exec implements AutoCloseable {
   }
 
   private Optional<Outcome> awaitOutcome(Deadline deadline) throws InterruptedException {
+    await(() -> outcome != null, deadline);
+    return Optional.ofNullable(outcome);
+  }
+
+  /** Waits until {@code condition} holds, or the deadline; ends what init should have ended. */
+  private void await(BooleanSupplier condition, Deadline deadline) throws InterruptedException {
     lock.lockInterruptibly();
     try {
-      while (outcome == null && !deadline.isOver()) {
-        var _ = changed.awaitNanos(deadline.remainingNanos());
+      while (!condition.getAsBoolean() && !deadline.isOver()) {
+        if (patience.isOver()) {
+          endWithoutInit();
+        } else {
+          long nanos = Math.min(deadline.remainingNanos(), patience.remainingNanos());
+          var _ = changed.awaitNanos(nanos);
+        }
       }
-      return Optional.ofNullable(outcome);
     } finally {
       lock.unlock();
+    }
+  }
+
+  /** Init holds the deadlines, but it shares the box's processors and may be starved there. */
+  @GuardedBy("lock")
+  private void endWithoutInit() {
+    patience = Deadline.in(LADDER_SLACK);
+    if (overran) {
+      end(new Outcome.Lost(), stdout.size(), stderr.size());
+      return;
+    }
+    overran = true;
+    lock.unlock();
+    try {
+      killLeaf();
+    } finally {
+      lock.lock();
     }
   }
 
@@ -270,6 +306,7 @@ public final class Exec implements AutoCloseable {
    * Returns at once; one that has ended already is no error.
    */
   public void kill(Duration grace) {
+    hurry(grace.plus(LADDER_SLACK));
     try {
       box.channel().kill(number, Signal.TERM, grace);
     } catch (KernelException e) {
@@ -282,17 +319,20 @@ public final class Exec implements AutoCloseable {
     }
   }
 
+  private void hurry(Duration most) {
+    lock.lock();
+    try {
+      killed = true;
+      patience = patience.sooner(most);
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Kills and waits; if init does not answer, the engine does it by itself. */
   public ExecResult killAndAwait(Duration grace) throws InterruptedException {
     kill(grace);
-    Optional<ExecResult> ended = await(grace.plus(LADDER_SLACK));
-    if (ended.isEmpty()) {
-      killLeaf();
-      ended = await(LADDER_SLACK);
-    }
-    if (ended.isEmpty()) {
-      end(new Outcome.Lost(), stdout.size(), stderr.size());
-    }
     return await();
   }
 
@@ -310,9 +350,13 @@ public final class Exec implements AutoCloseable {
     kill(Duration.ZERO);
   }
 
-  private ExecResult finish(Outcome last) {
+  private ExecResult finish(Outcome last) throws InterruptedException {
     box.forget(oomListener);
     try {
+      if (last instanceof Outcome.Lost) {
+        // KERNEL: a dying pid 1 closes its socket before its namespace is killed.
+        box.cgroup().endLeaf(number);
+      }
       CgroupUsage usage = box.cgroup().box().exists() ? box.cgroup().usage() : CgroupUsage.NONE;
       ExitCause cause =
           switch (last) {
@@ -378,6 +422,9 @@ public final class Exec implements AutoCloseable {
       case BY_ITSELF -> {
         if (oom && last.shellCode() != 0) {
           yield new ExitCause.OutOfMemory(last);
+        }
+        if (overran) {
+          yield killed ? new ExitCause.Killed(last) : new ExitCause.TimedOut(last);
         }
         yield ended.exited()
             ? new ExitCause.Exited(ended.status())

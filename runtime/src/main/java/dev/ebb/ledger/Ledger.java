@@ -34,6 +34,9 @@ public final class Ledger {
   private long next = 1;
   private long size;
 
+  /** The file may end in half a line: a write failed on a full disk. */
+  private boolean torn;
+
   private Ledger(Fd file) {
     this.file = file;
   }
@@ -76,11 +79,12 @@ public final class Ledger {
     try {
       var text = new StringBuilder();
       for (Holding holding : gone) {
-        if (holdings.remove(holding.number()) != null) {
+        if (holdings.containsKey(holding.number())) {
           text.append(LedgerLine.strike(holding.number()));
         }
       }
       append(text.toString());
+      gone.forEach(holding -> holdings.remove(holding.number()));
       if (holdings.isEmpty() && size > COMPACT_ABOVE) {
         Filesystem.truncate(file, 0);
         size = 0;
@@ -101,10 +105,15 @@ public final class Ledger {
   }
 
   private void append(String text) throws KernelException {
-    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    if (text.isEmpty()) {
+      return;
+    }
+    byte[] bytes = (torn ? "\n" + text : text).getBytes(StandardCharsets.UTF_8);
+    torn = true;
     for (int done = 0; done < bytes.length; ) {
       done += file.write(bytes, done, bytes.length - done);
     }
+    torn = false;
     size += bytes.length;
   }
 

@@ -18,9 +18,10 @@ public final class ProcFs {
   private ProcFs() {}
 
   /** The line of /proc/PID/stat that Ebb needs. */
-  public record Stat(int pid, char state, int parent, long startTime) {
+  public record Stat(int pid, char state, int parent, int threads, long startTime) {
+    /** KERNEL: a process whose first thread has ended shows as Z while another one lives. */
     public boolean isZombie() {
-      return state == 'Z' || state == 'X';
+      return (state == 'Z' || state == 'X') && threads <= 1;
     }
   }
 
@@ -36,6 +37,7 @@ public final class ProcFs {
         Integer.parseInt(line.substring(0, line.indexOf(' '))),
         rest[0].charAt(0),
         Integer.parseInt(rest[1]),
+        Integer.parseInt(rest[17]),
         Long.parseLong(rest[19]));
   }
 

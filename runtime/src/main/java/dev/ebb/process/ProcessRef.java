@@ -12,6 +12,11 @@ public record ProcessRef(int pid, long startTime) {
     return ProcFs.stat(pid).map(stat -> new ProcessRef(pid, stat.startTime()));
   }
 
+  /** This very process. */
+  public static ProcessRef self() {
+    return of((int) ProcessHandle.current().pid()).orElseThrow();
+  }
+
   /** The form of the ledger: {@code <pid>@<start time>}. */
   @Override
   public String toString() {

@@ -3,6 +3,8 @@ package dev.ebb.process;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -20,6 +22,8 @@ import java.util.function.Predicate;
  * for a while. Thread-safe.
  */
 public final class Reaper {
+  private static final Logger LOG = System.getLogger(Reaper.class.getName());
+
   private final InstantSource clock;
   private final Duration patience;
   private final Map<ProcessRef, Instant> strangers = new HashMap<>();
@@ -54,6 +58,15 @@ public final class Reaper {
     strangers.clear();
     strangers.putAll(seen);
     return reaped;
+  }
+
+  /** Looks after strangers only: to be called every now and then, or nobody does. */
+  public void reapStrangers() {
+    try {
+      reap(path -> false);
+    } catch (KernelException e) {
+      LOG.log(Level.DEBUG, "event=reap_failed reason=\"{0}\" ignoring", e.getMessage());
+    }
   }
 
   private static int reapZombie(int pid) throws KernelException {

@@ -14,8 +14,9 @@ import java.util.List;
  */
 public record DeadInstance(String id, Path directory, boolean sameBoot, List<Holding> holdings) {
   static DeadInstance read(Path directory) throws KernelException, IOException {
+    // A crash cannot lose the boot, which outlives the ledger; only the power can.
     boolean sameBoot =
-        Instance.field(directory, "boot").map(Home.bootId()::equals).orElse(Boolean.TRUE);
+        Instance.field(directory, "boot").map(Home.bootId()::equals).orElse(Boolean.FALSE);
     return new DeadInstance(
         String.valueOf(directory.getFileName()),
         directory,

@@ -1,7 +1,9 @@
 package dev.ebb.store;
 
+import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.FileStatus;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
@@ -10,6 +12,7 @@ import dev.ebb.ledger.Ledger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -17,6 +20,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 
 /**
  * The one directory under which all state lies: {@code lock}, {@code lib/} for ebb-init, and one
@@ -26,6 +32,11 @@ public final class Home {
   private static final int ID_BYTES = 4;
   private static final String INSTANCES = "instances";
 
+  /** How long a child of a dead process may take to close what it inherited. */
+  private static final Duration LOCK_PATIENCE = Duration.ofSeconds(1);
+
+  private static final long LOCK_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
   private final Path path;
 
   private Home(Path path) {
@@ -34,15 +45,20 @@ public final class Home {
 
   /** {@code EBB_HOME}, or /var/lib/ebb for root, or the user's XDG state directory. */
   public static Path locate(Map<String, String> environment) {
+    return locate(environment, Self.uid());
+  }
+
+  static Path locate(Map<String, String> environment, int uid) {
     String home = environment.get("EBB_HOME");
     if (home != null && !home.isEmpty()) {
       return Path.of(home).toAbsolutePath().normalize();
     }
-    if (Self.uid() == 0) {
+    if (uid == 0) {
       return Path.of("/var/lib/ebb");
     }
     String state = environment.get("XDG_STATE_HOME");
-    return state != null && !state.isEmpty()
+    // By the XDG specification a relative path is invalid.
+    return state != null && Path.of(state).isAbsolute()
         ? Path.of(state, "ebb")
         : Path.of(environment.getOrDefault("HOME", "/"), ".local", "state", "ebb");
   }
@@ -53,9 +69,24 @@ public final class Home {
       Files.createDirectories(path.getParent());
     }
     makeDirectory(path);
-    makeDirectory(path.resolve(INSTANCES));
-    makeDirectory(path.resolve("lib"));
-    return new Home(path);
+    // A link is followed once: it may lie where others can change it.
+    Path real = path.toRealPath();
+    requireOurs(real);
+    makeDirectory(real.resolve(INSTANCES));
+    makeDirectory(real.resolve("lib"));
+    return new Home(real);
+  }
+
+  /** What lies in a home is trusted and executed: nobody else may have prepared it. */
+  private static void requireOurs(Path path) throws KernelException, IOException {
+    try (var scope = new Scope()) {
+      var status = FileStatus.of(Fd.open(scope, path, Fd.Flag.READ, Fd.Flag.DIRECTORY));
+      if (!status.isPrivateTo(Self.uid())) {
+        throw new IOException(
+            "others can change it (uid %d, mode %o)"
+                .formatted(status.uid(), status.mode() & 07777));
+      }
+    }
   }
 
   private static void makeDirectory(Path path) throws KernelException {
@@ -83,8 +114,8 @@ public final class Home {
     return lock;
   }
 
-  /** Makes a new instance, alive for as long as {@code scope} is open. */
-  public Instance create(Scope scope) throws KernelException, IOException {
+  /** Makes a new instance of {@code process}, alive for as long as {@code scope} is open. */
+  public Instance create(Scope scope, String process) throws KernelException, IOException {
     try (var brief = new Scope()) {
       lock(brief);
       var taken = new TreeSet<Integer>();
@@ -97,7 +128,7 @@ public final class Home {
       int block = lowestFree(taken);
       Files.writeString(
           directory.resolve("instance"),
-          "boot=%s%nblock=%d%npid=%d%n".formatted(bootId(), block, ProcessHandle.current().pid()));
+          "boot=%s%nblock=%d%nprocess=%s%n".formatted(bootId(), block, process));
       Fd held = lockFile(scope, directory);
       Filesystem.lock(held);
       Ledger ledger = Ledger.create(scope, directory.resolve("ledger"));
@@ -122,21 +153,24 @@ public final class Home {
    * long as {@code scope} is open.
    *
    * <p>RACE: instances are made and claimed under the home's lock only, so one that is just being
-   * made is never taken for dead.
+   * made is never taken for dead. But a lock may outlive its process for a moment.
+   *
+   * @param isAlive tells of a process, as it was given to {@link #create}
    */
-  public List<DeadInstance> claimDead(Scope scope) throws KernelException, IOException {
+  public List<DeadInstance> claimDead(Scope scope, Predicate<String> isAlive)
+      throws KernelException, IOException {
     var dead = new ArrayList<DeadInstance>();
     try (var brief = new Scope()) {
       lock(brief);
       for (Path directory : directories()) {
-        claim(scope, directory).ifPresent(dead::add);
+        claim(scope, directory, isAlive).ifPresent(dead::add);
       }
     }
     return dead;
   }
 
-  private static Optional<DeadInstance> claim(Scope scope, Path directory)
-      throws KernelException, IOException {
+  private static Optional<DeadInstance> claim(
+      Scope scope, Path directory, Predicate<String> isAlive) throws KernelException, IOException {
     Fd lock;
     try {
       lock = lockFile(scope, directory);
@@ -146,11 +180,38 @@ public final class Home {
       }
       throw e;
     }
-    if (!Filesystem.tryLock(lock)) {
-      scope.release(lock);
-      return Optional.empty();
+    Deadline deadline = Deadline.in(LOCK_PATIENCE);
+    while (!Filesystem.tryLock(lock)) {
+      // KERNEL: the lock belongs to the open file, of which a child has a copy until it execs.
+      if (deadline.isOver() || isHeld(directory, isAlive)) {
+        scope.release(lock);
+        return Optional.empty();
+      }
+      LockSupport.parkNanos(LOCK_RETRY_NANOS);
     }
     return Optional.of(DeadInstance.read(directory));
+  }
+
+  /** True when its process lives, or another one has claimed it. */
+  private static boolean isHeld(Path directory, Predicate<String> isAlive)
+      throws KernelException, IOException {
+    Optional<String> process = Instance.field(directory, "process");
+    return process.map(isAlive::test).orElse(Boolean.TRUE)
+        || lockHolder(directory)
+            .filter(pid -> !process.orElseThrow().startsWith(pid + "@"))
+            .isPresent();
+  }
+
+  /** KERNEL: the pid in /proc/locks is that of the process that took the lock, or 0. */
+  private static Optional<String> lockHolder(Path directory) throws KernelException, IOException {
+    String inode = ":" + Files.getAttribute(directory.resolve("lock"), "unix:ino");
+    return Filesystem.read(Path.of("/proc/locks"))
+        .lines()
+        .map(line -> line.split(" +"))
+        .filter(words -> words[1].equals("FLOCK") && words[5].endsWith(inode))
+        .map(words -> words[4])
+        .filter(pid -> !pid.equals("0"))
+        .findFirst();
   }
 
   /** Removes the directory of an instance, ours or one that we claimed, that holds nothing. */

@@ -5,11 +5,14 @@ import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Ledger;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 
 /**
  * One living runtime: its name is also that of its cgroup subtree.
@@ -19,6 +22,9 @@ import java.util.Optional;
 public record Instance(String id, Path directory, int block, Ledger ledger) {
   /** ORDER: the lock goes last, so a half-removed instance is found again and finished. */
   private static final List<String> FILES = List.of("ledger", "instance", "lock");
+
+  /** A power loss may leave anything in the file. */
+  private static final Predicate<String> BLOCK = Pattern.compile("\\d{1,9}").asMatchPredicate();
 
   static void remove(Path directory) throws KernelException {
     for (String file : FILES) {
@@ -35,17 +41,17 @@ public record Instance(String id, Path directory, int block, Ledger ledger) {
 
   /** The uid block an instance, dead or alive, has taken. */
   static Optional<Integer> block(Path directory) throws IOException {
-    return field(directory, "block").map(Integer::valueOf);
+    return field(directory, "block").filter(BLOCK).map(Integer::valueOf);
   }
 
   static Optional<String> field(Path directory, String name) throws IOException {
-    List<String> lines;
+    String text;
     try {
-      lines = Files.readAllLines(directory.resolve("instance"));
+      text = Files.readString(directory.resolve("instance"), StandardCharsets.ISO_8859_1);
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
-    return lines.stream()
+    return text.lines()
         .filter(line -> line.startsWith(name + "="))
         .map(line -> line.substring(name.length() + 1))
         .findFirst();

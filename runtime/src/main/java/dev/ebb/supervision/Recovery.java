@@ -60,19 +60,31 @@ public final class Recovery {
   public List<Finding> recover(boolean dryRun) throws KernelException, IOException {
     var findings = new ArrayList<Finding>();
     try (var scope = new Scope()) {
-      for (DeadInstance dead : home.claimDead(scope)) {
+      for (DeadInstance dead :
+          home.claimDead(scope, process -> ProcessRef.parse(process).isAlive())) {
         findings.addAll(recover(dead, dryRun));
       }
     }
     return findings;
   }
 
-  private List<Finding> recover(DeadInstance dead, boolean dryRun) throws KernelException {
+  private List<Finding> recover(DeadInstance dead, boolean dryRun) {
     var findings = new ArrayList<Finding>();
-    // ORDER: backwards, so that processes end before the cgroups they could enter.
-    for (Holding holding : dead.holdings().reversed()) {
-      Fate fate = dryRun ? plan(dead, holding) : release(dead, holding);
-      findings.add(new Finding(dead.id(), holding.kind(), holding.subject(), fate));
+    // ORDER: whoever could enter a cgroup ends first, then whoever is in one, in all of them: v1
+    // knows no cgroup.kill. Then the cgroups go, the latest first.
+    List<Holding> latestFirst = dead.holdings().reversed();
+    for (Holding holding : latestFirst) {
+      if (holding.kind() == Kind.PROCESS) {
+        findings.add(recover(dead, holding, dryRun));
+      }
+    }
+    if (!dryRun) {
+      endMembers(dead);
+    }
+    for (Holding holding : latestFirst) {
+      if (holding.kind() != Kind.PROCESS) {
+        findings.add(recover(dead, holding, dryRun));
+      }
     }
     findings.add(
         new Finding(
@@ -81,6 +93,41 @@ public final class Recovery {
             dead.directory().toString(),
             dryRun ? new Fate.Planned() : forget(dead, findings)));
     return findings;
+  }
+
+  private Finding recover(DeadInstance dead, Holding holding, boolean dryRun) {
+    Fate fate = dryRun ? plan(dead, holding) : release(dead, holding);
+    return new Finding(dead.id(), holding.kind(), holding.subject(), fate);
+  }
+
+  /** A leftover is no leak of the removal's: it is killed first, and then removed in silence. */
+  private void endMembers(DeadInstance dead) {
+    List<Cgroup> cgroups =
+        dead.holdings().stream()
+            .filter(holding -> holding.kind() == Kind.CGROUP)
+            .filter(holding -> plan(dead, holding) instanceof Fate.Planned)
+            .map(holding -> new Cgroup(Path.of(holding.subject())))
+            .toList();
+    Deadline deadline = Deadline.in(DEATH_BOUND);
+    cgroups.forEach(cgroup -> attempt(cgroup::thaw));
+    List<Cgroup> version2 = cgroups.stream().filter(Cgroup::isVersion2).toList();
+    version2.forEach(cgroup -> attempt(cgroup::kill));
+    version2.forEach(cgroup -> attempt(() -> emptyWait.await(cgroup, deadline)));
+  }
+
+  private interface Step {
+    void run() throws KernelException, InterruptedException;
+  }
+
+  /** A failure here is named by the removal, which tries again. */
+  private static void attempt(Step step) {
+    try {
+      step.run();
+    } catch (KernelException e) {
+      LOG.log(Level.DEBUG, "event=recovery_step_failed reason=\"{0}\" ignoring", e.getMessage());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private static Fate plan(DeadInstance dead, Holding holding) {
@@ -113,9 +160,6 @@ public final class Recovery {
       return new Fate.Released();
     } catch (KernelException e) {
       return new Fate.Stuck(String.valueOf(e.getMessage()));
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return new Fate.Stuck("interrupted");
     }
   }
 
@@ -130,24 +174,23 @@ public final class Recovery {
     }
   }
 
-  /** A leftover is no leak of the removal's: it is killed first, and then removed in silence. */
-  private void remove(Cgroup cgroup) throws KernelException, InterruptedException {
-    if (Files.exists(cgroup.path().resolve("cgroup.events"))) {
-      cgroup.kill();
-      emptyWait.await(cgroup, Deadline.in(DEATH_BOUND));
-    }
+  private void remove(Cgroup cgroup) throws KernelException {
     for (Cgroup each : cgroup.bottomUp()) {
       removal.remove(each);
     }
   }
 
-  private Fate forget(DeadInstance dead, List<Finding> findings) throws KernelException {
+  private Fate forget(DeadInstance dead, List<Finding> findings) {
     for (Finding finding : findings) {
       if (finding.fate() instanceof Fate.Stuck) {
         return new Fate.Stuck("kept while something of it remains");
       }
     }
-    home.remove(dead.directory());
-    return new Fate.Released();
+    try {
+      home.remove(dead.directory());
+      return new Fate.Released();
+    } catch (KernelException e) {
+      return new Fate.Stuck(String.valueOf(e.getMessage()));
+    }
   }
 }

@@ -33,10 +33,19 @@ public final class ChildJvm implements AutoCloseable {
   /** Starts {@code main} there, with no input. */
   @MustBeClosed
   public static ChildJvm start(Class<?> main, String... arguments) throws IOException {
+    return startUnder(List.of(), main, arguments);
+  }
+
+  /** The same, started by {@code launcher}, which must end with the JVM and the JVM with it. */
+  @MustBeClosed
+  public static ChildJvm startUnder(List<String> launcher, Class<?> main, String... arguments)
+      throws IOException {
+    var command = new ArrayList<>(launcher);
+    command.addAll(command(main, arguments));
     // Files, not pipes: nothing that outlives the child can hold its reader up.
     Path directory = Files.createTempDirectory("child-jvm");
     var builder =
-        new ProcessBuilder(command(main, arguments))
+        new ProcessBuilder(command)
             .redirectInput(Path.of("/dev/null").toFile())
             .redirectOutput(directory.resolve("stdout").toFile())
             .redirectError(directory.resolve("stderr").toFile());

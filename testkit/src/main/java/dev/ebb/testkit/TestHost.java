@@ -26,6 +26,8 @@ import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
  * homes. As an instance field it lends them to one test, as a static one to all of the class.
  */
 public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
+  private static final Path HOMES_PARENT = Path.of("/tmp");
+  private static final String HOME_PREFIX = HOMES_PARENT + "/ebb-";
   private static final Set<Path> HOMES = ConcurrentHashMap.newKeySet();
 
   private final List<Feature> needs;
@@ -49,6 +51,18 @@ public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
   /** Every home that is lent out now, for {@link LeakCheck} to look at. */
   static Set<Path> homes() {
     return Set.copyOf(HOMES);
+  }
+
+  /** An instance, perhaps dead by now, of a home that a test in another JVM has. */
+  static boolean isNeighboursInstance(String id) throws IOException {
+    for (Path path : Proc.list(HOMES_PARENT)) {
+      if (path.toString().startsWith(HOME_PREFIX)
+          && !HOMES.contains(path)
+          && Files.exists(path.resolve("instances").resolve(id))) {
+        return true;
+      }
+    }
+    return false;
   }
 
   @Override
@@ -86,7 +100,7 @@ public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
     var ownerOnly =
         PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
     while (true) {
-      Path path = Path.of("/tmp/ebb-" + Integer.toHexString(ThreadLocalRandom.current().nextInt()));
+      Path path = Path.of(HOME_PREFIX + Integer.toHexString(ThreadLocalRandom.current().nextInt()));
       try {
         Files.createDirectory(path, ownerOnly);
       } catch (FileAlreadyExistsException e) {

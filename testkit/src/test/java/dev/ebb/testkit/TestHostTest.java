@@ -32,6 +32,19 @@ class TestHostTest {
   }
 
   @Test
+  void aDeadInstanceInAHomeThatWeDidNotLendIsTheirs() throws Exception {
+    Files.createDirectories(host.home().resolve("instances/ebb-ours"));
+    Path theirs = Path.of("/tmp/ebb-theirs-" + ProcessHandle.current().pid());
+    Files.createDirectories(theirs.resolve("instances/ebb-theirs"));
+    try {
+      assertThat(TestHost.isNeighboursInstance("ebb-ours")).isFalse();
+      assertThat(TestHost.isNeighboursInstance("ebb-theirs")).isTrue();
+    } finally {
+      Directories.remove(theirs);
+    }
+  }
+
+  @Test
   void theReasonForSkippingSaysWhatIsLacking() {
     assertThat(Feature.ROOT.lack()).isEqualTo("host lacks root");
   }

@@ -4,8 +4,11 @@ import dev.ebb.backend.CopiedFile;
 import dev.ebb.backend.Mount;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.cgroup.BoxCgroup;
+import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.FileStatus;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Poller;
@@ -85,7 +88,11 @@ public final class Bubblewrap {
         }
       }
       var status = outside.reap().orElseThrow();
-      if (!status.isExit() || status.status() != 0) {
+      if (!status.isExit()) {
+        throw new SetupException(
+            "the box could not be made: ebb-init was killed by signal " + status.status() + said());
+      }
+      if (status.status() != 0) {
         throw new SetupException("the box could not be made" + said());
       }
       if (channel.awaitHello(deadline).isEmpty()) {
@@ -189,7 +196,7 @@ public final class Bubblewrap {
     }
 
     private void mount(Path host, boolean readOnly) throws KernelException {
-      int number = pass(Fd.open(scope, host, Fd.Flag.PATH));
+      int number = pass(Fd.openDirectly(scope, host, Fd.Flag.PATH));
       words.addAll(List.of("--mount", number + (readOnly ? ":ro" : ":rw")));
     }
 
@@ -200,9 +207,23 @@ public final class Bubblewrap {
         option("--keep", text(made.content()));
       }
       for (CopiedFile file : spec.files()) {
-        option("--keep", Fd.open(scope, file.host(), Fd.Flag.READ));
+        option("--keep", copied(file.host(), spec.disk()));
       }
       return first;
+    }
+
+    /** RACE: whatever was checked before, it is looked at again now that it cannot change. */
+    private Fd copied(Path host, ByteSize most) throws KernelException {
+      // A pipe in its place would make the open wait for a writer.
+      Fd fd = Fd.openDirectly(scope, host, Fd.Flag.READ, Fd.Flag.NONBLOCK);
+      FileStatus status = FileStatus.of(fd);
+      if (!status.isRegular()) {
+        throw new KernelException("copy " + host + ", which is no regular file", Errno.EINVAL);
+      }
+      if (status.size() > most.bytes()) {
+        throw new KernelException("copy " + host + ", which is larger than disk", Errno.EFBIG);
+      }
+      return fd;
     }
 
     /** Content short enough to lie in a pipe. */

@@ -100,6 +100,9 @@ final class BwrapCommandLine {
       add("--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf");
     }
     add("--proc", "/proc", "--dev", "/dev");
+    // KERNEL: the sysctls of the ipc and pid namespaces belong to their maker, who is the box's
+    // uid.
+    add("--ro-bind", "/proc/sys", "/proc/sys");
   }
 
   /** A link is cheaper than a mount, and its target is in /usr or not for the box. */

@@ -1,6 +1,7 @@
 package dev.ebb.backend.bubblewrap;
 
 import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
 import java.io.IOException;
@@ -29,7 +30,7 @@ public record InitBinary(Path path, Fd fd) {
     return new InitBinary(path, Fd.open(scope, path, Fd.Flag.READ));
   }
 
-  private static Path extract(Path directory) throws IOException {
+  private static Path extract(Path directory) throws IOException, KernelException {
     byte[] program;
     try (InputStream resource = InitBinary.class.getResourceAsStream(RESOURCE)) {
       if (resource == null) {
@@ -40,12 +41,22 @@ public record InitBinary(Path path, Fd fd) {
     var crc = new CRC32C();
     crc.update(program);
     Path target = directory.resolve("ebb-init-" + HexFormat.of().toHexDigits((int) crc.getValue()));
-    if (Files.notExists(target) || Files.size(target) != program.length) {
-      Path draft = Files.createTempFile(directory, "ebb-init-", ".new");
-      Files.write(draft, program);
-      Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rwxr-xr-x"));
-      Files.move(draft, target, StandardCopyOption.ATOMIC_MOVE);
+    if (!isStaged(target, program)) {
+      try (var brief = new Scope()) {
+        Filesystem.lock(Fd.open(brief, directory, Fd.Flag.READ, Fd.Flag.DIRECTORY));
+        if (!isStaged(target, program)) {
+          // Under the lock the name can be fixed: a draft left by a crash is written over.
+          Path draft = directory.resolve("ebb-init.new");
+          Files.write(draft, program);
+          Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rwxr-xr-x"));
+          Files.move(draft, target, StandardCopyOption.ATOMIC_MOVE);
+        }
+      }
     }
     return target;
+  }
+
+  private static boolean isStaged(Path target, byte[] program) throws IOException {
+    return Files.exists(target) && Files.size(target) == program.length;
   }
 }

@@ -41,6 +41,7 @@ public final class InitChannel {
   private final Scope scope;
   private final UnixSocket socket;
   private final byte[] nonce;
+  private final Duration patience;
   private final Poller.Watch watch;
   private final byte[] chunk = new byte[CHUNK];
   private final Deque<Fd> received = new ArrayDeque<>();
@@ -56,7 +57,13 @@ public final class InitChannel {
 
   /** Takes over {@code socket} and gives init its nonce; events flow at once. */
   InitChannel(Scope scope, Poller poller, UnixSocket socket, byte[] nonce) throws KernelException {
+    this(scope, poller, socket, nonce, SEND_DEADLINE);
+  }
+
+  InitChannel(Scope scope, Poller poller, UnixSocket socket, byte[] nonce, Duration patience)
+      throws KernelException {
     this.scope = scope;
+    this.patience = patience;
     this.socket = socket;
     this.nonce = nonce.clone();
     sendAll(nonce, List.of());
@@ -92,6 +99,9 @@ public final class InitChannel {
   public void start(int exec, StartRequest request, List<Fd> fds, ExecEvents events)
       throws KernelException {
     byte[] message = Protocol.start(exec, fds.size(), request);
+    if (fds.size() > Protocol.MESSAGE_FDS_MAX) {
+      throw new IllegalArgumentException("too many descriptors for one message: " + fds.size());
+    }
     if (message.length - Protocol.HEADER_SIZE > Protocol.MESSAGE_MAX) {
       throw new KernelException("start a command with such long arguments", Errno.E2BIG);
     }
@@ -110,7 +120,7 @@ public final class InitChannel {
 
   /** Starts the kill ladder of an exec; one that has ended already is no error. */
   public void kill(int exec, Signal signal, Duration grace) throws KernelException {
-    sendAll(Protocol.kill(exec, signal.number(), grace.toMillis()), List.of());
+    sendAll(Protocol.kill(exec, signal.number(), grace), List.of());
   }
 
   private boolean isClosed() {
@@ -125,13 +135,14 @@ public final class InitChannel {
   private void sendAll(byte[] bytes, List<Fd> fds) throws KernelException {
     sending.lock();
     try {
-      Deadline deadline = Deadline.in(SEND_DEADLINE);
+      Deadline deadline = Deadline.in(patience);
       int done = 0;
       while (done < bytes.length) {
         int n = socket.send(bytes, done, bytes.length - done, done == 0 ? fds : List.of());
         if (n > 0) {
           done += n;
         } else if (deadline.isOver()) {
+          hangUp();
           throw new KernelException("send to init in time", Errno.EAGAIN);
         } else {
           // Only a request longer than the socket's buffer gets here; init reads it at once.
@@ -146,7 +157,7 @@ public final class InitChannel {
   private void receive() {
     try {
       UnixSocket.Received some = socket.receive(scope, chunk);
-      received.addAll(some.fds());
+      take(some.fds());
       if (some.bytes() == 0) {
         close();
         return;
@@ -157,11 +168,29 @@ public final class InitChannel {
       }
       watch.rearm();
     } catch (KernelException | RuntimeException e) {
-      // RACE: the box may be released, and the socket closed, while this runs.
-      if (!(e instanceof KernelException kernel && kernel.is(Errno.EBADF))) {
+      // RACE: the box may be released, and all that is used here closed, while this runs.
+      if (!isClosed()) {
         LOG.log(Level.ERROR, "event=channel_broken", e);
       }
+      hangUp();
       close();
+    }
+  }
+
+  /** What follows could not be understood, here or there: both see the end, and the box ends. */
+  private void hangUp() {
+    try {
+      socket.shutdown();
+    } catch (KernelException e) {
+      LOG.log(Level.DEBUG, "event=hang_up_failed, ignoring: the box is being released", e);
+    }
+  }
+
+  /** SAFETY: there is one, the pidfd of init; a box shall not fill our table. */
+  private void take(List<Fd> fds) throws KernelException {
+    received.addAll(fds);
+    if (received.size() > (init().isPresent() ? 0 : 1)) {
+      throw new KernelException("take more descriptors from a box", Errno.EMFILE);
     }
   }
 
@@ -175,11 +204,14 @@ public final class InitChannel {
 
   /** Takes one whole message off the buffer, if there is one. */
   private boolean nextMessage() throws KernelException {
-    int size = pending.position() < Protocol.HEADER_SIZE ? -1 : pending.getInt(0);
-    if (size > Protocol.MESSAGE_MAX) {
+    if (pending.position() < Protocol.HEADER_SIZE) {
+      return false;
+    }
+    int size = pending.getInt(0);
+    if (size < 0 || size > Protocol.MESSAGE_MAX) {
       throw new KernelException("understand a message of " + size + " bytes", Errno.EINVAL);
     }
-    if (size < 0 || pending.position() < Protocol.HEADER_SIZE + size) {
+    if (pending.position() < Protocol.HEADER_SIZE + size) {
       return false;
     }
     pending.flip();
@@ -200,32 +232,22 @@ public final class InitChannel {
       case Protocol.MESSAGE_STARTED -> exec(exec, false).ifPresent(e -> e.started(body.getInt()));
       case Protocol.MESSAGE_OUTPUT ->
           exec(exec, false).ifPresent(e -> e.output(body.getLong(), body.getLong()));
-      case Protocol.MESSAGE_REFUSED ->
-          exec(exec, true).ifPresent(e -> e.refused(Protocol.step(body.getInt()), body.getInt()));
-      case Protocol.MESSAGE_ENDED -> exec(exec, true).ifPresent(e -> e.ended(ended(body)));
+      // ORDER: understood first. An exec that is off the list already would never hear of an end.
+      case Protocol.MESSAGE_REFUSED -> {
+        var step = Protocol.step(body.getInt());
+        int errno = body.getInt();
+        exec(exec, true).ifPresent(e -> e.refused(step, errno));
+      }
+      case Protocol.MESSAGE_ENDED -> {
+        var ended = Protocol.ended(body);
+        exec(exec, true).ifPresent(e -> e.ended(ended));
+      }
       default -> throw new KernelException("understand message type " + type, Errno.EINVAL);
     }
   }
 
   private Optional<ExecEvents> exec(int exec, boolean last) {
     return Optional.ofNullable(last ? execs.remove(exec) : execs.get(exec));
-  }
-
-  private static ExecEvents.Ended ended(ByteBuffer body) {
-    var reason = Protocol.reason(body.getInt());
-    int flags = body.getInt();
-    boolean exited = body.getInt() == Pidfd.WaitStatus.CLD_EXITED;
-    return new ExecEvents.Ended(
-        reason,
-        exited,
-        body.getInt(),
-        (flags & Protocol.ENDED_STUCK) != 0,
-        (flags & Protocol.ENDED_TRUNCATED) != 0,
-        (flags & Protocol.ENDED_UNREAPED) != 0,
-        body.getLong(),
-        body.getLong(),
-        body.getInt(),
-        body.getInt());
   }
 
   private void launched(int pid) throws KernelException {

@@ -1,5 +1,6 @@
 package dev.ebb.backend.bubblewrap;
 
+import dev.ebb.kernel.Pidfd;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -10,6 +11,7 @@ import java.util.List;
 final class Protocol {
   static final int PROTOCOL_VERSION = 1;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
+  static final int MESSAGE_FDS_MAX = 4;
   static final int NONCE_SIZE = 16;
   static final int HEADER_SIZE = 16;
 
@@ -41,6 +43,7 @@ final class Protocol {
   static final int ENDED_UNREAPED = 4;
 
   private static final int START_REQUEST_SIZE = 56;
+  private static final Duration FOREVER = Duration.ofDays(36_500);
 
   private Protocol() {}
 
@@ -75,7 +78,7 @@ final class Protocol {
 
   /** Rounded up: zero means none, and the shortest timeout is still one. */
   private static long millis(Duration duration) {
-    return duration.plusNanos(999_999).toMillis();
+    return (duration.compareTo(FOREVER) < 0 ? duration : FOREVER).plusNanos(999_999).toMillis();
   }
 
   private static byte[] strings(StartRequest request) {
@@ -109,7 +112,28 @@ final class Protocol {
     };
   }
 
-  static byte[] kill(int exec, int signal, long graceMillis) {
-    return message(MESSAGE_KILL, 0, exec, 16).putInt(signal).putInt(0).putLong(graceMillis).array();
+  static ExecEvents.Ended ended(ByteBuffer body) {
+    var reason = reason(body.getInt());
+    int flags = body.getInt();
+    boolean exited = body.getInt() == Pidfd.WaitStatus.CLD_EXITED;
+    return new ExecEvents.Ended(
+        reason,
+        exited,
+        body.getInt(),
+        (flags & ENDED_STUCK) != 0,
+        (flags & ENDED_TRUNCATED) != 0,
+        (flags & ENDED_UNREAPED) != 0,
+        body.getLong(),
+        body.getLong(),
+        body.getInt(),
+        body.getInt());
+  }
+
+  static byte[] kill(int exec, int signal, Duration grace) {
+    return message(MESSAGE_KILL, 0, exec, 16)
+        .putInt(signal)
+        .putInt(0)
+        .putLong(millis(grace))
+        .array();
   }
 }

@@ -1,0 +1,51 @@
+package dev.ebb.kernel;
+
+import static dev.ebb.kernel.SystemCall.STATX;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * What an open file is, whatever became of its name.
+ *
+ * @param mode kind and permissions, as stat(2) has them
+ */
+public record FileStatus(int mode, int uid, long size) {
+  private static final int AT_EMPTY_PATH = 0x1000;
+  private static final int STATX_BASIC_STATS = 0x7ff;
+  private static final int STATX_SIZE = 256;
+  private static final int S_IFMT = 0170000;
+  private static final int S_IFREG = 0100000;
+  private static final int WRITABLE_BY_OTHERS = 0022;
+
+  public static FileStatus of(Fd fd) throws KernelException {
+    try (var frame = new Frame();
+        var use = fd.new Use()) {
+      MemorySegment status = frame.allocate(STATX_SIZE);
+      long result =
+          frame.call(
+              STATX,
+              use.number(),
+              frame.string(""),
+              AT_EMPTY_PATH,
+              STATX_BASIC_STATS,
+              status.address());
+      Frame.check(result, "look at " + fd);
+      return new FileStatus(
+          Short.toUnsignedInt(status.get(JAVA_SHORT, 28)),
+          status.get(JAVA_INT, 20),
+          status.get(JAVA_LONG, 40));
+    }
+  }
+
+  public boolean isRegular() {
+    return (mode & S_IFMT) == S_IFREG;
+  }
+
+  /** Only this user, and root, can change what is in it. */
+  public boolean isPrivateTo(int user) {
+    return uid == user && (mode & WRITABLE_BY_OTHERS) == 0;
+  }
+}

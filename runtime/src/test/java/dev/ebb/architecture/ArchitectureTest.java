@@ -1,0 +1,241 @@
+package dev.ebb.architecture;
+
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import dev.ebb.testkit.TestHost;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.NullMarked;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** The layers of ARCHITECTURE.md, and what product code may not use. */
+class ArchitectureTest {
+  private static final String ROOT = "dev.ebb.";
+  private static final String KERNEL = "kernel";
+
+  /** Each may use only itself and those before it. */
+  private static final List<List<String>> LAYERS =
+      List.of(
+          List.of(KERNEL),
+          List.of("ledger"),
+          List.of("store"),
+          List.of("cgroup"),
+          List.of("process"),
+          List.of("backend", "backend.bubblewrap"),
+          List.of("box"),
+          List.of("exec"),
+          List.of("supervision"),
+          List.of("engine"));
+
+  /** Fewer means that the importer looked in the wrong place. */
+  private static final int LEAST_CLASSES = 90;
+
+  private static final Set<String> PROCESSES =
+      Set.of("java.lang.Process", "java.lang.ProcessBuilder");
+  private static final Set<String> SLEEPERS =
+      Set.of("java.lang.Thread", "java.util.concurrent.TimeUnit");
+
+  private static JavaClasses classes;
+
+  @BeforeAll
+  static void read() {
+    classes =
+        new ClassFileImporter()
+            .importPaths(
+                TestHost.root().resolve("kernel/target/classes"),
+                TestHost.root().resolve("runtime/target/classes"));
+  }
+
+  /** The package below dev.ebb; empty for a class that is not ours. */
+  private static String packageOf(JavaClass type) {
+    String name = type.getPackageName();
+    return name.startsWith(ROOT) ? name.substring(ROOT.length()) : "";
+  }
+
+  private static int layer(List<List<String>> layers, String name) {
+    for (int i = 0; i < layers.size(); i++) {
+      if (layers.get(i).contains(name)) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  private static List<String> upwardEdges(List<List<String>> layers) {
+    var edges = new ArrayList<String>();
+    for (JavaClass type : classes) {
+      for (var dependency : type.getDirectDependenciesFromSelf()) {
+        String target = packageOf(dependency.getTargetClass());
+        if (!target.isEmpty() && layer(layers, target) > layer(layers, packageOf(type))) {
+          edges.add(dependency.getDescription());
+        }
+      }
+    }
+    return edges;
+  }
+
+  @Test
+  void everyClassIsSeen() {
+    assertThat(classes).hasSizeGreaterThan(LEAST_CLASSES);
+    for (List<String> layer : LAYERS) {
+      for (String name : layer) {
+        assertThat(classes).as(name).anyMatch(type -> packageOf(type).equals(name));
+      }
+    }
+  }
+
+  @Test
+  void everyPackageIsInTheList() {
+    assertThat(classes).allMatch(type -> layer(LAYERS, packageOf(type)) >= 0);
+  }
+
+  @Test
+  void noLayerUsesOneAboveIt() {
+    assertThat(upwardEdges(LAYERS)).isEmpty();
+  }
+
+  @Test
+  void anUpwardEdgeWouldBeSeen() {
+    assertThat(upwardEdges(LAYERS.reversed())).hasSizeGreaterThan(100);
+  }
+
+  @Test
+  void packagesAreFreeOfCycles() {
+    slices().matching("dev.ebb.(**)").should().beFreeOfCycles().check(classes);
+  }
+
+  @Test
+  void everyPackageIsNullMarked() {
+    var packages = new TreeSet<String>();
+    for (JavaClass type : classes) {
+      if (!type.getPackage().isAnnotatedWith(NullMarked.class)) {
+        packages.add(type.getPackageName());
+      }
+    }
+    assertThat(packages).isEmpty();
+  }
+
+  @Test
+  void processesAreStartedByTheKernelModuleOnly() {
+    var users = new ArrayList<String>();
+    for (JavaClass type : classes) {
+      for (var dependency : type.getDirectDependenciesFromSelf()) {
+        if (PROCESSES.contains(dependency.getTargetClass().getName())) {
+          users.add(dependency.getDescription());
+        }
+      }
+    }
+    assertThat(users).isEmpty();
+  }
+
+  @Test
+  void nobodySleeps() {
+    var sleepers = new ArrayList<String>();
+    for (JavaClass type : classes) {
+      for (var call : type.getMethodCallsFromSelf()) {
+        if (call.getName().equals("sleep") && SLEEPERS.contains(call.getTargetOwner().getName())) {
+          sleepers.add(call.getDescription());
+        }
+      }
+    }
+    assertThat(sleepers).isEmpty();
+  }
+
+  @Test
+  void onlyTheKernelModuleCallsNativeCode() {
+    var callers = new TreeSet<String>();
+    for (JavaClass type : classes) {
+      for (var dependency : type.getDirectDependenciesFromSelf()) {
+        if (dependency.getTargetClass().getPackageName().equals("java.lang.foreign")) {
+          callers.add(packageOf(type));
+        }
+      }
+    }
+    assertThat(callers).containsExactly(KERNEL);
+  }
+
+  /** Built after this module, so there is only its text to look at. */
+  @Test
+  void theCommandLineObeysTheSameRules() throws IOException {
+    var banned =
+        Pattern.compile("\\bProcessBuilder\\b|\\bProcess \\w+|\\.sleep\\(|java\\.lang\\.foreign");
+    var offences = new ArrayList<String>();
+    int files = 0;
+    try (var sources = Files.walk(TestHost.root().resolve("cli/src/main/java"))) {
+      for (Path source : sources.filter(path -> path.toString().endsWith(".java")).toList()) {
+        files++;
+        for (String line : Files.readAllLines(source)) {
+          if (banned.matcher(line).find()) {
+            offences.add(source.getFileName() + ": " + line.strip());
+          }
+        }
+      }
+    }
+    assertThat(files).isGreaterThan(5);
+    assertThat(offences).isEmpty();
+  }
+
+  // --- ARCHITECTURE.md ---
+
+  /** A row of the table of layers: packages and the types it names in them. */
+  private record Row(int number, List<String> packages, List<String> types) {
+    private static final Pattern FORM = Pattern.compile("\\| (\\d+) \\| (.*?) \\| (.*) \\|");
+    private static final Pattern CODE = Pattern.compile("`([\\w.]+)`");
+
+    static List<Row> readAll() throws IOException {
+      var rows = new ArrayList<Row>();
+      for (String line : Files.readAllLines(TestHost.root().resolve("ARCHITECTURE.md"))) {
+        var matcher = FORM.matcher(line);
+        if (matcher.matches()) {
+          rows.add(
+              new Row(
+                  Integer.parseInt(matcher.group(1)),
+                  words(matcher.group(2)),
+                  words(matcher.group(3)).stream()
+                      .filter(word -> Character.isUpperCase(word.charAt(0)))
+                      .toList()));
+        }
+      }
+      return rows;
+    }
+
+    private static List<String> words(String cell) {
+      return CODE.matcher(cell).results().map(found -> found.group(1)).toList();
+    }
+  }
+
+  @Test
+  void thePrintedTableIsTheOneHeldHere() throws IOException {
+    var rows = Row.readAll();
+    assertThat(rows.stream().map(Row::packages).toList())
+        .isEqualTo(LAYERS.subList(1, LAYERS.size()));
+    for (int i = 0; i < rows.size(); i++) {
+      assertThat(rows.get(i).number()).isEqualTo(i + 1);
+    }
+  }
+
+  @Test
+  void thePrintedTableNamesTypesThatExist() throws IOException {
+    for (Row row : Row.readAll()) {
+      assertThat(row.types()).isNotEmpty();
+      for (String type : row.types()) {
+        assertThat(classes)
+            .as(type)
+            .anyMatch(
+                each ->
+                    each.getSimpleName().equals(type) && row.packages().contains(packageOf(each)));
+      }
+    }
+  }
+}

@@ -1,0 +1,587 @@
+package dev.ebb.backend.bubblewrap;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.ebb.cgroup.ByteSize;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import dev.ebb.kernel.Poller;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
+import dev.ebb.kernel.UnixSocket;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.LogCapture;
+import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The channel against a peer that says what the test wants. */
+@LeakChecked
+@Timeout(60)
+@SuppressWarnings("try") // an end is closed early here to see what that does
+class InitChannelTest {
+  private static final int SELF = (int) ProcessHandle.current().pid();
+  private static final byte[] NONCE = "0123456789abcdef".getBytes(US_ASCII);
+  private static final int EXEC = 7;
+
+  private final Scope scope = new Scope();
+  private final Scope peerEnd = new Scope();
+  private final LogCapture log = new LogCapture(InitChannel.class);
+  private final Recorder events = new Recorder();
+  private Poller poller;
+  private UnixSocket peer;
+  private InitChannel channel;
+
+  /** What an exec is told. */
+  private static final class Recorder implements ExecEvents {
+    private final List<String> told = Collections.synchronizedList(new ArrayList<>());
+
+    @Override
+    public void started(int pidInside) {
+      told.add("started " + pidInside);
+    }
+
+    @Override
+    public void refused(Step step, int errno) {
+      told.add("refused " + step + " " + errno);
+    }
+
+    @Override
+    public void output(long stdout, long stderr) {
+      told.add("output " + stdout + " " + stderr);
+    }
+
+    @Override
+    public void ended(Ended ended) {
+      told.add("ended " + ended.reason() + " " + ended.status());
+    }
+
+    @Override
+    public void lost() {
+      told.add("lost");
+    }
+
+    void await(String... expected) {
+      soon().untilAsserted(() -> assertThat(told).containsExactly(expected));
+    }
+  }
+
+  @BeforeEach
+  void open() throws KernelException {
+    poller = Poller.start(scope, "channel-poller");
+    connect();
+  }
+
+  private void connect() throws KernelException {
+    var pair = UnixSocket.pair(scope, peerEnd);
+    peer = UnixSocket.of(pair.peer());
+    channel = new InitChannel(scope, poller, pair.ours(), NONCE);
+  }
+
+  @AfterEach
+  void close() throws KernelException {
+    scope.close();
+    peerEnd.close();
+    log.close();
+  }
+
+  private static ConditionFactory soon() {
+    return Awaitility.await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(1));
+  }
+
+  // --- the peer ---
+
+  private static byte[] message(int type, int exec, byte[] body) {
+    return Protocol.buffer(Protocol.HEADER_SIZE + body.length)
+        .putInt(body.length)
+        .putShort((short) type)
+        .putShort((short) 0)
+        .putInt(exec)
+        .putInt(0)
+        .put(body)
+        .array();
+  }
+
+  private static byte[] ints(int... values) {
+    byte[] body = new byte[4 * values.length];
+    ByteBuffer.wrap(body).order(ByteOrder.nativeOrder()).asIntBuffer().put(values);
+    return body;
+  }
+
+  private static byte[] hello(int version, byte[] nonce) {
+    byte[] body = Protocol.buffer(4 + Protocol.NONCE_SIZE).putInt(version).put(nonce).array();
+    return message(Protocol.MESSAGE_HELLO, 0, body);
+  }
+
+  private static byte[] hello() {
+    return hello(Protocol.PROTOCOL_VERSION, NONCE);
+  }
+
+  private static byte[] launched() {
+    return message(Protocol.MESSAGE_LAUNCHED, 0, ints(SELF));
+  }
+
+  private static byte[] output(int stdout, int stderr) {
+    byte[] body = Protocol.buffer(16).putLong(stdout).putLong(stderr).array();
+    return message(Protocol.MESSAGE_OUTPUT, EXEC, body);
+  }
+
+  private static byte[] ended(int status) {
+    byte[] body =
+        Protocol.buffer(40)
+            .putInt(Protocol.END_BY_ITSELF)
+            .putInt(0)
+            .putInt(1)
+            .putInt(status)
+            .putLong(0)
+            .putLong(0)
+            .putInt(0)
+            .putInt(0)
+            .array();
+    return message(Protocol.MESSAGE_ENDED, EXEC, body);
+  }
+
+  private void say(byte[] bytes) throws KernelException {
+    assertThat(peer.send(bytes, 0, bytes.length, List.of())).isEqualTo(bytes.length);
+  }
+
+  private void sayLaunched() throws KernelException {
+    try (var passing = new Scope()) {
+      byte[] message = launched();
+      peer.send(message, 0, message.length, List.of(Pidfd.open(passing, SELF).fd()));
+    }
+  }
+
+  /** All that the peer is told until it has {@code size} bytes or sees the end. */
+  private byte[] hear(int size) {
+    var heard = new ByteArrayOutputStream();
+    byte[] buffer = new byte[1 << 16];
+    soon()
+        .until(
+            () -> {
+              int n = peer.receive(peerEnd, buffer).bytes();
+              while (n > 0) {
+                heard.write(buffer, 0, n);
+                n = heard.size() < size ? peer.receive(peerEnd, buffer).bytes() : -1;
+              }
+              return n == 0 || heard.size() >= size;
+            });
+    return heard.toByteArray();
+  }
+
+  /** Returns when the other end is closed. */
+  private byte[] hearTheEnd() {
+    return hear(Integer.MAX_VALUE);
+  }
+
+  // --- our end ---
+
+  private StartRequest request(String... command) {
+    return new StartRequest(
+        List.of(command),
+        List.of(),
+        "/",
+        Duration.ZERO,
+        Duration.ZERO,
+        ByteSize.mebibytes(1),
+        64,
+        ByteSize.mebibytes(1),
+        false,
+        false);
+  }
+
+  private void start() throws KernelException {
+    channel.start(EXEC, request("true"), List.of(), events);
+  }
+
+  private boolean isUp() throws InterruptedException {
+    return channel.awaitHello(Deadline.in(Duration.ofSeconds(10))).isPresent();
+  }
+
+  /** It is broken, says so once, and hangs up: that is what ends a box. */
+  private void assertBroken(String reason) throws Exception {
+    hearTheEnd();
+    soon().until(() -> !log.lines().isEmpty());
+    assertThat(log.lines())
+        .singleElement()
+        .asString()
+        .startsWith("SEVERE event=channel_broken")
+        .contains(reason);
+    assertThat(channel.awaitHello(Deadline.in(Duration.ofSeconds(10)))).isEmpty();
+    assertThatThrownBy(() -> channel.kill(EXEC, Signal.TERM, Duration.ZERO))
+        .isInstanceOf(KernelException.class);
+  }
+
+  // --- set-up ---
+
+  @Test
+  void theNonceComesFirst() {
+    assertThat(hear(NONCE.length)).isEqualTo(NONCE);
+  }
+
+  @Test
+  void aBoxIsUpWhenItWasLaunchedAndSaidHello() throws Exception {
+    sayLaunched();
+    assertThat(channel.awaitHello(Deadline.in(Duration.ofMillis(5)))).isEmpty();
+    say(hello());
+    assertThat(isUp()).isTrue();
+    assertThat(channel.init().orElseThrow().pid()).isEqualTo(SELF);
+  }
+
+  @Test
+  void helloMayComeBeforeLaunched() throws Exception {
+    say(hello());
+    assertThat(channel.awaitHello(Deadline.in(Duration.ofMillis(5)))).isEmpty();
+    sayLaunched();
+    assertThat(isUp()).isTrue();
+  }
+
+  @Test
+  void anEndDuringSetUpIsNoHello() throws Exception {
+    sayLaunched();
+    peerEnd.close();
+    assertThat(channel.awaitHello(Deadline.in(Duration.ofSeconds(10)))).isEmpty();
+    assertThat(log.lines()).isEmpty();
+  }
+
+  @Test
+  void aWrongNonceIsNotTrusted() throws Exception {
+    sayLaunched();
+    say(hello(Protocol.PROTOCOL_VERSION, new byte[Protocol.NONCE_SIZE]));
+    assertBroken("cannot trust hello of version 1 with nonce 00000000000000000000000000000000");
+  }
+
+  @Test
+  void aWrongVersionIsNotTrusted() throws Exception {
+    sayLaunched();
+    say(hello(2, NONCE));
+    assertBroken("cannot trust hello of version 2");
+  }
+
+  @Test
+  void launchedWithoutItsPidfdIsRefused() throws Exception {
+    say(launched());
+    assertBroken("cannot find the pidfd");
+  }
+
+  @Test
+  void aSecondInitIsRefused() throws Exception {
+    sayLaunched();
+    say(hello());
+    assertThat(isUp()).isTrue();
+    sayLaunched();
+    hearTheEnd();
+    assertThat(log.lines()).singleElement().asString().contains("event=channel_broken");
+    assertThat(channel.init().orElseThrow().pid()).isEqualTo(SELF);
+  }
+
+  @Test
+  void descriptorsThatNobodyAskedForBreakIt() throws Exception {
+    try (var passing = new Scope()) {
+      Fd nothing = Fd.open(passing, Path.of("/dev/null"), Fd.Flag.READ);
+      byte[] message = launched();
+      peer.send(message, 0, message.length, List.of(nothing, nothing, nothing));
+    }
+    assertBroken("cannot take more descriptors from a box");
+  }
+
+  // --- messages ---
+
+  @Test
+  void theLifeOfAnExecIsToldInOrder() throws Exception {
+    start();
+    say(message(Protocol.MESSAGE_STARTED, EXEC, ints(2)));
+    say(output(5, 0));
+    say(output(5, 6));
+    say(ended(3));
+    events.await("started 2", "output 5 0", "output 5 6", "ended BY_ITSELF 3");
+  }
+
+  @Test
+  void messagesMayArriveByteByByte() throws Exception {
+    start();
+    for (byte[] message : List.of(output(1, 2), ended(4))) {
+      for (int i = 0; i < message.length; i++) {
+        assertThat(peer.send(message, i, 1, List.of())).isEqualTo(1);
+      }
+    }
+    events.await("output 1 2", "ended BY_ITSELF 4");
+  }
+
+  @Test
+  void manyMessagesMayArriveAtOnce() throws Exception {
+    start();
+    var all = new ByteArrayOutputStream();
+    var expected = new ArrayList<String>();
+    for (int i = 0; i < 3000; i++) {
+      all.writeBytes(output(i, 0));
+      expected.add("output " + i + " 0");
+    }
+    say(all.toByteArray());
+    events.await(expected.toArray(String[]::new));
+  }
+
+  @Test
+  void aLongMessageMayArriveInManyPieces() throws Exception {
+    start();
+    byte[] body = new byte[300_000];
+    ByteBuffer.wrap(body).order(ByteOrder.nativeOrder()).putInt(2);
+    byte[] message = message(Protocol.MESSAGE_STARTED, EXEC, body);
+    for (int done = 0; done < message.length; ) {
+      int n = peer.send(message, done, Math.min(10_000, message.length - done), List.of());
+      done += Math.max(0, n);
+    }
+    events.await("started 2");
+  }
+
+  @Test
+  void whatIsSaidOfAnUnknownExecIsIgnored() throws Exception {
+    start();
+    say(message(Protocol.MESSAGE_STARTED, EXEC + 1, ints(2)));
+    say(message(Protocol.MESSAGE_REFUSED, EXEC + 1, ints(1, 2)));
+    say(output(2, 2));
+    events.await("output 2 2");
+    assertThat(log.lines()).isEmpty();
+  }
+
+  @Test
+  void theLastWordIsSaidOnce() throws Exception {
+    start();
+    say(message(Protocol.MESSAGE_REFUSED, EXEC, ints(Protocol.STEP_EXEC, 2)));
+    say(output(1, 1));
+    say(ended(0));
+    peerEnd.close();
+    hearNothingMore();
+    events.await("refused EXEC 2");
+  }
+
+  /** Everything that was sent has been dispatched. */
+  private void hearNothingMore() throws InterruptedException {
+    assertThat(channel.awaitHello(Deadline.in(Duration.ofSeconds(10)))).isEmpty();
+  }
+
+  @Test
+  void anExecIsLostWithItsInit() throws Exception {
+    start();
+    say(output(1, 0));
+    peerEnd.close();
+    events.await("output 1 0", "lost");
+    assertThat(log.lines()).isEmpty();
+  }
+
+  @Test
+  void anEndInTheMiddleOfAMessageIsAnEnd() throws Exception {
+    start();
+    byte[] message = ended(0);
+    peer.send(message, 0, message.length - 1, List.of());
+    peerEnd.close();
+    events.await("lost");
+  }
+
+  // --- garbage ---
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 3, 16, 17, 36, -1, Short.MAX_VALUE})
+  void anUnknownTypeBreaksIt(int type) throws Exception {
+    start();
+    say(message(type, EXEC, ints(0, 0, 0, 0)));
+    events.await("lost");
+    assertBroken("cannot understand message type " + type);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {-1, Integer.MIN_VALUE, Protocol.MESSAGE_MAX + 1, Integer.MAX_VALUE})
+  void anImpossibleSizeBreaksItAtOnce(int size) throws Exception {
+    start();
+    byte[] message = output(1, 1);
+    ByteBuffer.wrap(message).order(ByteOrder.nativeOrder()).putInt(0, size);
+    say(message);
+    events.await("lost");
+    assertBroken("cannot understand a message of " + size + " bytes");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      ints = {
+        Protocol.MESSAGE_LAUNCHED,
+        Protocol.MESSAGE_HELLO,
+        Protocol.MESSAGE_STARTED,
+        Protocol.MESSAGE_REFUSED,
+        Protocol.MESSAGE_OUTPUT,
+        Protocol.MESSAGE_ENDED
+      })
+  void aBodyThatIsTooShortBreaksIt(int type) throws Exception {
+    start();
+    say(message(type, EXEC, new byte[3]));
+    events.await("lost");
+    assertBroken("BufferUnderflow");
+  }
+
+  @Test
+  void anUnknownStepOrReasonBreaksIt() throws Exception {
+    start();
+    say(message(Protocol.MESSAGE_REFUSED, EXEC, ints(99, 2)));
+    events.await("lost");
+    assertBroken("init named step 99");
+  }
+
+  @Test
+  void anyGarbageEndsInOneLastWord() throws Exception {
+    var random = new Random(42);
+    for (int round = 0; round < 300; round++) {
+      try (var brief = new Scope();
+          var briefPeer = new Scope()) {
+        var pair = UnixSocket.pair(brief, briefPeer);
+        var garbage = new InitChannel(brief, poller, pair.ours(), NONCE);
+        var recorder = new Recorder();
+        garbage.start(EXEC, request("true"), List.of(), recorder);
+        byte[] bytes = new byte[100 + random.nextInt(100)];
+        random.nextBytes(bytes);
+        if (random.nextBoolean()) {
+          // A plausible header, so that the body is looked at.
+          ByteBuffer.wrap(bytes)
+              .order(ByteOrder.nativeOrder())
+              .putInt(random.nextInt(84))
+              .putShort((short) (31 + random.nextInt(6)))
+              .putShort((short) 0)
+              .putInt(EXEC);
+        }
+        UnixSocket.of(pair.peer()).send(bytes, 0, bytes.length, List.of());
+        briefPeer.close();
+        soon().until(() -> recorder.told.stream().anyMatch(InitChannelTest::isLast));
+        assertThat(recorder.told).filteredOn(InitChannelTest::isLast).hasSize(1);
+        assertThat(recorder.told.getLast()).matches(InitChannelTest::isLast);
+      }
+    }
+  }
+
+  private static boolean isLast(String word) {
+    return word.equals("lost") || word.startsWith("ended") || word.startsWith("refused");
+  }
+
+  // --- requests ---
+
+  @Test
+  void aStartCarriesItsDescriptors() throws Exception {
+    hear(NONCE.length);
+    Fd nothing = Fd.open(scope, Path.of("/dev/null"), Fd.Flag.READ);
+    channel.start(EXEC, request("true"), List.of(nothing, nothing, nothing), events);
+    byte[] buffer = new byte[4096];
+    var received = peer.receive(peerEnd, buffer);
+    assertThat(received.fds()).hasSize(3);
+    assertThat(Arrays.copyOf(buffer, received.bytes()))
+        .isEqualTo(Protocol.start(EXEC, 3, request("true")));
+  }
+
+  @Test
+  void aRequestLongerThanTheSocketHoldsArrivesWhole() throws Exception {
+    hear(NONCE.length);
+    String word = "x".repeat(3 << 20);
+    byte[] expected = Protocol.start(EXEC, 0, request("echo", word));
+    Thread sender =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try {
+                    channel.start(EXEC, request("echo", word), List.of(), events);
+                  } catch (KernelException e) {
+                    throw new IllegalStateException(e);
+                  }
+                });
+    assertThat(hear(expected.length)).isEqualTo(expected);
+    sender.join();
+  }
+
+  @Test
+  void aRequestThatIsTooLongIsRefusedAndNothingIsSent() throws Exception {
+    hear(NONCE.length);
+    String word = "x".repeat(Protocol.MESSAGE_MAX);
+    assertThatThrownBy(() -> channel.start(EXEC, request("echo", word), List.of(), events))
+        .hasMessage("cannot start a command with such long arguments: E2BIG");
+    assertThat(peer.receive(peerEnd, new byte[1]).bytes()).isEqualTo(-1);
+    assertThat(events.told).isEmpty();
+  }
+
+  @Test
+  void aRequestThatIsCutShortBreaksIt() throws Exception {
+    var pair = UnixSocket.pair(scope, peerEnd);
+    var impatient = new InitChannel(scope, poller, pair.ours(), NONCE, Duration.ofMillis(20));
+    assertThatThrownBy(() -> impatient.start(EXEC, request("x".repeat(3 << 20)), List.of(), events))
+        .hasMessage("cannot send to init in time: EAGAIN");
+    assertThat(events.told).isSubsetOf("lost");
+    peer = UnixSocket.of(pair.peer());
+    assertThat(hearTheEnd().length).isGreaterThan(NONCE.length);
+    assertThat(impatient.awaitHello(Deadline.in(Duration.ofSeconds(10)))).isEmpty();
+  }
+
+  @Test
+  void whoeverStartsOnAClosedChannelIsToldByAnException() throws Exception {
+    peerEnd.close();
+    hearNothingMore();
+    assertThatThrownBy(this::start).isInstanceOf(KernelException.class);
+    assertThat(events.told).isEmpty();
+  }
+
+  // --- release ---
+
+  @Test
+  void closingOurEndIsTheEndForBoth() throws Exception {
+    start();
+    scope.close();
+    events.await("lost");
+    hearTheEnd();
+    assertThat(log.lines()).isEmpty();
+  }
+
+  @Test
+  void aBoxReleasedWhileItsInitSpeaksIsNoError() throws Exception {
+    for (int round = 0; round < 300; round++) {
+      try (var brief = new Scope();
+          var briefPeer = new Scope()) {
+        var pair = UnixSocket.pair(brief, briefPeer);
+        var spoken = new InitChannel(brief, poller, pair.ours(), NONCE);
+        var recorder = new Recorder();
+        spoken.start(EXEC, request("true"), List.of(), recorder);
+        var init = UnixSocket.of(pair.peer());
+        Thread speaker =
+            Thread.ofPlatform()
+                .start(
+                    () -> {
+                      try (var passing = new Scope()) {
+                        byte[] first = launched();
+                        init.send(first, 0, first.length, List.of(Pidfd.open(passing, SELF).fd()));
+                        byte[] message = output(1, 1);
+                        for (int i = 0; i < 50; i++) {
+                          init.send(message, 0, message.length, List.of());
+                        }
+                      } catch (KernelException e) {
+                        // Nobody listens any more.
+                      }
+                    });
+        brief.close();
+        speaker.join();
+        assertThat(recorder.told).filteredOn("lost"::equals).hasSize(1);
+      }
+    }
+    assertThat(log.lines()).isEmpty();
+  }
+}

@@ -1,0 +1,253 @@
+package dev.ebb.backend.bubblewrap;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.ebb.cgroup.ByteSize;
+import java.lang.reflect.Modifier;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** {@link Protocol} against init/protocol.h, as a C compiler understands it. */
+class ProtocolTest {
+  /** What is bound by a size or a layout, not by a number of its own. */
+  private static final Map<String, String> SIZES =
+      Map.of("HEADER_SIZE", "message_header", "START_REQUEST_SIZE", "start_request");
+
+  private static CompiledHeader header;
+
+  @BeforeAll
+  static void compile() throws Exception {
+    header = CompiledHeader.compile();
+  }
+
+  private static Map<String, Long> javaConstants() throws IllegalAccessException {
+    var constants = new TreeMap<String, Long>();
+    for (var field : Protocol.class.getDeclaredFields()) {
+      if (Modifier.isStatic(field.getModifiers()) && field.getType() == int.class) {
+        field.setAccessible(true);
+        constants.put(field.getName(), (long) field.getInt(null));
+      }
+    }
+    return constants;
+  }
+
+  @Test
+  void theHeaderIsReadWhole() {
+    assertThat(header.constants()).hasSizeGreaterThan(20).containsEntry("MESSAGE_ENDED", 35L);
+    assertThat(header.structs()).containsOnlyKeys("message_header", "start_request", "ended");
+  }
+
+  @Test
+  void everyConstantIsTheSameOnBothSides() throws Exception {
+    var java = javaConstants();
+    SIZES.forEach((name, struct) -> assertThat(java.remove(name)).isEqualTo(header.size(struct)));
+    assertThat(java).isEqualTo(header.constants());
+  }
+
+  @Test
+  void everyTypeOfMessageIsFromOneSideOnly() {
+    var numbers = new TreeSet<Long>();
+    header
+        .constants()
+        .forEach(
+            (name, value) -> {
+              if (name.startsWith("MESSAGE_") && !name.endsWith("MAX")) {
+                assertThat(numbers.add(value)).as(name).isTrue();
+              }
+            });
+    assertThat(numbers).hasSize(8);
+  }
+
+  @Test
+  void everyStepAndReasonHasItsName() {
+    header
+        .constants()
+        .forEach(
+            (name, value) -> {
+              int number = Math.toIntExact(value);
+              if (name.startsWith("STEP_")) {
+                assertThat(Protocol.step(number).name()).isEqualTo(name.substring(5));
+              } else if (name.startsWith("END_")) {
+                assertThat(Protocol.reason(number).name()).isEqualTo(name.substring(4));
+              }
+            });
+    assertThatThrownBy(() -> Protocol.step(0)).hasMessage("init named step 0");
+    assertThatThrownBy(() -> Protocol.reason(99)).hasMessage("init named reason 99");
+  }
+
+  private static long field(byte[] message, int start, String struct, String field) {
+    var buffer = ByteBuffer.wrap(message).order(ByteOrder.nativeOrder());
+    int at = start + header.offset(struct, field);
+    return switch (header.width(struct, field)) {
+      case 2 -> buffer.getShort(at);
+      case 4 -> buffer.getInt(at);
+      case 8 -> buffer.getLong(at);
+      default -> throw new AssertionError(struct + "." + field);
+    };
+  }
+
+  private static long head(byte[] message, String field) {
+    return field(message, 0, "message_header", field);
+  }
+
+  private static StartRequest request(boolean hasStdin, boolean keep) {
+    return new StartRequest(
+        List.of("printf", "", "wörld\n"),
+        List.of("A=1", "EMPTY="),
+        "/wörk",
+        Duration.ofSeconds(90),
+        Duration.ofMillis(1500),
+        new ByteSize(0x1_2345_6789L),
+        4096,
+        new ByteSize(0x9_8765_4321L),
+        hasStdin,
+        keep);
+  }
+
+  @Test
+  void startIsLaidOutAsTheCompilerReadsIt() {
+    byte[] message = Protocol.start(0x01020304, 4, request(true, false));
+    int body = Math.toIntExact(header.size("message_header"));
+    assertThat(head(message, "size")).isEqualTo(message.length - body);
+    assertThat(head(message, "type")).isEqualTo(header.constant("MESSAGE_START"));
+    assertThat(head(message, "fds")).isEqualTo(4);
+    assertThat(head(message, "exec")).isEqualTo(0x01020304);
+    assertThat(head(message, "zero")).isZero();
+    assertThat(field(message, body, "start_request", "timeout_ms")).isEqualTo(90_000);
+    assertThat(field(message, body, "start_request", "grace_ms")).isEqualTo(1_500);
+    assertThat(field(message, body, "start_request", "output_limit")).isEqualTo(0x1_2345_6789L);
+    assertThat(field(message, body, "start_request", "open_files")).isEqualTo(4096);
+    assertThat(field(message, body, "start_request", "file_size")).isEqualTo(0x9_8765_4321L);
+    assertThat(field(message, body, "start_request", "flags"))
+        .isEqualTo(header.constant("START_HAS_STDIN"));
+    assertThat(field(message, body, "start_request", "argc")).isEqualTo(3);
+    assertThat(field(message, body, "start_request", "envc")).isEqualTo(2);
+    assertThat(field(message, body, "start_request", "zero")).isZero();
+    int strings = body + Math.toIntExact(header.size("start_request"));
+    assertThat(new String(message, strings, message.length - strings, UTF_8))
+        .isEqualTo("/wörk\0printf\0\0wörld\n\0A=1\0EMPTY=\0");
+  }
+
+  @Test
+  void everyFieldOfAStartIsKnownHere() {
+    assertThat(header.structs().get("start_request"))
+        .containsExactly(
+            "timeout_ms",
+            "grace_ms",
+            "output_limit",
+            "open_files",
+            "file_size",
+            "flags",
+            "argc",
+            "envc",
+            "zero");
+  }
+
+  @Test
+  void theFlagsOfAStartAreApart() {
+    int body = Math.toIntExact(header.size("message_header"));
+    byte[] none = Protocol.start(1, 3, request(false, false));
+    byte[] keep = Protocol.start(1, 3, request(false, true));
+    assertThat(field(none, body, "start_request", "flags")).isZero();
+    assertThat(field(keep, body, "start_request", "flags"))
+        .isEqualTo(header.constant("START_KEEP"));
+  }
+
+  @Test
+  void killIsSignalZeroAndGrace() {
+    byte[] message = Protocol.kill(7, 15, Duration.ofSeconds(5));
+    assertThat(head(message, "size")).isEqualTo(16);
+    assertThat(head(message, "type")).isEqualTo(header.constant("MESSAGE_KILL"));
+    assertThat(head(message, "exec")).isEqualTo(7);
+    var body = ByteBuffer.wrap(message, 16, 16).slice().order(ByteOrder.nativeOrder());
+    assertThat(body.getInt()).isEqualTo(15);
+    assertThat(body.getInt()).isZero();
+    assertThat(body.getLong()).isEqualTo(5000);
+  }
+
+  @Test
+  void theShortestTimeIsOneAndTheLongestDoesNotOverflow() {
+    var shortest = ByteBuffer.wrap(Protocol.kill(1, 15, Duration.ofNanos(1)));
+    assertThat(shortest.order(ByteOrder.nativeOrder()).getLong(24)).isEqualTo(1);
+    var longest = ByteBuffer.wrap(Protocol.kill(1, 15, Duration.ofSeconds(Long.MAX_VALUE)));
+    assertThat(longest.order(ByteOrder.nativeOrder()).getLong(24))
+        .isGreaterThan(Duration.ofDays(365).toMillis());
+  }
+
+  private static ByteBuffer ended(Map<String, Long> values) {
+    var body =
+        ByteBuffer.allocate(Math.toIntExact(header.size("ended"))).order(ByteOrder.nativeOrder());
+    assertThat(values.keySet()).containsExactlyInAnyOrderElementsOf(header.structs().get("ended"));
+    values.forEach(
+        (field, value) -> {
+          int at = header.offset("ended", field);
+          if (header.width("ended", field) == 8) {
+            body.putLong(at, value);
+          } else {
+            body.putInt(at, value.intValue());
+          }
+        });
+    return body;
+  }
+
+  @Test
+  void endedIsReadAsTheCompilerLaysItOut() {
+    long stdout = 0x1_0000_0001L;
+    long stderr = 0x2_0000_0002L;
+    var body =
+        ended(
+            Map.of(
+                "reason",
+                header.constant("END_TIMED_OUT"),
+                "flags",
+                header.constant("ENDED_TRUNCATED"),
+                "code",
+                2L,
+                "status",
+                9L,
+                "stdout_size",
+                stdout,
+                "stderr_size",
+                stderr,
+                "log_errno",
+                28L,
+                "leftovers",
+                3L));
+    assertThat(Protocol.ended(body))
+        .isEqualTo(
+            new ExecEvents.Ended(
+                ExecEvents.Reason.TIMED_OUT, false, 9, false, true, false, stdout, stderr, 28, 3));
+    assertThat(body.hasRemaining()).isFalse();
+  }
+
+  @Test
+  void theFlagsOfAnEndAreApart() {
+    for (String flag : List.of("ENDED_STUCK", "ENDED_TRUNCATED", "ENDED_UNREAPED")) {
+      var body = Protocol.buffer(Math.toIntExact(header.size("ended")));
+      body.putInt(header.offset("ended", "flags"), (int) header.constant(flag));
+      body.putInt(header.offset("ended", "code"), 1);
+      var ended = Protocol.ended(body);
+      assertThat(ended.stuck()).isEqualTo(flag.equals("ENDED_STUCK"));
+      assertThat(ended.truncated()).isEqualTo(flag.equals("ENDED_TRUNCATED"));
+      assertThat(ended.unreaped()).isEqualTo(flag.equals("ENDED_UNREAPED"));
+      assertThat(ended.exited()).isTrue();
+    }
+  }
+
+  @Test
+  void aShortEndIsRefused() {
+    int size = Math.toIntExact(header.size("ended"));
+    assertThatThrownBy(() -> Protocol.ended(Protocol.buffer(size - 1)))
+        .isInstanceOf(BufferUnderflowException.class);
+  }
+}

@@ -1,0 +1,19 @@
+package dev.ebb.box;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+
+/** What a caller is told who asks for something that cannot be. */
+public final class Refusal {
+  private Refusal() {}
+
+  public static void assertRefused(ErrorCode code, String message, ThrowingCallable request) {
+    assertThatThrownBy(request)
+        .isInstanceOfSatisfying(SandboxException.class, e -> assertThat(e.code()).isEqualTo(code))
+        .hasMessage(message);
+    assertThat(code.fault()).isEqualTo(ErrorCode.Fault.CALLER);
+    assertThat(code.isRetryable()).isFalse();
+  }
+}

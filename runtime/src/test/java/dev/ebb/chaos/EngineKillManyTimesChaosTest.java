@@ -1,0 +1,12 @@
+package dev.ebb.chaos;
+
+import org.junit.jupiter.api.Tag;
+
+/** The same, often enough to meet what is rare. */
+@Tag("long")
+class EngineKillManyTimesChaosTest extends EngineKillChaosTest {
+  @Override
+  int rounds() {
+    return 300;
+  }
+}

@@ -1,0 +1,83 @@
+package dev.ebb.chaos;
+
+import dev.ebb.box.BoxSpec;
+import dev.ebb.engine.Engine;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.process.ExitCause;
+import dev.ebb.process.ProcFs;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/** An application that is pid 1, as in a container without an init, and runs many commands. */
+final class FirstProcess {
+  private static final int SELF = 1;
+  private static final int WARM_UP = 8;
+
+  private FirstProcess() {}
+
+  /** Arguments: home and number of runs. */
+  public static void main(String[] arguments) throws Exception {
+    if (ProcessHandle.current().pid() != SELF) {
+      throw new IllegalStateException("not pid 1 but " + ProcessHandle.current().pid());
+    }
+    try (Engine engine = Engine.open(Path.of(arguments[0]))) {
+      runMany(engine, WARM_UP);
+      List<String> before = sorted(Kin.descriptors(SELF));
+      runMany(engine, Integer.parseInt(arguments[1]));
+      List<String> after = sorted(Kin.descriptors(SELF));
+      System.out.println("zombies " + zombies());
+      System.out.println("processes " + Kin.all().size());
+      System.out.println("descriptors " + (after.equals(before) ? "same" : before + " " + after));
+      System.out.println("busy cgroups " + engine.leaks());
+    }
+    System.out.println("closed");
+  }
+
+  private static List<Integer> zombies() throws Exception {
+    return Kin.all().stream()
+        .filter(pid -> ProcFs.stat(pid).filter(ProcFs.Stat::isZombie).isPresent())
+        .toList();
+  }
+
+  private static List<String> sorted(List<String> targets) {
+    return targets.stream().sorted().toList();
+  }
+
+  private static void runMany(Engine engine, int runs) throws Exception {
+    try (var threads = Executors.newFixedThreadPool(3)) {
+      var results = new ArrayList<Future<?>>();
+      for (int i = 0; i < runs; i++) {
+        int number = i;
+        results.add(threads.submit(() -> run(engine, number % 2 == 1, number % 3 == 0)));
+      }
+      for (Future<?> result : results) {
+        result.get();
+      }
+    }
+  }
+
+  private static Engine.RunResult run(Engine engine, boolean timeout, boolean daemons)
+      throws InterruptedException {
+    String script =
+        (daemons ? "setsid sleep 1000 & setsid sh -c 'trap \"\" TERM; sleep 1000' & " : "")
+            + (timeout ? "sleep 1000" : "exit 0");
+    var result =
+        engine.run(
+            BoxSpec.defaults(),
+            ExecSpec.of("sh", "-c", script)
+                .withTimeout(timeout ? Duration.ofMillis(100) : Duration.ofMinutes(1))
+                .withGrace(Duration.ofMillis(50)));
+    boolean asExpected =
+        timeout
+            ? result.cause() instanceof ExitCause.TimedOut
+            : result.cause().equals(new ExitCause.Exited(0));
+    if (!asExpected || !result.certificate().isClean()) {
+      throw new IllegalStateException(result.cause() + " " + result.certificate());
+    }
+    return result;
+  }
+}

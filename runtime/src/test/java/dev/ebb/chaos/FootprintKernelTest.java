@@ -1,0 +1,172 @@
+package dev.ebb.chaos;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.engine.Engine;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.testkit.ChildJvm;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.channels.FileChannel;
+import java.nio.channels.Pipe;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** What a runtime, a box and a command cost while they are there. */
+@Tag("kernel")
+@LeakChecked
+class FootprintKernelTest {
+  private static final int SELF = (int) ProcessHandle.current().pid();
+  private static final int MOST_THREADS = 22;
+  private static final ExecSpec SLEEP = ExecSpec.of("sleep", "1000");
+
+  private static final List<String> IDLE_INIT =
+      List.of(
+          "/dev/null",
+          "/dev/null",
+          "/dev/null",
+          "anon_inode:[eventpoll]",
+          "anon_inode:[signalfd]",
+          "socket:");
+  private static final List<String> BUSY_INIT =
+      List.of(
+          "/dev/null",
+          "/dev/null",
+          "/dev/null",
+          "anon_inode:[eventpoll]",
+          "anon_inode:[signalfd]",
+          "cgroup.events",
+          "cgroup.kill",
+          "cgroup.procs",
+          "nameless file",
+          "nameless file",
+          "pipe:",
+          "pipe:",
+          "socket:");
+  private static final List<String> COMMAND = List.of("/dev/null", "pipe:", "pipe:");
+
+  @RegisterExtension
+  final TestHost host = TestHost.needing(Feature.ROOT, Feature.CGROUPS, Feature.BWRAP);
+
+  @Test
+  void aBoxIsOneProcessAndEachCommandOneMore() throws Exception {
+    try (Engine engine = Engine.open(host.home())) {
+      int before = Kin.descendants(SELF).size();
+      Box box = engine.create(BoxSpec.defaults());
+      assertThat(box.pids()).hasSize(1);
+      for (int commands = 1; commands <= 3; commands++) {
+        engine.start(box, SLEEP);
+        int expected = 1 + commands;
+        Eventually.holds(expected + " processes", () -> box.pids().size() == expected);
+        assertThat(Kin.descendants(SELF)).hasSize(before + expected);
+      }
+    }
+  }
+
+  @Test
+  void anEngineHasOneThreadWhateverItsBoxesDo() throws Exception {
+    List<String> before = Kin.threads(SELF);
+    try (Engine engine = Engine.open(host.home())) {
+      for (int i = 0; i < 4; i++) {
+        engine.start(engine.create(BoxSpec.defaults()), SLEEP);
+      }
+      assertThat(Kin.threads(SELF)).filteredOn(name -> name.startsWith("ebb-")).hasSize(1);
+    }
+    assertThat(Kin.threads(SELF)).noneMatch(name -> name.startsWith("ebb-"));
+    assertThat(before).noneMatch(name -> name.startsWith("ebb-"));
+  }
+
+  @Test
+  void anIdleRuntimeHasFewThreadsWithBoxesAndWithout() throws Exception {
+    for (int boxes : List.of(0, 4)) {
+      try (ChildJvm jvm = Tenant.start(host.home(), boxes)) {
+        jvm.awaitLine("full");
+        assertThat(Kin.threads(jvm.pid())).hasSizeLessThanOrEqualTo(MOST_THREADS);
+        jvm.kill();
+      }
+      Remains.of(host.home()).dieByThemselves();
+      Remains.recover(host.home());
+    }
+  }
+
+  @Test
+  void initAndCommandsHaveNoDescriptorThatIsNotTheirs() throws Exception {
+    try (var _ = new Strays();
+        Engine engine = Engine.open(host.home())) {
+      Box box = engine.create(BoxSpec.defaults());
+      int init = box.cgroup().init().procs().getFirst();
+      assertHolds(init, IDLE_INIT);
+
+      Exec exec = engine.start(box, ExecSpec.of("sh", "-c", "echo; exec sleep 1000"));
+      exec.awaitOutput(0, 0);
+      assertHolds(init, BUSY_INIT);
+      assertHolds(box.cgroup().leaf(exec.number()).procs().getFirst(), COMMAND);
+
+      exec.killAndAwait(Duration.ZERO);
+      assertHolds(init, IDLE_INIT);
+    }
+  }
+
+  /** Soon: it may be about to close the last of what it was started with. */
+  private static void assertHolds(int pid, List<String> expected) throws Exception {
+    Eventually.find(
+        Eventually.SOON,
+        () -> descriptors(pid).equals(expected) ? Optional.of(pid) : Optional.empty());
+    assertThat(descriptors(pid)).isEqualTo(expected);
+  }
+
+  /** What each descriptor of a process is, without what differs from run to run. */
+  private static List<String> descriptors(int pid) throws IOException {
+    return Kin.descriptors(pid).stream()
+        .map(
+            target ->
+                target
+                    .replaceFirst("\\[\\d+]", "")
+                    .replaceFirst("/.*/#\\d+ \\(deleted\\)", "nameless file")
+                    .replaceFirst("/.*/(cgroup\\..*)", "$1"))
+        .sorted()
+        .toList();
+  }
+
+  /** Some fifty descriptors of the JDK's, which are not close-on-exec. */
+  private static final class Strays implements AutoCloseable {
+    private final List<Closeable> open = new ArrayList<>();
+
+    Strays() throws IOException {
+      for (int i = 0; i < 7; i++) {
+        open.add(new RandomAccessFile("/etc/passwd", "r"));
+        open.add(FileChannel.open(Path.of("/dev/zero")));
+        open.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
+        open.add(SocketChannel.open());
+        open.add(Selector.open());
+        Pipe pipe = Pipe.open();
+        open.add(pipe.source());
+        open.add(pipe.sink());
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      for (Closeable each : open) {
+        each.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,121 @@
+package dev.ebb.chaos;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.cgroup.Hierarchies;
+import dev.ebb.engine.Engine;
+import dev.ebb.ledger.Holding;
+import dev.ebb.ledger.Kind;
+import dev.ebb.ledger.Ledger;
+import dev.ebb.process.ProcFs;
+import dev.ebb.supervision.Recovery;
+import dev.ebb.testkit.ChildJvm;
+import dev.ebb.testkit.TestHost;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * What killed engines left in one home.
+ *
+ * <p>This JVM is a subreaper, so whatever they had started is its child by now.
+ */
+final class Remains {
+  private final List<Path> instances;
+  private final List<Holding> holdings = new ArrayList<>();
+
+  private Remains(List<Path> instances) {
+    this.instances = instances;
+  }
+
+  static Remains of(Path home) throws IOException {
+    var remains = new Remains(instances(home));
+    for (Path instance : remains.instances) {
+      remains.holdings.addAll(Ledger.read(instance.resolve("ledger")));
+    }
+    return remains;
+  }
+
+  /** Of an engine that was killed while it had {@code boxes}. */
+  static Remains ofTenant(Path home, int boxes) throws IOException, InterruptedException {
+    try (ChildJvm jvm = Tenant.start(home, boxes)) {
+      jvm.awaitLine("full");
+      jvm.kill();
+    }
+    return of(home);
+  }
+
+  /** The name of the one instance that there is. */
+  String onlyInstance() {
+    assertThat(instances).hasSize(1);
+    return instances.getFirst().getFileName().toString();
+  }
+
+  private static List<Path> instances(Path home) throws IOException {
+    Path directory = home.resolve("instances");
+    if (!Files.exists(directory)) {
+      return List.of();
+    }
+    try (var entries = Files.list(directory)) {
+      return entries.toList();
+    }
+  }
+
+  /** Every cgroup that the ledgers still list. */
+  List<Path> cgroups() {
+    return holdings.stream()
+        .filter(holding -> holding.kind() == Kind.CGROUP)
+        .map(holding -> Path.of(holding.subject()))
+        .toList();
+  }
+
+  /** Nobody helps: each process must see by itself that its engine is dead. */
+  void dieByThemselves() throws Exception {
+    awaitDeath();
+    Set<String> uids =
+        holdings.stream()
+            .filter(holding -> holding.kind() == Kind.USER)
+            .map(Holding::subject)
+            .collect(Collectors.toSet());
+    for (int pid : Kin.all()) {
+      String uid = Kin.uid(pid).orElse("none");
+      assertThat(uids.contains(uid) && Kin.living(pid).isPresent())
+          .as("pid %d lives on as uid %s", pid, uid)
+          .isFalse();
+    }
+  }
+
+  private static void awaitDeath() throws Exception {
+    Eventually.holds("every process of a dead engine is dead", () -> living().isEmpty());
+  }
+
+  /** Children of this JVM that are not dead. */
+  static List<Integer> living() {
+    return ProcFs.children().stream().filter(pid -> Kin.living(pid).isPresent()).toList();
+  }
+
+  /** The next engine on the home leaves nothing of the dead ones. */
+  static List<Recovery.Finding> recover(Path home) throws Exception {
+    Remains before = of(home);
+    List<Recovery.Finding> findings;
+    try (Engine engine = Engine.open(home)) {
+      findings = engine.recovered();
+      assertThat(engine.leaks()).as("busy cgroups").isZero();
+    }
+    assertThat(findings).noneMatch(finding -> finding.fate() instanceof Recovery.Fate.Stuck);
+    assertThat(instances(home)).isEmpty();
+    for (Path instance : before.instances) {
+      String id = instance.getFileName().toString();
+      assertThat(Hierarchies.detect().everywhere(id)).noneMatch(Files::exists);
+    }
+    // One that its engine had no time to write down sees by itself that it is alone.
+    awaitDeath();
+    TestHost.reapOrphans();
+    assertThat(ProcFs.children()).isEmpty();
+    return findings;
+  }
+}

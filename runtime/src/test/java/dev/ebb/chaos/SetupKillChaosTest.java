@@ -1,0 +1,143 @@
+package dev.ebb.chaos;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.engine.Engine;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Signal;
+import dev.ebb.process.ExitCause;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** SIGKILL of each process that makes a box, while it is being made. */
+@Tag("kernel")
+@LeakChecked
+class SetupKillChaosTest {
+  /** A little more than a set-up takes, so that some kills come too late. */
+  private static final Duration SETUP = Duration.ofMillis(25);
+
+  @RegisterExtension
+  final TestHost host = TestHost.needing(Feature.ROOT, Feature.CGROUPS, Feature.BWRAP);
+
+  int rounds() {
+    return 25;
+  }
+
+  /** Finds who shall die, if anybody is there by now. */
+  private interface Victims {
+    List<ProcessRef> find(String instance) throws IOException, KernelException;
+  }
+
+  @Test
+  void killingTheOutsideRoleFailsTheCreateAndLeavesNothing() throws Exception {
+    killDuringSetup("outside", instance -> outsides());
+  }
+
+  @Test
+  void killingBwrapsOuterProcessFailsTheCreateAndLeavesNothing() throws Exception {
+    killDuringSetup("bwrap outer", instance -> members(instance, false));
+  }
+
+  @Test
+  void killingTheFutureInitFailsTheCreateAndLeavesNothing() throws Exception {
+    killDuringSetup("bwrap inner", instance -> members(instance, true));
+  }
+
+  @Test
+  void killingAllThatMakeABoxFailsTheCreateAndLeavesNothing() throws Exception {
+    killDuringSetup(
+        "outside and bwrap",
+        instance -> {
+          var all = new ArrayList<>(outsides());
+          all.addAll(Kin.members(instance));
+          return all;
+        });
+  }
+
+  private static List<ProcessRef> outsides() throws IOException {
+    return Kin.outsides((int) ProcessHandle.current().pid());
+  }
+
+  /** The processes of the box whose parent is, or is not, one too. */
+  private static List<ProcessRef> members(String instance, boolean withParent)
+      throws IOException, KernelException {
+    List<ProcessRef> members = Kin.members(instance);
+    List<Integer> pids = members.stream().map(ProcessRef::pid).toList();
+    return members.stream()
+        .filter(m -> Kin.parent(m.pid()).filter(p -> pids.contains(p) == withParent).isPresent())
+        .toList();
+  }
+
+  private void killDuringSetup(String name, Victims victims) throws Exception {
+    Chance chance = Chance.of(name);
+    int failures = 0;
+    try (Engine engine = Engine.open(host.home())) {
+      var clean = new Host(engine);
+      for (int round = 0; round < rounds(); round++) {
+        Optional<SandboxException> failure = round(engine, clean, victims, chance);
+        failures += failure.isPresent() ? 1 : 0;
+        clean.assertNoTrace();
+        assertThat(engine.run(BoxSpec.defaults(), ExecSpec.of("true")).cause())
+            .isEqualTo(new ExitCause.Exited(0));
+        clean.assertNoTrace();
+      }
+    }
+    assertThat(failures).as("rounds in which the kill hit the set-up").isPositive();
+  }
+
+  /** Makes a box while the victims are killed, and releases it should it be there all the same. */
+  private static Optional<SandboxException> round(
+      Engine engine, Host clean, Victims victims, Chance chance) throws Exception {
+    var made = new AtomicBoolean();
+    var killing =
+        new FutureTask<>(
+            () -> {
+              await(victims, clean.instance(), made);
+              chance.pause(SETUP);
+              for (ProcessRef victim : victims.find(clean.instance())) {
+                victim.signal(Signal.KILL);
+              }
+              return true;
+            });
+    Thread killer = Thread.ofPlatform().name("killer").start(killing);
+    try {
+      Box box = engine.create(BoxSpec.defaults());
+      made.set(true);
+      killing.get();
+      assertThat(engine.release(box).isClean()).isTrue();
+      return Optional.empty();
+    } catch (SandboxException e) {
+      assertThat(e.code()).isEqualTo(ErrorCode.SETUP_FAILED);
+      assertThat(e).hasMessageMatching("the box could not be made: .+");
+      return Optional.of(e);
+    } finally {
+      made.set(true);
+      killer.join();
+      killing.get();
+    }
+  }
+
+  private static void await(Victims victims, String instance, AtomicBoolean made)
+      throws IOException, KernelException {
+    while (victims.find(instance).isEmpty() && !made.get()) {
+      Thread.onSpinWait();
+    }
+  }
+}

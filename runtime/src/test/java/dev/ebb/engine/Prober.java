@@ -1,0 +1,168 @@
+package dev.ebb.engine;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.TestHost;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/**
+ * Makes one and the same attempt (see probe.py) in a box and where nothing stops it, so that a test
+ * which passes is known to be able to fail.
+ */
+final class Prober implements BeforeEachCallback, AfterEachCallback {
+  private static final String PYTHON = "/usr/bin/python3";
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  /** What a box is made of, without its precautions. */
+  private static final List<String> PLAIN =
+      List.of(
+          "bwrap --unshare-user --unshare-pid --uid 1000 --gid 1000 --ro-bind /usr /usr",
+          "--symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64",
+          "--proc /proc --dev /dev --tmpfs /tmp --dir /etc --dir /workspace");
+
+  private final TestHost host = TestHost.needing(Feature.ROOT, Feature.CGROUPS, Feature.BWRAP);
+  private @Nullable Engine engine;
+
+  @Override
+  public void beforeEach(ExtensionContext context) throws IOException, KernelException {
+    host.beforeEach(context);
+  }
+
+  @Override
+  public void afterEach(ExtensionContext context) {
+    if (engine != null) {
+      engine.close();
+    }
+    // A plain bwrap ends before its child does, which is ours then.
+    Awaitility.await().pollInSameThread().until(Prober::hasNoOrphans);
+  }
+
+  private static boolean hasNoOrphans() throws IOException, KernelException {
+    TestHost.reapOrphans();
+    long us = ProcessHandle.current().pid();
+    return Files.readString(Path.of("/proc/self/task/" + us + "/children")).isBlank();
+  }
+
+  Engine engine() throws IOException {
+    if (engine == null) {
+      engine = Engine.open(host.home());
+    }
+    return engine;
+  }
+
+  Path home() throws IOException {
+    return host.home();
+  }
+
+  /** One attempt in a box of its own. */
+  String inBox(String... attempt) throws IOException, InterruptedException {
+    return inBox(BoxSpec.defaults(), attempt);
+  }
+
+  String inBox(BoxSpec spec, String... attempt) throws IOException, InterruptedException {
+    return run(spec, probe(attempt));
+  }
+
+  /** A command that succeeds in a box of its own; what it printed. */
+  String run(BoxSpec spec, ExecSpec command) throws IOException, InterruptedException {
+    var run = engine().run(spec, command);
+    assertThat(run.cause().code()).as(run.stderr().text()).isZero();
+    assertThat(run.certificate().isClean()).as(run.certificate().toString()).isTrue();
+    return run.stdout().text().strip();
+  }
+
+  /** One attempt in a box that lives on. */
+  String in(Box box, String... attempt) throws IOException, InterruptedException {
+    try (Exec exec = engine().start(box, probe(attempt))) {
+      var result = exec.await(PATIENCE).orElseThrow();
+      assertThat(result.cause().code()).as(CapturedOutput.of(exec.stderr()).text()).isZero();
+      return CapturedOutput.of(exec.stdout()).text().strip();
+    }
+  }
+
+  /** One attempt on the host, as root. */
+  static String onHost(String... attempt) throws IOException, InterruptedException {
+    return run(python("probe.py", attempt));
+  }
+
+  /** One attempt on the host, as somebody without rights. */
+  static String onHostAs(int uid, String... attempt) throws IOException, InterruptedException {
+    var words = new ArrayList<String>(List.of("setpriv", "--clear-groups"));
+    words.addAll(List.of("--reuid", "" + uid, "--regid", "" + uid));
+    words.addAll(python("probe.py", attempt));
+    return run(words);
+  }
+
+  /** One attempt in a sandbox that bwrap alone makes, with more options. */
+  static String inPlainBwrap(List<String> options, String... attempt)
+      throws IOException, InterruptedException {
+    return run(plainBwrap(options, attempt));
+  }
+
+  static List<String> plainBwrap(List<String> options, String... attempt) {
+    var words = PLAIN.stream().flatMap(line -> List.of(line.split(" ")).stream());
+    var all = words.collect(Collectors.toCollection(ArrayList::new));
+    all.addAll(options);
+    all.addAll(python("probe.py", attempt));
+    return all;
+  }
+
+  static ExecSpec probe(String... attempt) {
+    return ExecSpec.of(python("probe.py", attempt));
+  }
+
+  static ExecSpec sh(String script) {
+    return ExecSpec.of("/bin/sh", "-c", script);
+  }
+
+  /** A script of the test resources as a command line: it needs no file in a box. */
+  static List<String> python(String script, String... arguments) {
+    var words = new ArrayList<>(List.of(PYTHON, "-I", "-c", resource(script)));
+    words.addAll(List.of(arguments));
+    return words;
+  }
+
+  static String resource(String name) {
+    try (InputStream stream = Prober.class.getResourceAsStream(name)) {
+      return new String(assertThat(stream).isNotNull().actual().readAllBytes(), UTF_8);
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+
+  /** Runs a command on the host and gives what it printed. */
+  static String run(List<String> words) throws IOException, InterruptedException {
+    return run(words, Map.of());
+  }
+
+  static String run(List<String> words, Map<String, String> environment)
+      throws IOException, InterruptedException {
+    var builder = new ProcessBuilder(words);
+    builder.environment().putAll(environment);
+    Process process = builder.redirectErrorStream(true).start();
+    process.getOutputStream().close();
+    String output = new String(process.getInputStream().readAllBytes(), UTF_8).strip();
+    assertThat(process.waitFor()).as(output).isZero();
+    return output;
+  }
+}

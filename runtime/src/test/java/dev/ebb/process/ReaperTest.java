@@ -1,0 +1,144 @@
+package dev.ebb.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.kernel.KernelException;
+import dev.ebb.testkit.Children;
+import dev.ebb.testkit.FakeClock;
+import dev.ebb.testkit.LeakChecked;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+@LeakChecked
+class ReaperTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  private static final Predicate<String> OURS = Predicate.not(String::isEmpty);
+  private static final Predicate<String> STRANGERS = String::isEmpty;
+
+  private final FakeClock clock = new FakeClock();
+  private final Reaper reaper = new Reaper(clock, PATIENCE);
+  private final Children children = new Children();
+
+  @AfterEach
+  void close() throws KernelException {
+    children.close();
+  }
+
+  private int zombie() throws KernelException {
+    return children.kill(children.sleeper());
+  }
+
+  @Test
+  void aZombieOfOurCgroupsIsReapedAtOnce() throws Exception {
+    int pid = zombie();
+    String cgroup = ProcFs.cgroup(pid).orElseThrow();
+    assertThat(reaper.reap(cgroup::equals)).isEqualTo(1);
+    assertThat(ProcFs.stat(pid)).isEmpty();
+    assertThat(reaper.reap(OURS)).isZero();
+  }
+
+  @Test
+  void theLivingAreLeftAlone() throws Exception {
+    int pid = children.sleeper();
+    clock.advance(PATIENCE.multipliedBy(2));
+    assertThat(reaper.reap(OURS)).isZero();
+    assertThat(ProcFs.stat(pid)).isPresent();
+  }
+
+  @Test
+  void aStrangerIsReapedWhenNobodyClaimedItForAWhile() throws Exception {
+    int pid = zombie();
+    assertThat(reaper.reap(STRANGERS)).isZero();
+    clock.advance(PATIENCE.minusMillis(1));
+    assertThat(reaper.reap(STRANGERS)).isZero();
+    assertThat(ProcFs.stat(pid)).isPresent();
+    clock.advance(Duration.ofMillis(1));
+    assertThat(reaper.reap(STRANGERS)).isEqualTo(1);
+    assertThat(ProcFs.stat(pid)).isEmpty();
+  }
+
+  @Test
+  void thePatienceBeginsWhenItIsFirstSeenDead() throws Exception {
+    int pid = children.sleeper();
+    assertThat(reaper.reap(STRANGERS)).isZero();
+    clock.advance(PATIENCE.multipliedBy(3));
+    children.kill(pid);
+    assertThat(reaper.reap(STRANGERS)).isZero();
+    clock.advance(PATIENCE);
+    assertThat(reaper.reap(STRANGERS)).isEqualTo(1);
+  }
+
+  @Test
+  void eachStrangerHasItsOwnPatience() throws Exception {
+    int first = zombie();
+    assertThat(reaper.reap(STRANGERS)).isZero();
+    clock.advance(PATIENCE.dividedBy(2));
+    int second = zombie();
+    assertThat(reaper.reap(STRANGERS)).isZero();
+    clock.advance(PATIENCE.dividedBy(2));
+    assertThat(reaper.reap(STRANGERS)).isEqualTo(1);
+    assertThat(ProcFs.stat(first)).isEmpty();
+    assertThat(ProcFs.stat(second)).isPresent();
+  }
+
+  @Test
+  void aStrangerThatSomebodyWaitedForIsForgotten() throws Exception {
+    int pid = zombie();
+    assertThat(reaper.reap(STRANGERS)).isZero();
+    assertThat(children.awaitSignal(pid)).isEqualTo(9);
+    clock.advance(PATIENCE);
+    assertThat(reaper.reap(STRANGERS)).isZero();
+  }
+
+  @Test
+  void everyZombieIsReapedOnceByManyAtOnce() throws Exception {
+    int count = 40;
+    for (int i = 0; i < count; i++) {
+      zombie();
+    }
+    int reaped = 0;
+    var running = new ArrayList<Future<Integer>>();
+    try (var executor = Executors.newFixedThreadPool(4)) {
+      for (int i = 0; i < 4; i++) {
+        running.add(executor.submit(() -> reaper.reap(OURS)));
+      }
+    }
+    for (Future<Integer> each : running) {
+      reaped += each.get();
+    }
+    assertThat(reaped).isEqualTo(count);
+  }
+
+  /** The embedding application's own children, waited for by {@code java.lang.Process}. */
+  @Test
+  void exitsOfTheApplicationAreNotStolen() throws Exception {
+    var done = new AtomicBoolean();
+    try (var executor = Executors.newSingleThreadExecutor()) {
+      var reaping =
+          executor.submit(
+              () -> {
+                int stolen = 0;
+                while (!done.get()) {
+                  clock.advance(PATIENCE.dividedBy(1000));
+                  stolen += reaper.reap(STRANGERS);
+                }
+                return stolen;
+              });
+      try {
+        for (int code = 0; code < 60; code++) {
+          var process = new ProcessBuilder("sh", "-c", "exit " + code).start();
+          assertThat(process.waitFor()).isEqualTo(code);
+        }
+      } finally {
+        done.set(true);
+      }
+      assertThat(reaping.get()).isZero();
+    }
+  }
+}

@@ -1,0 +1,239 @@
+package dev.ebb.supervision;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.cgroup.CgroupRemoval;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
+import dev.ebb.ledger.Kind;
+import dev.ebb.ledger.Ledger;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.store.Home;
+import dev.ebb.supervision.Recovery.Fate;
+import dev.ebb.testkit.LeakChecked;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Recovery from ledgers that lie, on plain directories in place of cgroups. */
+@LeakChecked
+class RecoveryTest {
+  private static final int CGROUPS = 4;
+
+  @TempDir Path temporary;
+
+  private Home home;
+  private Path instance;
+  private final List<Process> started = new ArrayList<>();
+
+  @BeforeEach
+  void openHome() throws Exception {
+    home = Home.open(temporary.resolve("home"));
+    instance = temporary.resolve("home/instances/ebb-0");
+    leaveInstance();
+  }
+
+  @AfterEach
+  void endProcesses() throws InterruptedException {
+    for (Process process : started) {
+      process.destroyForcibly().waitFor();
+    }
+  }
+
+  /** A dead instance with one box: its ledger lists {@link #CGROUPS}, of which one was struck. */
+  private void leaveInstance() throws IOException, KernelException {
+    Files.createDirectories(instance);
+    leaveInstanceFile(Filesystem.read(Path.of("/proc/sys/kernel/random/boot_id")).strip());
+    for (int i = 0; i < CGROUPS; i++) {
+      Files.createDirectories(cgroup(i).resolve("init"));
+    }
+    Files.deleteIfExists(instance.resolve("ledger"));
+    try (var scope = new Scope()) {
+      Ledger ledger = Ledger.create(scope, instance.resolve("ledger"));
+      ledger.hold("", Kind.CGROUP, cgroup(0).toString());
+      var struck = ledger.hold("b1", Kind.CGROUP, cgroup(1).toString());
+      ledger.hold("b2", Kind.CGROUP, cgroup(2).toString());
+      ledger.strike(List.of(struck));
+      ledger.hold("b3", Kind.CGROUP, cgroup(3).toString());
+    }
+  }
+
+  private void leaveInstanceFile(String boot) throws IOException {
+    Files.writeString(instance.resolve("instance"), "boot=" + boot + "\nblock=0\nprocess=1@1\n");
+  }
+
+  private void hold(Kind kind, String subject) throws IOException, KernelException {
+    Files.deleteIfExists(instance.resolve("ledger"));
+    try (var scope = new Scope()) {
+      Ledger.create(scope, instance.resolve("ledger")).hold("b1", kind, subject);
+    }
+  }
+
+  private Path cgroup(int number) {
+    return temporary.resolve("cgroup " + number);
+  }
+
+  private List<Recovery.Finding> recover() throws KernelException, IOException {
+    return new Recovery(home, (_, _) -> true, new CgroupRemoval((_, _) -> true)).recover(false);
+  }
+
+  private ProcessRef sleeper() throws IOException {
+    Process process = new ProcessBuilder("sleep", "1000").start();
+    started.add(process);
+    return ProcessRef.of((int) process.pid()).orElseThrow();
+  }
+
+  @Test
+  void whatIsOnTheLedgerIsRemovedAndWhatWasStruckOutIsNot() throws Exception {
+    recover();
+    assertThat(instance).doesNotExist();
+    assertThat(cgroup(1)).exists();
+    assertThat(List.of(cgroup(0), cgroup(2), cgroup(3))).noneMatch(Files::exists);
+  }
+
+  @Test
+  void aLedgerCutAtAnyByteGivesWhatIsReadable() throws Exception {
+    byte[] whole = Files.readAllBytes(instance.resolve("ledger"));
+    List<Integer> ends = lineEnds(whole);
+    for (int size = 0; size <= whole.length; size++) {
+      leaveInstance();
+      Files.write(instance.resolve("ledger"), Arrays.copyOf(whole, size));
+
+      recover();
+
+      int cut = size;
+      int lines = (int) ends.stream().filter(end -> end <= cut).count();
+      assertThat(instance).as("cut at %d", size).doesNotExist();
+      assertThat(remaining()).as("cut at %d", size).isEqualTo(expectedAfter(lines));
+    }
+  }
+
+  /** Where each line ends, without its newline. */
+  private static List<Integer> lineEnds(byte[] text) {
+    var ends = new ArrayList<Integer>();
+    for (int i = 0; i < text.length; i++) {
+      if (text[i] == '\n') {
+        ends.add(i);
+      }
+    }
+    return ends;
+  }
+
+  /** The cgroups nobody knows of when only the first {@code lines} can be read. */
+  private static List<Integer> expectedAfter(int lines) {
+    return switch (lines) {
+      case 0 -> List.of(0, 1, 2, 3);
+      case 1 -> List.of(1, 2, 3);
+      case 2 -> List.of(2, 3);
+      case 3 -> List.of(3);
+      case 4 -> List.of(1, 3);
+      case 5 -> List.of(1);
+      default -> throw new AssertionError(lines);
+    };
+  }
+
+  private List<Integer> remaining() {
+    var remaining = new ArrayList<Integer>();
+    for (int i = 0; i < CGROUPS; i++) {
+      if (Files.exists(cgroup(i))) {
+        remaining.add(i);
+      }
+    }
+    return remaining;
+  }
+
+  @Test
+  void garbageInTheLedgerHidesNoOtherLine() throws Exception {
+    var random = new Random(1);
+    for (int round = 0; round < 100; round++) {
+      leaveInstance();
+      List<String> lines = Files.readAllLines(instance.resolve("ledger"));
+      byte[] garbage = new byte[random.nextInt(2000)];
+      random.nextBytes(garbage);
+      int at = random.nextInt(lines.size() + 1);
+      Files.write(instance.resolve("ledger"), lines.subList(0, at));
+      Files.write(instance.resolve("ledger"), garbage, StandardOpenOption.APPEND);
+      Files.writeString(instance.resolve("ledger"), "\n", StandardOpenOption.APPEND);
+      Files.write(
+          instance.resolve("ledger"), lines.subList(at, lines.size()), StandardOpenOption.APPEND);
+
+      recover();
+
+      assertThat(instance).doesNotExist();
+      assertThat(remaining()).isEqualTo(expectedAfter(5));
+    }
+  }
+
+  @Test
+  void anInstanceFileCutAtAnyByteKeepsNoEngineFromOpening() throws Exception {
+    byte[] whole = Files.readAllBytes(instance.resolve("instance"));
+    for (int size = 0; size <= whole.length; size++) {
+      leaveInstance();
+      Files.write(instance.resolve("instance"), Arrays.copyOf(whole, size));
+      try (var scope = new Scope()) {
+        home.create(scope, ProcessRef.self().toString());
+        recover();
+      }
+      recover();
+      assertThat(instance).as("cut at %d", size).doesNotExist();
+    }
+  }
+
+  @Test
+  void anInstanceThatCannotBeRemovedIsStuckAndKeepsNothingElseFromIt() throws Exception {
+    Path stray = Files.createFile(instance.resolve("stray"));
+    assertThat(recover())
+        .filteredOn(finding -> finding.kind() == Kind.DIRECTORY)
+        .singleElement()
+        .matches(finding -> finding.fate() instanceof Fate.Stuck);
+    assertThat(remaining()).isEqualTo(expectedAfter(5));
+
+    Files.delete(stray);
+    recover();
+    assertThat(instance).doesNotExist();
+  }
+
+  @Test
+  void aProcessOnTheLedgerIsEnded() throws Exception {
+    ProcessRef sleeper = sleeper();
+    hold(Kind.PROCESS, sleeper.toString());
+    recover();
+    assertThat(sleeper.isAlive()).isFalse();
+    assertThat(instance).doesNotExist();
+  }
+
+  @Test
+  void aRecycledPidIsNotTouched() throws Exception {
+    ProcessRef sleeper = sleeper();
+    hold(Kind.PROCESS, new ProcessRef(sleeper.pid(), sleeper.startTime() - 1).toString());
+    assertThat(recover()).first().matches(finding -> finding.fate() instanceof Fate.Absent);
+    assertThat(sleeper.isAlive()).isTrue();
+    assertThat(instance).doesNotExist();
+  }
+
+  @Test
+  void afterARestartOfTheHostOnlyTheDirectoryIsRemoved() throws Exception {
+    ProcessRef sleeper = sleeper();
+    hold(Kind.PROCESS, sleeper.toString());
+    leaveInstanceFile("00000000-0000-0000-0000-000000000000");
+    recover();
+    assertThat(sleeper.isAlive()).isTrue();
+    assertThat(instance).doesNotExist();
+
+    leaveInstance();
+    leaveInstanceFile("00000000-0000-0000-0000-000000000000");
+    recover();
+    assertThat(remaining()).isEqualTo(expectedAfter(0));
+    assertThat(instance).doesNotExist();
+  }
+}
