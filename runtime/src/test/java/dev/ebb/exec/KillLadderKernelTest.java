@@ -32,15 +32,17 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class KillLadderKernelTest {
   private static final Duration SHORT = Duration.ofMillis(200);
   private static final Duration LONG = Duration.ofSeconds(60);
+  private static final Duration LADDER_SLACK = Duration.ofSeconds(7);
 
-  /** Needs a moment to end well, the child a little longer than its parent. */
+  /** Ends well when asked, the child after its parent. */
   private static final ExecSpec GRACEFUL =
       python(
           """
           import os, signal, time
+          parent = os.getpid()
           is_child = os.fork() == 0
           def end(*_):
-              time.sleep(0.1 if is_child else 0.01)
+              while is_child and os.getppid() == parent: time.sleep(0.005)
               os.write(1, b"child bye\\n" if is_child else b"parent bye\\n")
               os._exit(3)
           signal.signal(signal.SIGTERM, end)
@@ -71,7 +73,7 @@ final class KillLadderKernelTest {
       }
       case STUBBORN -> {
         assertThat(result.cause()).isEqualTo(new Killed(new Exit(0, 9)));
-        assertThat(took).isGreaterThanOrEqualTo(grace);
+        assertThat(took).isGreaterThanOrEqualTo(Workbench.nearly(grace));
       }
       case RECKLESS -> {}
     }
@@ -128,7 +130,8 @@ final class KillLadderKernelTest {
     awaitOutput(exec, "ready");
     long before = System.nanoTime();
     ExecResult result = exec.killAndAwait(SHORT);
-    assertThat(Duration.ofNanos(System.nanoTime() - before)).isGreaterThanOrEqualTo(SHORT);
+    assertThat(Duration.ofNanos(System.nanoTime() - before))
+        .isGreaterThanOrEqualTo(Workbench.nearly(SHORT));
     assertThat(result.cause()).isEqualTo(new Killed(new Exit(0, 15)));
     assertIdle(box);
   }
@@ -174,9 +177,9 @@ final class KillLadderKernelTest {
     awaitOutput(exec, "ready");
     exec.kill(LONG);
     assertThat(exec.await(SHORT)).as("dead within its grace").isEmpty();
-    ExecResult result = exec.killAndAwait(Duration.ZERO);
+    ExecResult result = exec.killAndAwait(SHORT);
     assertThat(result.cause()).isEqualTo(new Killed(new Exit(0, 9)));
-    assertThat(result.wall()).isLessThan(LONG);
+    assertThat(result.wall()).as("before the engine steps in").isLessThan(LADDER_SLACK);
   }
 
   @Test

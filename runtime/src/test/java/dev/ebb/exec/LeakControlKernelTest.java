@@ -10,6 +10,7 @@ import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.Snapshot;
 import dev.ebb.testkit.Trace;
 import java.io.IOException;
+import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -58,7 +59,7 @@ final class LeakControlKernelTest {
         .anyMatch(trace -> trace.startsWith("process: ") && trace.contains("time.sleep(1000)"))
         .anyMatch(trace -> trace.startsWith("cgroup: ") && trace.contains("/work/1"))
         .anyMatch(trace -> trace.startsWith("deleted file descriptor: "));
-    exec.killAndAwait(java.time.Duration.ZERO);
+    exec.killAndAwait(Duration.ZERO);
     exec.close();
     before.assertNoLeaks();
   }
@@ -73,7 +74,7 @@ final class LeakControlKernelTest {
     run(box, sh("sleep 1000 &").withKeep());
     assertThat(before.leaksSince())
         .extracting(Trace::toString)
-        .anyMatch(trace -> trace.startsWith("process: ") && trace.endsWith("sleep 1000"));
+        .anyMatch(trace -> trace.startsWith("process: ") && trace.contains("sleep 1000"));
   }
 
   private void run(Box box, ExecSpec spec) throws IOException, InterruptedException {

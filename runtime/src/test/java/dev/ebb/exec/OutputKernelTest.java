@@ -3,6 +3,7 @@ package dev.ebb.exec;
 import static dev.ebb.exec.Workbench.assertIdle;
 import static dev.ebb.exec.Workbench.awaitOutput;
 import static dev.ebb.exec.Workbench.bytes;
+import static dev.ebb.exec.Workbench.eventually;
 import static dev.ebb.exec.Workbench.python;
 import static dev.ebb.exec.Workbench.sh;
 import static dev.ebb.exec.Workbench.text;
@@ -11,12 +12,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.cgroup.Cgroup;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.process.ExitCause.Exit;
 import dev.ebb.process.ExitCause.Exited;
 import dev.ebb.process.ExitCause.OutputLimit;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.stream.Collectors;
@@ -34,6 +37,7 @@ final class OutputKernelTest {
   private static final int FIFTY_MEGABYTES = 50_000_000;
   private static final String FLOOD =
       "import os\nfor _ in range(1000): os.write(1, b'0123456789abcdef' * 3125)";
+  private static final int EFBIG = 27;
   private static final ByteSize CAP = ByteSize.mebibytes(1);
   private static final String MARKER =
       "\n[ebb: output limit of 1048576 bytes reached, the rest is cut]\n";
@@ -82,6 +86,59 @@ final class OutputKernelTest {
     assertThat(run.stdout().text().equals(lines)).as("stdout").isTrue();
     assertThat(run.stderr().text().equals(lines)).as("stderr").isTrue();
     assertThat(run.result().stdoutSize()).isEqualTo(lines.length());
+  }
+
+  /** More than init reads at once, and all of it written while init could not look. */
+  @Test
+  void whatIsInThePipeWhenTheCommandEndsArrives()
+      throws IOException, InterruptedException, KernelException {
+    Box box = bench.box();
+    var program =
+        """
+        import fcntl, os
+        fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 1 << 20)
+        os.write(1, b"ready"); os.read(0, 1)
+        os.write(1, b"x" * (1 << 20))
+        """;
+    Exec exec = bench.start(box, python(program).withInput());
+    awaitOutput(exec, "ready");
+    Cgroup init = box.cgroup().init();
+    init.freeze(true);
+    try {
+      eventually().until(() -> isFrozen(init));
+      exec.stdin().orElseThrow().write(new byte[1], 0, 1);
+      eventually().until(() -> !box.cgroup().leaf(exec.number()).isPopulated());
+    } finally {
+      init.freeze(false);
+    }
+    assertThat(Workbench.await(exec).stdoutSize()).isEqualTo("ready".length() + (1 << 20));
+  }
+
+  private static boolean isFrozen(Cgroup cgroup) throws IOException {
+    return Files.readString(cgroup.path().resolve("cgroup.events")).contains("frozen 1");
+  }
+
+  @Test
+  void outputThatCannotBeKeptIsToldOf() throws IOException, InterruptedException {
+    bench.engine();
+    Box box;
+    limitFileSize("65536");
+    try {
+      box = bench.box();
+    } finally {
+      limitFileSize("unlimited");
+    }
+    ExecResult result = bench.run(box, sh("head -c 100000 /dev/zero"));
+    assertThat(result.cause()).isEqualTo(new Exited(0));
+    assertThat(result.stdoutSize()).isEqualTo(65536);
+    assertThat(result.logErrno()).isEqualTo(EFBIG);
+  }
+
+  /** Of this JVM, and of the inits it starts meanwhile. */
+  private static void limitFileSize(String soft) throws IOException, InterruptedException {
+    var self = Long.toString(ProcessHandle.current().pid());
+    var prlimit = new ProcessBuilder("prlimit", "--pid", self, "--fsize=" + soft + ":");
+    assertThat(prlimit.inheritIO().start().waitFor()).isZero();
   }
 
   @Test

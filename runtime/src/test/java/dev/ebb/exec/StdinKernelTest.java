@@ -114,7 +114,8 @@ final class StdinKernelTest {
   /** The daemon could read on; but the command has ended, and so has its input. */
   @Test
   void aKeptDaemonThatHoldsStdinLetsTheWriterGo() throws IOException, InterruptedException {
-    Exec exec = bench.start(bench.box(), sh("sleep 1000 <&0 & exit 0").withInput().withKeep());
+    Exec exec =
+        bench.start(bench.box(), sh("exec 3<&0; sleep 1000 & exit 0").withInput().withKeep());
     assertThat(write(exec, TWENTY_MEGABYTES)).isFalse();
     assertThat(Workbench.await(exec).leftovers().kept()).hasSize(1);
   }

@@ -98,6 +98,11 @@ final class Workbench implements BeforeEachCallback, AfterEachCallback {
     return result.orElseThrow();
   }
 
+  /** Init counts whole milliseconds, and may take one that has begun for a whole one. */
+  static Duration nearly(Duration duration) {
+    return duration.minusMillis(1);
+  }
+
   static ConditionFactory eventually() {
     return Awaitility.await()
         .pollInSameThread()
