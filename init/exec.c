@@ -121,7 +121,7 @@ static void hear_of_start(struct exec *exec)
 	ssize_t n = exec->failure < 0 ? -1 : read(exec->failure, &refusal, sizeof refusal);
 	if (n < 0)
 		return;
-	if (n == sizeof refusal)
+	if (n == sizeof refusal && refusal.step >= STEP_CLONE && refusal.step <= STEP_EXEC)
 		exec->refusal = refusal;
 	else
 		exec->started_due = true;
@@ -264,7 +264,8 @@ static void check_tree(struct exec *exec)
  */
 uint64_t exec_alarm(const struct exec *exec)
 {
-	return exec->phase == EXEC_KILLING ? after(LOOK_AGAIN) : exec->deadline;
+	bool is_restless = exec->phase == EXEC_KILLING || exec->output_due;
+	return is_restless ? after(LOOK_AGAIN) : exec->deadline;
 }
 
 void exec_tick(struct exec *exec, uint64_t time)
@@ -306,7 +307,10 @@ static bool report_last(struct exec *exec, int control)
 	return message_send(control, MESSAGE_ENDED, exec->id, &exec->ended, sizeof exec->ended, -1);
 }
 
-/* Says what is due, in order. Nothing is queued: what is due is in the exec itself. */
+/*
+ * Says what is due, in order. Nothing is queued: what is due is in the exec itself.
+ * Of output once in a millisecond: the engine shall not work for every byte.
+ */
 bool exec_report(struct exec *exec, int control)
 {
 	uint32_t pid = exec->leader;
@@ -321,10 +325,11 @@ bool exec_report(struct exec *exec, int control)
 		if (!report_last(exec, control))
 			return false;
 		exec_clear(exec);
-	} else if (exec->output_due && exec->failure < 0) {
+	} else if (exec->output_due && exec->failure < 0 && exec->told_at != now()) {
 		if (!message_send(control, MESSAGE_OUTPUT, exec->id, sizes, sizeof sizes, -1))
 			return false;
 		exec->output_due = false;
+		exec->told_at = now();
 	}
 	return true;
 }

@@ -107,6 +107,7 @@ struct exec {
 	uint64_t grace;
 	uint64_t deadline;
 	bool started_due, output_due; /* what the engine has not heard yet */
+	uint64_t told_at;             /* of output, the last time */
 	struct refusal refusal;       /* its last word, if set, … */
 	struct ended ended;           /* … or this */
 };

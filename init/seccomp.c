@@ -1,12 +1,15 @@
 // The filter under which every command runs: all is allowed but what this table denies.
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/ioprio.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -34,15 +37,18 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arguments are read by
 #define NAMESPACES                                                                     \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
 	 CLONE_NEWPID | CLONE_NEWNET)
+#define INIT 1
 #define SET_ID (S_ISUID | S_ISGID)
 #define CREATES (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
 
-/* A condition on one argument. A rule denies when all of its conditions hold. */
+/* A condition on one half of an argument. A rule denies when all of its conditions hold. */
 struct condition {
 	enum { HOLDS, EQUALS, DIFFERS, HAS_ANY } test;
 	unsigned argument;
 	uint32_t value;
 };
+
+#define UPPER(argument) ((argument) | 8) /* its upper half, which only a pointer needs */
 
 #define CONDITIONS_MAX 4
 
@@ -55,17 +61,23 @@ struct rule {
 #define DENY(name) {__NR_##name, EPERM, {{0}}}
 #define DENY_IF(name, ...) {__NR_##name, EPERM, {__VA_ARGS__}}
 #define ABSENT(name) {__NR_##name, ENOSYS, {{0}}}
-#define NO_FAMILY_IF(...) {__NR_socket, EAFNOSUPPORT, {__VA_ARGS__}}
+#define IGNORE_IF(name, ...) {__NR_##name, 0, {__VA_ARGS__}} /* success, and nothing is done */
+#define NO_FAMILY_IF(name, ...) {__NR_##name, EAFNOSUPPORT, {__VA_ARGS__}}
+#define NO_PROTOCOL_IF(...) {__NR_socket, EPROTONOSUPPORT, {__VA_ARGS__}}
 
 static const struct rule rules[] = {
 	// Their flags are behind a pointer, where a filter cannot look. libc has other ways.
 	ABSENT(clone3),
 	ABSENT(openat2),
 
-	// Families that are not namespaced, or load modules. Netlink: only to list interfaces.
-	NO_FAMILY_IF({DIFFERS, 0, AF_UNIX}, {DIFFERS, 0, AF_INET}, {DIFFERS, 0, AF_INET6},
+	// Families and protocols that are not namespaced, or load modules. Netlink: only to list
+	// interfaces. A pair is made before the kernel finds that its family has none.
+	NO_FAMILY_IF(socket, {DIFFERS, 0, AF_UNIX}, {DIFFERS, 0, AF_INET}, {DIFFERS, 0, AF_INET6},
 	             {DIFFERS, 0, AF_NETLINK}),
-	NO_FAMILY_IF({EQUALS, 0, AF_NETLINK}, {DIFFERS, 2, NETLINK_ROUTE}),
+	NO_FAMILY_IF(socket, {EQUALS, 0, AF_NETLINK}, {DIFFERS, 2, NETLINK_ROUTE}),
+	NO_FAMILY_IF(socketpair, {DIFFERS, 0, AF_UNIX}),
+	NO_PROTOCOL_IF({DIFFERS, 2, 0}, {DIFFERS, 2, IPPROTO_ICMP}, {DIFFERS, 2, IPPROTO_TCP},
+	               {DIFFERS, 2, IPPROTO_UDP}),
 
 	// A writable mount must not receive a set-user-id file.
 	DENY_IF(fchmod, {HAS_ANY, 1, SET_ID}),
@@ -89,6 +101,20 @@ static const struct rule rules[] = {
 	DENY_IF(ioctl, {EQUALS, 1, TIOCSTI}),
 	DENY_IF(ioctl, {EQUALS, 1, TIOCLINUX}),
 	DENY_IF(ioctl, {EQUALS, 1, TIOCSETD}),
+
+	// Init has our uid, so its limits and its turns would be ours to set: it could neither open
+	// a log nor keep a deadline.
+	DENY_IF(prlimit64, {DIFFERS, 0, 0}),
+	DENY_IF(sched_setscheduler, {EQUALS, 0, INIT}), DENY_IF(sched_setparam, {EQUALS, 0, INIT}),
+	DENY_IF(sched_setattr, {EQUALS, 0, INIT}), DENY_IF(sched_setaffinity, {EQUALS, 0, INIT}),
+	DENY_IF(setpriority, {EQUALS, 1, INIT}), DENY_IF(setpriority, {EQUALS, 0, PRIO_USER}),
+	DENY_IF(ioprio_set, {EQUALS, 1, INIT}), DENY_IF(ioprio_set, {EQUALS, 0, IOPRIO_WHO_USER}),
+
+	// Lowered from 1 to 0, the limit would have the host's handler of cores run, as root. Who
+	// wants no cores has none as it is.
+	IGNORE_IF(setrlimit, {EQUALS, 0, RLIMIT_CORE}),
+	IGNORE_IF(prlimit64, {EQUALS, 1, RLIMIT_CORE}, {DIFFERS, 2, 0}),
+	IGNORE_IF(prlimit64, {EQUALS, 1, RLIMIT_CORE}, {DIFFERS, UPPER(2), 0}),
 
 	// Deep parts of the kernel that a command does not need.
 	DENY(io_uring_setup), DENY(io_uring_enter), DENY(io_uring_register), DENY(bpf),
@@ -158,7 +184,8 @@ static void add_rule(struct program *program, const struct rule *rule)
 	jump(program, BPF_JEQ, rule->call, 0, left);
 	for (const struct condition *c = rule->conditions; left > 1; c++) {
 		left -= 2;
-		load(program, offsetof(struct seccomp_data, args[c->argument]));
+		load(program, offsetof(struct seccomp_data, args[c->argument & 7]) +
+		              (c->argument & UPPER(0) ? sizeof(uint32_t) : 0));
 		if (c->test == DIFFERS)
 			jump(program, BPF_JEQ, c->value, left, 0);
 		else

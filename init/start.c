@@ -72,6 +72,7 @@ static void offer_to_oom_killer(void)
 {
 	prctl(PR_SET_DUMPABLE, 1);
 	write_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
+	prctl(PR_SET_DUMPABLE, 0); // until exec we are a copy of init
 }
 
 static noreturn void run(const struct start *start)

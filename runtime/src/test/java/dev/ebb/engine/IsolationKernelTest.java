@@ -75,6 +75,23 @@ final class IsolationKernelTest {
   }
 
   @Test
+  void initsLimitsAndItsTurnsAreNotTheBoxsToSet() throws IOException, InterruptedException {
+    Box box = prober.engine().create(BoxSpec.defaults());
+    assertThat(prober.in(box, "hamper", INIT).split(" "))
+        .hasSize(8)
+        .allMatch(w -> w.endsWith("=EPERM"));
+    var nobody = onHostAs(54_321, "hamper", A_CHILD).split(" ");
+    assertThat(nobody).hasSize(8).allMatch(way -> way.endsWith("=yes"));
+    assertThat(prober.in(box, "pids")).startsWith(INIT);
+  }
+
+  @Test
+  void noCoreOfABoxGoesToTheHostsHandler() throws IOException, InterruptedException {
+    assertThat(prober.inBox("lower_core_limit")).isEqualTo("1");
+    assertThat(onHost("lower_core_limit")).isEqualTo("0");
+  }
+
+  @Test
   void initHoldsItsSocketAndLittleElse() throws IOException {
     Box box = prober.engine().create(BoxSpec.defaults());
     int init = box.pids().getFirst();
@@ -194,7 +211,7 @@ final class IsolationKernelTest {
 
   @Test
   void aLimitCanOnlyBeLowered() throws IOException, InterruptedException {
-    var limits = List.of("NOFILE", "1025", "FSIZE", "268435457", "CORE", "2");
+    var limits = List.of("NOFILE", "1025", "FSIZE", "268435457");
     for (int i = 0; i < limits.size(); i += 2) {
       assertThat(prober.inBox("raise_limit", limits.get(i), limits.get(i + 1)))
           .as(limits.get(i))

@@ -34,7 +34,7 @@ class ReaperKernelTest {
 
   /** Starts a shell that leaves a child behind, and waits until the child is our zombie. */
   private static ProcessRef zombie(String script) throws IOException, InterruptedException {
-    Process shell = new ProcessBuilder("sh", "-c", script + " sleep 0 & echo $!").start();
+    Process shell = new ProcessBuilder("sh", "-c", script + " sleep 0.3 & echo $!").start();
     int pid =
         Integer.parseInt(
             new String(shell.getInputStream().readAllBytes(), StandardCharsets.US_ASCII).strip());

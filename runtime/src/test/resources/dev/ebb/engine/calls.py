@@ -44,7 +44,11 @@ CALLS = {
     "chmod": (90, None, -1, SET_ID), "mknod": (133, None, -1, 0o100000 | SET_ID), "creat": (85, None, -1, SET_ID),
     "open": (2, None, -1, CREATE, SET_ID),
     "socket vsock": (41, 198, 40, 77, 0), "socket packet": (41, 198, 17, 77, 0), "socket alg": (41, 198, 38, 77, 0),
-    "socket uevent": (41, 198, 16, 77, 15),
+    "socket uevent": (41, 198, 16, 77, 15), "socketpair vsock": (53, 199, 40, 77, 0), "socketpair inet": (53, 199, 2, 77, 0),
+    "socket protocol sctp": (41, 198, 2, 77, 132), "socket protocol mptcp": (41, 198, 2, 77, 262),
+    "prlimit64": (302, 261, 1, 7, 0, 0), "sched_setscheduler": (144, 119, 1), "sched_setparam": (142, 118, 1),
+    "sched_setattr": (314, 274, 1), "sched_setaffinity": (203, 122, 1), "setpriority": (141, 140, 77, 1),
+    "setpriority user": (141, 140, 2), "ioprio_set": (251, 30, 77, 1), "ioprio_set user": (251, 30, 3),
 }
 for name, flag in NAMESPACES.items():
     CALLS["clone " + name] = (56, 220, flag | CLONE_THREAD, 0, 0, 0, 0)

@@ -62,6 +62,7 @@ def spawn():
     if pid == 0:
         time.sleep(60)
         os._exit(0)
+    os.setpgid(pid, pid)
     atexit.register(os.kill, pid, signal.SIGKILL)
     return pid
 
@@ -92,6 +93,24 @@ def intrude(pid):
     return " ".join(f"{name}={result}" for name, result in results.items())
 
 
+def hamper(pid):
+    """All ways to set the limits and the turns of another process of the same user."""
+    pid = int(pid) or spawn()
+    idle = os.sched_param(0)
+    attempts = {
+        "limit": lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, 3)) and None,
+        "limits": lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE) and None,
+        "policy": lambda: os.sched_setscheduler(pid, os.SCHED_IDLE, idle),
+        "parameter": lambda: os.sched_setparam(pid, idle),
+        "affinity": lambda: os.sched_setaffinity(pid, os.sched_getaffinity(0)),
+        "nice": lambda: os.setpriority(os.PRIO_PROCESS, pid, 19),
+        "nice-group": lambda: os.setpriority(os.PRIO_PGRP, os.getpgid(pid), 19),
+        "nice-user": lambda: os.setpriority(os.PRIO_USER, os.getuid(), 19),
+    }
+    results = {name: attempt(action) for name, action in attempts.items()}
+    return " ".join(f"{name}={result}" for name, result in results.items())
+
+
 def status(*fields):
     lines = dict(line.split(":", 1) for line in open("/proc/self/status"))
     return " ".join(f"{field}={' '.join(lines[field].split())}" for field in fields)
@@ -117,6 +136,25 @@ def raise_limit(name, value):
         resource.setrlimit(limit, (int(value), int(value)))
     except ValueError:
         raise OSError(errno.EPERM, "") from None
+
+
+def lower_core_limit():
+    """All ways to 0, at which a core goes to the host's handler; gives what the limit is then."""
+    none = (ctypes.c_uint64 * 2)()
+    low_half_is_zero = mmap_at(1 << 32)
+    set_limit, both = (160, 302) if IS_X86 else (164, 261)
+    attempt(syscall, set_limit, resource.RLIMIT_CORE, ctypes.addressof(none))
+    attempt(syscall, both, 0, resource.RLIMIT_CORE, ctypes.addressof(none), 0)
+    attempt(syscall, both, os.getpid(), resource.RLIMIT_CORE, ctypes.addressof(none), 0)
+    attempt(syscall, both, 0, resource.RLIMIT_CORE, low_half_is_zero, 0)
+    return resource.getrlimit(resource.RLIMIT_CORE)[0]
+
+
+def mmap_at(place):
+    """Some zeros, where the caller wants them."""
+    libc.mmap.restype = ctypes.c_long
+    fixed = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x10
+    return libc.mmap(ctypes.c_void_p(place), ctypes.c_size_t(4096), mmap.PROT_READ, fixed, -1, ctypes.c_long(0))
 
 
 def become_root():

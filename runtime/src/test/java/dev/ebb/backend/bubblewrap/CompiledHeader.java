@@ -104,6 +104,10 @@ record CompiledHeader(
     }
   }
 
+  long constant(String name) {
+    return Objects.requireNonNull(constants.get(name), name);
+  }
+
   long size(String struct) {
     return number("sizeof " + struct);
   }

@@ -122,9 +122,9 @@ class InitChannelTest {
   }
 
   private static byte[] ints(int... values) {
-    byte[] bytes = new byte[4 * values.length];
-    ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder()).asIntBuffer().put(values);
-    return bytes;
+    byte[] body = new byte[4 * values.length];
+    ByteBuffer.wrap(body).order(ByteOrder.nativeOrder()).asIntBuffer().put(values);
+    return body;
   }
 
   private static byte[] hello(int version, byte[] nonce) {
@@ -454,11 +454,10 @@ class InitChannelTest {
         var garbage = new InitChannel(brief, poller, pair.ours(), NONCE);
         var recorder = new Recorder();
         garbage.start(EXEC, request("true"), List.of(), recorder);
-        byte[] bytes = new byte[1 + random.nextInt(200)];
+        byte[] bytes = new byte[100 + random.nextInt(100)];
         random.nextBytes(bytes);
         if (random.nextBoolean()) {
           // A plausible header, so that the body is looked at.
-          bytes = Arrays.copyOf(bytes, 100);
           ByteBuffer.wrap(bytes)
               .order(ByteOrder.nativeOrder())
               .putInt(random.nextInt(84))
@@ -528,7 +527,7 @@ class InitChannelTest {
     var impatient = new InitChannel(scope, poller, pair.ours(), NONCE, Duration.ofMillis(20));
     assertThatThrownBy(() -> impatient.start(EXEC, request("x".repeat(3 << 20)), List.of(), events))
         .hasMessage("cannot send to init in time: EAGAIN");
-    assertThat(events.told).isEmpty();
+    assertThat(events.told).isSubsetOf("lost");
     peer = UnixSocket.of(pair.peer());
     assertThat(hearTheEnd().length).isGreaterThan(NONCE.length);
     assertThat(impatient.awaitHello(Deadline.in(Duration.ofSeconds(10)))).isEmpty();

@@ -119,7 +119,7 @@ class ProtocolTest {
     byte[] message = Protocol.start(0x01020304, 4, request(true, false));
     int body = Math.toIntExact(header.size("message_header"));
     assertThat(head(message, "size")).isEqualTo(message.length - body);
-    assertThat(head(message, "type")).isEqualTo(header.constants().get("MESSAGE_START"));
+    assertThat(head(message, "type")).isEqualTo(header.constant("MESSAGE_START"));
     assertThat(head(message, "fds")).isEqualTo(4);
     assertThat(head(message, "exec")).isEqualTo(0x01020304);
     assertThat(head(message, "zero")).isZero();
@@ -129,7 +129,7 @@ class ProtocolTest {
     assertThat(field(message, body, "start_request", "open_files")).isEqualTo(4096);
     assertThat(field(message, body, "start_request", "file_size")).isEqualTo(0x9_8765_4321L);
     assertThat(field(message, body, "start_request", "flags"))
-        .isEqualTo(header.constants().get("START_HAS_STDIN"));
+        .isEqualTo(header.constant("START_HAS_STDIN"));
     assertThat(field(message, body, "start_request", "argc")).isEqualTo(3);
     assertThat(field(message, body, "start_request", "envc")).isEqualTo(2);
     assertThat(field(message, body, "start_request", "zero")).isZero();
@@ -160,14 +160,14 @@ class ProtocolTest {
     byte[] keep = Protocol.start(1, 3, request(false, true));
     assertThat(field(none, body, "start_request", "flags")).isZero();
     assertThat(field(keep, body, "start_request", "flags"))
-        .isEqualTo(header.constants().get("START_KEEP"));
+        .isEqualTo(header.constant("START_KEEP"));
   }
 
   @Test
   void killIsSignalZeroAndGrace() {
     byte[] message = Protocol.kill(7, 15, Duration.ofSeconds(5));
     assertThat(head(message, "size")).isEqualTo(16);
-    assertThat(head(message, "type")).isEqualTo(header.constants().get("MESSAGE_KILL"));
+    assertThat(head(message, "type")).isEqualTo(header.constant("MESSAGE_KILL"));
     assertThat(head(message, "exec")).isEqualTo(7);
     var body = ByteBuffer.wrap(message, 16, 16).slice().order(ByteOrder.nativeOrder());
     assertThat(body.getInt()).isEqualTo(15);
@@ -208,9 +208,9 @@ class ProtocolTest {
         ended(
             Map.of(
                 "reason",
-                header.constants().get("END_TIMED_OUT"),
+                header.constant("END_TIMED_OUT"),
                 "flags",
-                header.constants().get("ENDED_TRUNCATED"),
+                header.constant("ENDED_TRUNCATED"),
                 "code",
                 2L,
                 "status",
@@ -234,7 +234,7 @@ class ProtocolTest {
   void theFlagsOfAnEndAreApart() {
     for (String flag : List.of("ENDED_STUCK", "ENDED_TRUNCATED", "ENDED_UNREAPED")) {
       var body = Protocol.buffer(Math.toIntExact(header.size("ended")));
-      body.putInt(header.offset("ended", "flags"), header.constants().get(flag).intValue());
+      body.putInt(header.offset("ended", "flags"), (int) header.constant(flag));
       body.putInt(header.offset("ended", "code"), 1);
       var ended = Protocol.ended(body);
       assertThat(ended.stuck()).isEqualTo(flag.equals("ENDED_STUCK"));
