@@ -42,6 +42,16 @@ public final class Scope implements AutoCloseable, Owned {
     throw new IllegalStateException("scope is closed");
   }
 
+  /** True from the moment its closing began. */
+  public boolean isClosed() {
+    lock.lock();
+    try {
+      return closed;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** How many resources it owns, those of scopes within it included. */
   public int size() {
     lock.lock();

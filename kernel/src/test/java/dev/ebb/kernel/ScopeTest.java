@@ -79,8 +79,10 @@ class ScopeTest {
   @Test
   void closingAgainReleasesNothingTwice() throws KernelException {
     scope.own(named("only"));
+    assertThat(scope.isClosed()).isFalse();
     scope.close();
     scope.close();
+    assertThat(scope.isClosed()).isTrue();
     assertThat(released).containsExactly("only");
   }
 

@@ -32,20 +32,24 @@ class CgroupRemovalKernelTest {
 
   /**
    * Sixteen lines of descent, each of which is a new process all the time: whoever kills by number
-   * comes too late. Orphans stay below the first one, which reaps them without looking.
+   * comes too late. Orphans stay below the first one, which reaps them without looking. Begins with
+   * a byte on stdin, and ends with it, or by itself.
    */
   private static final String STORM =
       """
-      import ctypes, os, signal, sys
+      import ctypes, os, select, signal, time
       signal.signal(signal.SIGCHLD, signal.SIG_IGN)
       ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+      os.write(1, b"!")
+      os.read(0, 1)
+      end = time.monotonic() + 20
       for _ in range(16):
           if os.fork() == 0:
-              while True:
+              while time.monotonic() < end and not select.select([0], [], [], 0)[0]:
                   if os.fork() != 0:
                       os._exit(0)
-      os.write(1, b"!")
-      signal.pause()
+              os._exit(0)
+      os.read(0, 1)
       """;
 
   private static final String TWO_THREADS =
@@ -53,7 +57,7 @@ class CgroupRemovalKernelTest {
       import os, signal, threading
       threading.Thread(target=signal.pause, daemon=True).start()
       os.write(1, b"!")
-      signal.pause()
+      os.read(0, 1)
       """;
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.CGROUPS);
@@ -229,20 +233,9 @@ class CgroupRemovalKernelTest {
 
   private int stormIn(Cgroup in) throws Exception {
     int first = children.python(STORM);
-    // The first is moved alone; what it forks from then on is born there, what it forked before
-    // moves line by line.
-    Awaitility.await()
-        .until(
-            () -> {
-              for (int pid : real.descendants(first)) {
-                try {
-                  RealCgroups.move(pid, in.path());
-                } catch (java.io.IOException e) {
-                  // It has become another one meanwhile.
-                }
-              }
-              return real.descendants(first).stream().allMatch(pid -> real.isIn(pid, in));
-            });
+    RealCgroups.move(first, in.path());
+    children.nudge(first);
+    Awaitility.await().until(() -> in.procs().size() > 16);
     return first;
   }
 

@@ -1,13 +1,11 @@
 package dev.ebb.cgroup;
 
-import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
@@ -53,34 +51,6 @@ final class RealCgroups implements AutoCloseable {
 
   static void move(int pid, Path cgroup) throws IOException {
     Files.writeString(cgroup.resolve("cgroup.procs"), Integer.toString(pid));
-  }
-
-  boolean isIn(int pid, Cgroup cgroup) {
-    try {
-      return Filesystem.read(Path.of("/proc/" + pid + "/cgroup"))
-          .contains("0::/" + hierarchies.unified().orElseThrow().relativize(cgroup.path()) + "\n");
-    } catch (KernelException e) {
-      return true;
-    }
-  }
-
-  /** A process and all below it that are alive, as far as can be seen. */
-  List<Integer> descendants(int pid) {
-    var all = new ArrayList<>(List.of(pid));
-    for (int i = 0; i < all.size(); i++) {
-      try {
-        String children =
-            Filesystem.read(Path.of("/proc/%d/task/%d/children".formatted(all.get(i), all.get(i))));
-        for (String child : children.strip().split(" ")) {
-          if (!child.isEmpty()) {
-            all.add(Integer.valueOf(child));
-          }
-        }
-      } catch (KernelException e) {
-        // It has ended meanwhile.
-      }
-    }
-    return all;
   }
 
   /** Kills whatever is left in them, by means of the kernel alone. */

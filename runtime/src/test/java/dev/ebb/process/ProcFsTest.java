@@ -40,8 +40,8 @@ class ProcFsTest {
         "häßlich"
       })
   void theCommandsNameDoesNotConfuse(String name) throws Exception {
-    Path program = Files.copy(Path.of("/bin/sleep"), directory.resolve(name));
-    int pid = children.spawn(program, "sleep", "1000");
+    Path program = Files.copy(Path.of("/bin/cat"), directory.resolve(name));
+    int pid = children.spawn(program, "cat");
     ProcFs.Stat stat = ProcFs.stat(pid).orElseThrow();
     assertThat(stat.pid()).isEqualTo(pid);
     assertThat(stat.parent()).isEqualTo(SELF);
@@ -70,12 +70,12 @@ class ProcFsTest {
     int pid =
         children.python(
             """
-            import ctypes, os, signal, threading
+            import ctypes, os, threading
             def live():
                 while open("/proc/self/stat").read().split(") ")[1][0] != "Z":
                     pass
                 os.write(1, b"!")
-                signal.pause()
+                os.read(0, 1)
             threading.Thread(target=live).start()
             ctypes.CDLL(None).pthread_exit(None)
             """);
@@ -86,10 +86,10 @@ class ProcFsTest {
 
   @Test
   void theCommandLineHasBlanksBetweenItsWords() throws Exception {
-    int pid = children.sleeper();
+    int pid = children.spawn(Path.of("/bin/cat"), "cat", "-", "two words");
     // KERNEL: a spawn is over a moment before the new program's arguments are in their place.
     Awaitility.await().until(() -> !ProcFs.commandLine(pid).isEmpty());
-    assertThat(ProcFs.commandLine(pid)).isEqualTo("sleep 1000");
+    assertThat(ProcFs.commandLine(pid)).isEqualTo("cat - two words");
     children.kill(pid);
     assertThat(ProcFs.commandLine(pid)).isEmpty();
   }

@@ -13,6 +13,7 @@ import dev.ebb.kernel.Spawn;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,33 +29,33 @@ public final class Children implements AutoCloseable {
 
   private final Scope scope = new Scope();
   private final Map<Integer, Pidfd> living = new LinkedHashMap<>();
+  private final Map<Integer, Fd> leashes = new HashMap<>();
 
   public Children() {}
 
-  /** A process that does nothing for long. */
+  /** A process that does nothing until it is killed, or until we are gone. */
   public int sleeper() throws KernelException {
-    return spawn(Path.of("/bin/sleep"), "sleep", "1000");
+    return spawn(Path.of("/bin/cat"), "cat");
   }
 
+  /** A process whose stdin is a pipe that ends with us, whatever ends us. */
   public int spawn(Path program, String... words) throws KernelException {
     try (var passing = new Scope()) {
       Fd nothing = Fd.open(passing, Path.of("/dev/null"), Fd.Flag.READ_WRITE);
-      return adopt(Spawn.spawn(scope, program, List.of(words), List.of(nothing, nothing, nothing)));
+      return spawn(passing, program, List.of(words), nothing);
     }
   }
 
-  /** Returns when {@code program} has written its first byte to stdout. */
+  /** The same, returning when {@code program} has written its first byte to stdout. */
   public int python(String program) throws KernelException {
     try (var passing = new Scope()) {
-      Fd nothing = Fd.open(passing, Path.of("/dev/null"), Fd.Flag.READ_WRITE);
       Fd.Pipe ready = Fd.pipe(passing, passing);
       int pid =
-          adopt(
-              Spawn.spawn(
-                  scope,
-                  Path.of("/usr/bin/python3"),
-                  List.of("python3", "-c", program),
-                  List.of(nothing, ready.write(), nothing)));
+          spawn(
+              passing,
+              Path.of("/usr/bin/python3"),
+              List.of("python3", "-c", program),
+              ready.write());
       passing.release(ready.write());
       if (ready.read().read(new byte[1], 0, 1) != 1) {
         throw new AssertionError("python did not start");
@@ -63,9 +64,19 @@ public final class Children implements AutoCloseable {
     }
   }
 
-  private int adopt(Pidfd child) {
+  private int spawn(Scope passing, Path program, List<String> words, Fd stdout)
+      throws KernelException {
+    Fd nothing = Fd.open(passing, Path.of("/dev/null"), Fd.Flag.READ_WRITE);
+    Fd.Pipe leash = Fd.pipe(passing, scope);
+    Pidfd child = Spawn.spawn(scope, program, words, List.of(leash.read(), stdout, nothing));
     living.put(child.pid(), child);
+    leashes.put(child.pid(), leash.write());
     return child.pid();
+  }
+
+  /** Sends one byte to its stdin. */
+  public void nudge(int pid) throws KernelException {
+    Objects.requireNonNull(leashes.get(pid)).write("!");
   }
 
   public Pidfd pidfd(int pid) {

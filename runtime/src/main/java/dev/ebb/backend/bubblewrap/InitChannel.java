@@ -169,7 +169,7 @@ public final class InitChannel {
       watch.rearm();
     } catch (KernelException | RuntimeException e) {
       // RACE: the box may be released, and all that is used here closed, while this runs.
-      if (!isClosed()) {
+      if (!scope.isClosed()) {
         LOG.log(Level.ERROR, "event=channel_broken", e);
       }
       hangUp();

@@ -116,9 +116,15 @@ class SpawnKernelTest {
   @Test
   void descriptorsArriveInOrderThoughTheirNumbersCollideWithTheTargets() throws Exception {
     var files = new ArrayList<Fd>();
+    // Leaves holes below the targets, where a copy of a source would be overwritten.
+    var holes = new Scope();
+    for (int i = 0; i < 150; i++) {
+      Fd.event(holes);
+    }
     for (int i = 0; i < 100; i++) {
       files.add(Fd.open(scope, directory.resolve("file" + i), Fd.Flag.READ_WRITE, Fd.Flag.CREATE));
     }
+    holes.close();
     // Highest first, the very first one twice: any dup2 in place would overwrite a later source.
     Collections.reverse(files);
     files.add(files.getFirst());
