@@ -212,7 +212,6 @@ class CgroupRemovalKernelTest {
   }
 
   @Test
-  @Tag("long") // the storm may fork before it is moved into the cgroup
   void aForkStormIsEndedAtOnce() throws Exception {
     stormIn(cgroup);
     assertThat(timeToRemove(cgroup)).isLessThan(BOUND);
@@ -220,7 +219,6 @@ class CgroupRemovalKernelTest {
   }
 
   @Test
-  @Tag("long") // the storm may fork before it is moved into the cgroup
   void withoutCgroupKillAForkStormIsFrozenAndKilledOneByOne() throws Exception {
     int first = stormIn(cgroup);
     cgroup.killOneByOne();

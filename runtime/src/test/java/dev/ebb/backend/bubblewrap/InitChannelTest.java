@@ -25,6 +25,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
@@ -160,8 +161,16 @@ class InitChannelTest {
     return message(Protocol.MESSAGE_ENDED, EXEC, body);
   }
 
-  private void say(byte[] bytes) throws KernelException {
-    assertThat(peer.send(bytes, 0, bytes.length, List.of())).isEqualTo(bytes.length);
+  /** Says all of it, in as many pieces as the socket has room for. */
+  private void say(byte[] bytes) {
+    var said = new AtomicInteger();
+    soon()
+        .until(
+            () -> {
+              int at = said.get();
+              int n = peer.send(bytes, at, bytes.length - at, List.of());
+              return said.addAndGet(Math.max(0, n)) == bytes.length;
+            });
   }
 
   private void sayLaunched() throws KernelException {
