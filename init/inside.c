@@ -85,7 +85,7 @@ static void open_box(struct box *box, int control)
 		_exit(EXIT_FAILURE);
 }
 
-/* ORDER: the gate opens once we are in all our cgroups; nothing may be started before. */
+/* ORDER: the gate opens once the engine was told who we are; hello comes after that. */
 static void pass(int gate)
 {
 	char byte;

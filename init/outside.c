@@ -25,7 +25,7 @@ struct launch {
 	gid_t gid;
 	uint64_t core;
 	int control, self, box, leaf; /* -1: none */
-	struct list joins;            /* cgroup.procs that init is moved to */
+	struct list joins;            /* v1 tasks files that bwrap joins */
 	struct mount_source mounts[LIST_MAX];
 	size_t mount_count;
 	char **bwrap; /* its path and options */
@@ -35,7 +35,7 @@ struct launch {
 	pid_t outer; /* bwrap; its child becomes init */
 	int outer_pidfd, pidfd;
 	int info; /* where bwrap tells the pid of its child */
-	int gate; /* where init waits, and later says that it runs */
+	int gate; /* where init waits to be announced, and later says that it runs */
 };
 
 // -------------------------------------------------------------------- options
@@ -212,6 +212,17 @@ static noreturn void run_bwrap(struct launch *launch, const int info[2], int gat
 	die("execute %s", argv[0]);
 }
 
+/*
+ * KERNEL: moving a process waits for an RCU grace period, often 10 ms; a thread that
+ * moves itself, by "0" in tasks, does not. Version 2 has no such file, and we are born there.
+ */
+static void join_cgroups(const struct list *tasks)
+{
+	for (size_t i = 0; i < tasks->count; i++)
+		if (write(tasks->fds[i], "0", 1) != 1)
+			die("join cgroup %zu of --join", i);
+}
+
 static void start_bwrap(struct launch *launch)
 {
 	int info[2], gate[2], join_error;
@@ -225,6 +236,7 @@ static void start_bwrap(struct launch *launch)
 		errno = join_error;
 		if (join_error)
 			die("join the cgroup of the box");
+		join_cgroups(&launch->joins);
 		run_bwrap(launch, info, gate[1]);
 	}
 	close(info[1]);
@@ -286,17 +298,6 @@ static pid_t find_init(struct launch *launch)
 	return pid;
 }
 
-/*
- * An attach may take the kernel 10 ms and more. Meanwhile bwrap makes the mounts
- * of the box, on purpose; it is its last step, init, that waits at the gate.
- */
-static void join_cgroups(const struct launch *launch, pid_t pid)
-{
-	for (size_t i = 0; i < launch->joins.count; i++)
-		if (dprintf(launch->joins.fds[i], "%d", pid) < 0)
-			fail(launch, "move pid %d into cgroup %zu of --join", pid, i);
-}
-
 static void announce(const struct launch *launch, pid_t pid)
 {
 	uint32_t body = pid;
@@ -337,7 +338,6 @@ int outside(int argc, char **argv)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	start_bwrap(&launch);
 	pid_t init = find_init(&launch);
-	join_cgroups(&launch, init);
 	announce(&launch, init);
 	admit(&launch);
 	dismiss_bwrap(&launch);

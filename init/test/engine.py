@@ -188,7 +188,7 @@ class Box:
         if has_cgroup:
             ours |= {"box": os.open(self.cgroup, os.O_RDONLY), "leaf": os.open(self.cgroup + "/init", os.O_RDONLY)}
         arguments = [(name, fd, "") for name, fd in ours.items()]
-        arguments += [("join", os.open(path + "/cgroup.procs", os.O_WRONLY), "") for path in self.v1]
+        arguments += [("join", os.open(path + "/tasks", os.O_WRONLY), "") for path in self.v1]
         arguments += [("mount", os.open(path, os.O_PATH), ":" + mode) for path, mode in mounts]
         arguments += [("keep", os.dup(fd), "") for fd in keeps]
         fds = [fd for _, fd, _ in arguments]

@@ -28,7 +28,7 @@ import java.util.stream.Stream;
 public final class ColdStart {
   private static final Path TRUE = Path.of("/usr/bin/true");
   private static final Path BWRAP = Path.of("/usr/bin/bwrap");
-  private static final int WARM_UP = 50;
+  private static final int WARM_UP = 200;
 
   private ColdStart() {}
 

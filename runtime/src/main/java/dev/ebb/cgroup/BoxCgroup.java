@@ -17,7 +17,7 @@ import java.util.Optional;
  *
  * <p>Limits sit on {@code work}, so that init still runs when the workload has eaten its share;
  * {@code <box>} is limited too, with a small reserve. A v1 limit holds for the box as a whole:
- * moving a process into a v1 cgroup costs milliseconds, so commands are born where init is.
+ * nothing can be born in another v1 cgroup than its parent's, so commands are where init is.
  */
 public final class BoxCgroup {
   /** What init may use beyond the limits of the work. */
@@ -68,9 +68,9 @@ public final class BoxCgroup {
         .map(root -> new Cgroup(root.resolve(name)));
   }
 
-  /** The v1 {@code cgroup.procs} files that init must be written to. */
-  public List<Path> version1Procs() {
-    return paths().stream().skip(1).map(path -> path.resolve("cgroup.procs")).toList();
+  /** The v1 {@code tasks} files by which a process that has but one thread moves itself in. */
+  public List<Path> version1Tasks() {
+    return paths().stream().skip(1).map(path -> path.resolve("tasks")).toList();
   }
 
   /** Makes them and sets the limits; {@code uid} may clone commands into leaves. */

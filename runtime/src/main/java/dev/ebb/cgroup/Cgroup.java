@@ -198,9 +198,13 @@ public record Cgroup(Path path) {
   }
 
   private static void collect(Cgroup cgroup, List<Cgroup> into) throws KernelException {
-    try (var children = Files.newDirectoryStream(cgroup.path, Files::isDirectory)) {
-      for (Path child : children) {
-        collect(new Cgroup(child), into);
+    try {
+      if (hasChildren(cgroup.path)) {
+        try (var children = Files.newDirectoryStream(cgroup.path, Files::isDirectory)) {
+          for (Path child : children) {
+            collect(new Cgroup(child), into);
+          }
+        }
       }
     } catch (NoSuchFileException e) {
       return;
@@ -208,6 +212,11 @@ public record Cgroup(Path path) {
       throw new KernelException("list " + cgroup.path + " (" + e + ")", Errno.EIO);
     }
     into.add(cgroup);
+  }
+
+  /** KERNEL: a directory has a link of its name, one of ".", and one of each child's "..". */
+  private static boolean hasChildren(Path directory) throws IOException {
+    return !Files.getAttribute(directory, "unix:nlink").equals(2);
   }
 
   /** The directory is gone: its files answer ENOENT at open, or ENODEV when it went meanwhile. */

@@ -197,10 +197,10 @@ class BoxCgroupTest {
 
     @Test
     void initIsToJoinEveryVersion1Hierarchy() {
-      assertThat(cgroup.version1Procs())
+      assertThat(cgroup.version1Tasks())
           .containsExactlyElementsOf(
               List.of("cpu", "freezer", "memory", "pids").stream()
-                  .map(controller -> version1(controller).resolve("cgroup.procs"))
+                  .map(controller -> version1(controller).resolve("tasks"))
                   .toList());
     }
 

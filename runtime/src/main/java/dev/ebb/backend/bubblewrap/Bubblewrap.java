@@ -147,8 +147,8 @@ public final class Bubblewrap {
       plan.option("--self", binary.fd());
       plan.option("--box", directory(passing, cgroup.box().path()));
       plan.option("--leaf", directory(passing, cgroup.init().path()));
-      for (Path procs : cgroup.version1Procs()) {
-        plan.option("--join", Fd.open(passing, procs, Fd.Flag.WRITE));
+      for (Path tasks : cgroup.version1Tasks()) {
+        plan.option("--join", Fd.open(passing, tasks, Fd.Flag.WRITE));
       }
       plan.mounts(spec);
       int firstFile = plan.files(spec);
