@@ -2,11 +2,13 @@
 #include <inttypes.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 
 #include "init.h"
 
 #define OUTPUT_CHUNK (64 * 1024)
 #define STUCK_AFTER 5000 /* ms since SIGKILL */
+#define SETTLED_AFTER 20 /* ms, for a shepherd to see that all have ended */
 #define LOOK_AGAIN 1     /* ms */
 
 void exec_clear(struct exec *exec)
@@ -14,7 +16,7 @@ void exec_clear(struct exec *exec)
 	*exec = (struct exec){
 		.epoll = exec->epoll,
 		.slot = exec->slot,
-		.tree = {-1, -1, -1},
+		.tree = {.events = -1, .procs = -1, .kill = -1},
 		.streams = {{-1, -1, 0}, {-1, -1, 0}},
 		.failure = -1,
 		.deadline = NEVER,
@@ -23,7 +25,8 @@ void exec_clear(struct exec *exec)
 
 static bool watch(struct exec *exec, int fd, enum exec_source source)
 {
-	struct epoll_event event = {.events = source == SOURCE_TREE ? EPOLLPRI : EPOLLIN,
+	bool is_leaf = source == SOURCE_TREE && !tree_is_herd(&exec->tree);
+	struct epoll_event event = {.events = is_leaf ? EPOLLPRI : EPOLLIN,
 	                            .data.u64 = (uint64_t)exec->slot << 2 | source};
 	return epoll_ctl(exec->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
@@ -69,11 +72,26 @@ static bool open_pipes(struct exec *exec, struct start *start)
 	       open_pipe(exec, &exec->failure, &start->failure, SOURCE_FAILURE);
 }
 
+static enum start_step launch_herd(struct exec *exec, struct start *start)
+{
+	exec->tree.shepherd = herd_fork(start, &exec->tree.events);
+	if (exec->tree.shepherd < 0)
+		return STEP_CLONE;
+	if (watch(exec, exec->tree.events, SOURCE_TREE))
+		return 0;
+	int error = errno;
+	herd_kill(exec->tree.shepherd);
+	errno = error;
+	return STEP_CLONE;
+}
+
 /* Everything that can fail comes before the fork; returns where it did, or 0. */
 static enum start_step launch(struct exec *exec, struct start *start)
 {
 	if (!open_pipes(exec, start))
 		return STEP_LIMITS;
+	if (start->leaf < 0)
+		return launch_herd(exec, start);
 	if (!tree_open(&exec->tree, start->leaf) || !watch(exec, exec->tree.events, SOURCE_TREE))
 		return STEP_CLONE;
 	exec->leader = start_fork(start);
@@ -87,6 +105,7 @@ void exec_start(struct exec *exec, struct message *message)
 		exec_refuse(exec, message->header.exec, STEP_REQUEST, EINVAL);
 		return;
 	}
+	uint64_t cpu_before = cpu_of_the_dead();
 	enum start_step failed = launch(exec, &start);
 	int error = errno;
 	close_fd(&start.outputs[0]);
@@ -102,9 +121,12 @@ void exec_start(struct exec *exec, struct message *message)
 	exec->limit = exec->room = start.request.output_limit;
 	exec->grace = start.request.grace_ms;
 	exec->deadline = start.request.timeout_ms ? after(start.request.timeout_ms) : NEVER;
+	exec->memory = start.request.memory;
+	exec->processes = start.request.processes;
+	exec->cpu_before = cpu_before;
 	for (int i = 0; i < 2; i++) {
 		exec->streams[i].log = start.logs[i];
-		message->fds[1 + i] = -1; // ours now
+		message->fds[i] = -1; // ours now
 	}
 }
 
@@ -197,7 +219,7 @@ static void kill_tree(struct exec *exec)
 {
 	exec->phase = EXEC_KILLING;
 	exec->deadline = after(STUCK_AFTER);
-	tree_kill(&exec->tree);
+	exec->kill_again = !tree_kill(&exec->tree);
 }
 
 /* The ladder: a signal, the grace, SIGKILL. Who climbs it first gives the reason. */
@@ -229,7 +251,18 @@ static void finish(struct exec *exec)
 	drain(exec);
 	exec->ended.stdout_size = exec->streams[0].size;
 	exec->ended.stderr_size = exec->streams[1].size;
+	exec->ended.cpu_us = cpu_of_the_dead() - exec->cpu_before;
 	release(exec);
+}
+
+/*
+ * No member was seen, so the shepherd is about to end. RACE: unless one daemonised itself behind
+ * our back while we looked; that one is a leftover.
+ */
+static void settle(struct exec *exec)
+{
+	exec->phase = EXEC_ENDING;
+	exec->deadline = after(SETTLED_AFTER);
 }
 
 void exec_leader_ended(struct exec *exec, int code, int status)
@@ -244,17 +277,75 @@ void exec_leader_ended(struct exec *exec, int code, int status)
 	exec->ended.leftovers = is_empty ? 0 : tree_signal(&exec->tree, 0);
 	if (is_empty || (exec->keep && exec->phase == EXEC_RUNNING))
 		finish(exec);
+	else if (exec->phase == EXEC_RUNNING && exec->tree.shepherd && !exec->ended.leftovers)
+		settle(exec);
 	else if (exec->phase == EXEC_RUNNING)
 		kill_tree(exec);
+}
+
+/* RACE: a shepherd that is killed with its herd may yet reap the leader, and tell nobody. */
+static void miss_leader(struct exec *exec)
+{
+	siginfo_t child;
+	if (waitid(P_PID, exec->leader, &child, WEXITED | WNOHANG | WNOWAIT) == 0)
+		return;
+	exec->reaped = true;
+	exec->ended.code = CLD_KILLED;
+	exec->ended.status = SIGKILL;
 }
 
 static void check_tree(struct exec *exec)
 {
 	bool is_empty = tree_is_empty(&exec->tree);
+	if (is_empty && !exec->reaped && tree_is_herd(&exec->tree))
+		miss_leader(exec);
 	if (is_empty && exec->reaped)
 		finish(exec);
-	else if (!is_empty && exec->phase == EXEC_KILLING && exec->tree.kill < 0)
-		tree_kill(&exec->tree); // those forked behind the last round
+	else if (!is_empty && exec->phase == EXEC_KILLING && exec->kill_again)
+		exec->kill_again = !tree_kill(&exec->tree); // those forked behind the last round
+}
+
+void exec_used(struct exec *exec, struct usage usage)
+{
+	struct ended *ended = &exec->ended;
+	if (usage.memory > ended->peak_memory)
+		ended->peak_memory = usage.memory;
+	if (usage.processes > ended->peak_processes)
+		ended->peak_processes = usage.processes;
+	if (exec->processes && usage.processes >= exec->processes)
+		ended->flags |= ENDED_CROWDED;
+}
+
+static void hear_shepherd(struct exec *exec)
+{
+	struct news news;
+	while (exec->tree.events >= 0 &&
+	       read(exec->tree.events, &news, sizeof news) == sizeof news) {
+		exec->leader = news.leader;
+		exec_used(exec, (struct usage){news.memory * 1024ull, 1});
+		if (news.code && !exec->reaped)
+			exec_leader_ended(exec, news.code, news.status);
+	}
+}
+
+/*
+ * Killed, and not by us: a command did it. What it kept belongs to nobody now, and ends. Its
+ * leader, if it lives, is our child from now on, and we shall hear of its end.
+ */
+void exec_shepherd_ended(struct exec *exec, bool is_done)
+{
+	hear_shepherd(exec);
+	exec->tree.shepherd = 0;
+	exec->tree.has_strays = !is_done;
+	if (exec->phase == EXEC_OVER)
+		return;
+	unwatch(exec, &exec->tree.events);
+	if (!exec->reaped && !exec->leader)
+		exec_leader_ended(exec, CLD_KILLED, SIGKILL);
+	else if (!is_done && exec->phase == EXEC_RUNNING)
+		kill_tree(exec);
+	else
+		check_tree(exec);
 }
 
 /*
@@ -277,8 +368,13 @@ void exec_tick(struct exec *exec, uint64_t time)
 	if (exec->phase == EXEC_RUNNING) {
 		exec_end(exec, END_TIMED_OUT, SIGTERM, exec->grace);
 	} else if (exec->phase == EXEC_ENDING) {
+		if (exec->reaped && exec->ended.reason == END_BY_ITSELF)
+			exec->ended.leftovers = tree_signal(&exec->tree, 0);
 		kill_tree(exec);
 	} else if (exec->phase == EXEC_KILLING) {
+		// Then rather the box: the kernel ends that for us.
+		if (tree_is_herd(&exec->tree) && !herd_is_stuck(exec->tree.shepherd))
+			_exit(EXIT_FAILURE);
 		exec->ended.flags |= ENDED_STUCK | (exec->reaped ? 0 : ENDED_UNREAPED);
 		finish(exec);
 	}
@@ -291,6 +387,8 @@ void exec_attend(struct exec *exec, enum exec_source source)
 		return;
 	if (source == SOURCE_FAILURE)
 		hear_of_start(exec);
+	else if (source == SOURCE_TREE && tree_is_herd(&exec->tree))
+		hear_shepherd(exec);
 	else if (source == SOURCE_TREE)
 		check_tree(exec);
 	else if (exec->streams[source].pipe >= 0)
@@ -313,11 +411,13 @@ static bool report_last(struct exec *exec, int control)
  */
 bool exec_report(struct exec *exec, int control)
 {
-	uint32_t pid = exec->leader;
+	uint32_t pids[] = {exec->leader, exec->tree.shepherd};
 	uint64_t sizes[] = {exec->streams[0].size, exec->streams[1].size};
 
+	if (exec->started_due && exec->phase != EXEC_OVER && !exec->leader)
+		return true; // its shepherd has not told us yet
 	if (exec->started_due) {
-		if (!message_send(control, MESSAGE_STARTED, exec->id, &pid, sizeof pid, -1))
+		if (!message_send(control, MESSAGE_STARTED, exec->id, pids, sizeof pids, -1))
 			return false;
 		exec->started_due = false;
 	}

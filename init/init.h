@@ -7,8 +7,8 @@
  *             their trees, reaps everything, and dies with the engine
  *
  * Read main.c; then outside.c and mounts.c; then inside.c, exec.c, start.c,
- * seccomp.c and tree.c. wire.c and process.c serve both roles. The words spoken
- * with the engine are in protocol.h.
+ * seccomp.c, tree.c and, for hosts without cgroups, herd.c. wire.c and
+ * process.c serve both roles. The words spoken with the engine are in protocol.h.
  */
 #ifndef EBB_INIT_H
 #define EBB_INIT_H
@@ -57,18 +57,44 @@ void message_release(struct message *message);
 bool message_send(int socket, enum message_type type, uint32_t exec, const void *body, size_t size,
                   int fd); /* false: the socket is full, or closed */
 
-/* tree.c: all processes of an exec, which the kernel knows as a cgroup leaf */
+/* herd.c: the same without a cgroup: all that descends from a shepherd, who adopts and reaps */
+struct start;
+
+struct news { /* from a shepherd: first who the leader is, then how it ended */
+	pid_t leader;
+	int32_t code, status; /* 0: not yet */
+	uint32_t memory;      /* its peak, KiB */
+};
+
+struct usage {
+	uint64_t memory;
+	uint32_t processes; /* and threads */
+};
+
+pid_t herd_fork(const struct start *start, int *news); /* the shepherd's pid, and what it tells */
+void herd_forget(pid_t reaped);
+unsigned herd_count(void); /* of shepherds */
+unsigned herd_signal(pid_t shepherd, int signal); /* 0: those whose shepherd is dead */
+bool herd_kill(pid_t shepherd);                   /* false: they run too fast for us, yet */
+bool herd_is_stuck(pid_t shepherd);
+void herd_look(void);
+struct usage herd_usage(pid_t shepherd); /* as of the last look */
+
+/* tree.c: all processes of an exec, which the kernel knows as a cgroup leaf, or we as a herd */
 struct tree {
-	int procs;
-	int events;
-	int kill; /* -1: not to be had; Linux before 5.14 */
+	int events; /* readable: look again */
+	int procs;  /* -1: a herd */
+	int kill;   /* -1: not to be had; Linux before 5.14 */
+	pid_t shepherd;
+	bool has_strays; /* the shepherd was killed: its herd is what belongs to no other */
 };
 
 bool tree_open(struct tree *tree, int leaf);
 void tree_close(struct tree *tree);
+bool tree_is_herd(const struct tree *tree);
 bool tree_is_empty(const struct tree *tree);
 unsigned tree_signal(const struct tree *tree, int signal); /* how many it reached; 0 counts */
-void tree_kill(struct tree *tree);
+bool tree_kill(struct tree *tree); /* false: to be repeated until the tree is empty */
 
 /* exec.c: one command, from START to the last word about it */
 enum exec_phase {
@@ -97,15 +123,18 @@ struct exec {
 	uint32_t slot;
 	enum exec_phase phase;
 	uint32_t id;
-	pid_t leader;
-	bool reaped;
+	pid_t leader; /* 0: not known yet */
+	bool reaped;  /* the leader is */
 	bool keep;
+	bool kill_again; /* one was not enough */
 	struct tree tree;
 	int failure; /* the leader's report of a failed start; exec(2) closes it */
 	struct stream streams[2];
 	uint64_t limit, room; /* of output */
 	uint64_t grace;
 	uint64_t deadline;
+	uint64_t memory, processes; /* limits that we see to; 0: a cgroup does */
+	uint64_t cpu_before;        /* of all that we reaped */
 	bool started_due, output_due; /* what the engine has not heard yet */
 	uint64_t told_at;             /* of output, the last time */
 	struct refusal refusal;       /* its last word, if set, … */
@@ -118,6 +147,8 @@ void exec_refuse(struct exec *exec, uint32_t id, enum start_step step, int error
 void exec_attend(struct exec *exec, enum exec_source source);
 void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t grace);
 void exec_leader_ended(struct exec *exec, int code, int status);
+void exec_shepherd_ended(struct exec *exec, bool is_done);
+void exec_used(struct exec *exec, struct usage usage);
 uint64_t exec_alarm(const struct exec *exec); /* when it wants its next tick */
 void exec_tick(struct exec *exec, uint64_t time);
 bool exec_report(struct exec *exec, int control); /* false: the socket is full */
@@ -127,12 +158,15 @@ struct start {
 	struct start_request request;
 	char *workdir; /* strings stay in the message */
 	char *strings; /* argv, then the environment */
-	int leaf, logs[2], input;
+	int leaf; /* -1: a shepherd instead */
+	int logs[2], input;
 	int outputs[2], failure; /* the child's ends of its pipes */
 };
 
 bool start_parse(struct start *start, const struct message *message);
 pid_t start_fork(const struct start *start);
+noreturn void start_run(const struct start *start);
+noreturn void start_refuse(const struct start *start, enum start_step step, int error);
 
 /* seccomp.c: what a command may not ask of the kernel */
 bool seccomp_apply(void);
@@ -151,5 +185,6 @@ bool write_at(int directory, const char *name, const char *text);
 void close_fd(int *fd);
 uint64_t now(void);
 uint64_t after(uint64_t milliseconds);
+uint64_t cpu_of_the_dead(void); /* us, of all children reaped so far */
 
 #endif

@@ -14,6 +14,7 @@
 #define SLOTS (EXEC_MAX + 1) /* one more, in which a START too many is refused */
 #define REAP_AT_ONCE 1024
 #define GARBAGE 2 /* exit status: the engine broke the protocol */
+#define LOOK_EVERY 50 /* ms */
 
 #define TAG_CONTROL (UINT64_MAX - 1)
 #define TAG_CHILDREN UINT64_MAX
@@ -25,6 +26,7 @@ struct box {
 	int epoll;
 	uint32_t interest; /* in control */
 	bool has_zombies;  /* or may have */
+	uint64_t look_at;  /* what herds use; NEVER while there is none */
 	struct message message;
 	struct exec execs[SLOTS];
 };
@@ -45,7 +47,6 @@ static void become_init(int control, int gate)
 	fcntl(control, F_SETFL, 0); // to wait for the nonce
 	fcntl(control, F_SETFD, FD_CLOEXEC);
 	fcntl(gate, F_SETFD, FD_CLOEXEC);
-	setsid();
 	umask(022);
 	clearenv();
 }
@@ -75,6 +76,7 @@ static void open_box(struct box *box, int control)
 	box->children = open_children();
 	box->epoll = epoll_create1(EPOLL_CLOEXEC);
 	box->interest = EPOLLIN | EPOLLRDHUP;
+	box->look_at = NEVER;
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		box->execs[i].epoll = box->epoll;
 		box->execs[i].slot = i;
@@ -85,12 +87,16 @@ static void open_box(struct box *box, int control)
 		_exit(EXIT_FAILURE);
 }
 
-/* ORDER: the gate opens once the engine was told who we are; hello comes after that. */
+/*
+ * The gate opens once the engine was told who we are. ORDER: only then may we leave the session
+ * of the outside role, by which a half-made box is found.
+ */
 static void pass(int gate)
 {
 	char byte;
 	if (read(gate, &byte, 1) != 1)
 		_exit(EXIT_FAILURE);
+	setsid();
 }
 
 static void greet(struct box *box)
@@ -140,6 +146,8 @@ static void start(struct box *box)
 		exec_refuse(exec, id, STEP_REQUEST, EAGAIN);
 	else
 		exec_start(exec, &box->message);
+	if (exec->tree.shepherd)
+		box->look_at = now();
 }
 
 static bool kill_exec(struct box *box)
@@ -205,12 +213,18 @@ static void speak_to_engine(struct box *box)
 
 // --------------------------------------------------------------- the children
 
-static struct exec *find_leader(struct box *box, pid_t pid)
+static void hear_of_end(struct box *box, const siginfo_t *child)
 {
-	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
-		if (exec->leader == pid && !exec->reaped && exec->phase != EXEC_OVER)
-			return exec;
-	return NULL;
+	pid_t pid = child->si_pid;
+	herd_forget(pid);
+	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++) {
+		if (exec->phase == EXEC_FREE || exec->phase == EXEC_OVER)
+			continue;
+		if (exec->leader == pid && !exec->reaped)
+			exec_leader_ended(exec, child->si_code, child->si_status);
+		else if (exec->tree.shepherd == pid)
+			exec_shepherd_ended(exec, child->si_code == CLD_EXITED);
+	}
 }
 
 /* Leaders and orphans. In rounds: a storm of orphans must not keep us from the engine. */
@@ -223,17 +237,41 @@ static void reap(struct box *box)
 		siginfo_t child = {0};
 		box->has_zombies =
 			waitid(P_ALL, 0, &child, WEXITED | WNOHANG) == 0 && child.si_pid != 0;
-		struct exec *exec = child.si_pid ? find_leader(box, child.si_pid) : NULL;
-		if (exec)
-			exec_leader_ended(exec, child.si_code, child.si_status);
+		if (child.si_pid != 0)
+			hear_of_end(box, &child);
 	}
+}
+
+// --------------------------------------------------------------------- limits
+
+/* Where no cgroup limits memory we look at it: coarsely, but a box has one limit, as there. */
+static void look_at_herds(struct box *box, uint64_t time)
+{
+	uint64_t all = 0;
+	if (time < box->look_at)
+		return;
+	box->look_at = NEVER;
+	if (herd_count() == 0)
+		return;
+	herd_look();
+	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++) {
+		if (exec->phase == EXEC_FREE || !exec->tree.shepherd)
+			continue;
+		struct usage usage = herd_usage(exec->tree.shepherd);
+		exec_used(exec, usage);
+		all += usage.memory;
+		if (exec->memory && all > exec->memory)
+			exec_end(exec, END_OUT_OF_MEMORY, SIGKILL, 0);
+	}
+	// A crowd takes long to look at, and shall not keep us from anything else.
+	box->look_at = after(LOOK_EVERY + 10 * (now() - time));
 }
 
 // ------------------------------------------------------------------- the loop
 
 static int time_left(const struct box *box)
 {
-	uint64_t next = NEVER, time = now();
+	uint64_t next = box->look_at, time = now();
 	if (box->has_zombies)
 		return 0;
 	for (const struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++) {
@@ -251,6 +289,7 @@ static void tick(struct box *box)
 	uint64_t time = now();
 	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
 		exec_tick(exec, time);
+	look_at_herds(box, time);
 }
 
 static void attend(struct box *box, const struct epoll_event *event)

@@ -6,7 +6,7 @@ int main(int argc, char **argv)
 	const char *role = argc > 1 ? argv[1] : "";
 	if (strcmp(role, "outside") == 0)
 		return outside(argc - 1, argv + 1);
-	if (strcmp(role, "inside") == 0 && argc == 4)
+	if (strcmp(role, "inside") == 0 && argc == 5)
 		return inside(atoi(argv[2]), atoi(argv[3]));
 	fputs("ebb-init is started by the engine of Ebb\n", stderr);
 	return 2;

@@ -21,6 +21,7 @@ struct list {
 };
 
 struct launch {
+	char *name; /* of the box: a word in every command line until init has left our session */
 	uid_t uid;
 	gid_t gid;
 	uint64_t core;
@@ -81,7 +82,7 @@ static void parse(struct launch *launch, int argc, char **argv)
 		{"uid", 1, 0, 'u'},   {"gid", 1, 0, 'g'},     {"core", 1, 0, 'c'},
 		{"self", 1, 0, 's'},  {"control", 1, 0, 'C'}, {"keep", 1, 0, 'k'},
 		{"box", 1, 0, 'b'},   {"leaf", 1, 0, 'l'},    {"join", 1, 0, 'j'},
-		{"mount", 1, 0, 'm'}, {0},
+		{"mount", 1, 0, 'm'}, {"name", 1, 0, 'n'},    {0},
 	};
 	for (int option; (option = getopt_long(argc, argv, "+", options, NULL)) != -1;)
 		switch (option) {
@@ -95,6 +96,7 @@ static void parse(struct launch *launch, int argc, char **argv)
 		case 'l': launch->leaf = descriptor(launch, optarg); break;
 		case 'j': add(&launch->joins, descriptor(launch, optarg)); break;
 		case 'm': add_mount(launch, optarg); break;
+		case 'n': launch->name = optarg; break;
 		default: exit(EXIT_FAILURE);
 		}
 	launch->bwrap = argv + optind;
@@ -113,8 +115,8 @@ static bool is_hung_up(const struct launch *launch)
 }
 
 /*
- * The box dies by its cgroup: bwrap, killed in the middle of its work, can leave
- * its child blocked for ever. We are a subreaper: what is orphaned comes to us.
+ * The box dies by its cgroup, or as a process group: bwrap, killed alone in the middle of its
+ * work, can leave its child blocked for ever. We are a subreaper: what is orphaned comes to us.
  */
 static noreturn void abandon(const struct launch *launch)
 {
@@ -123,8 +125,10 @@ static noreturn void abandon(const struct launch *launch)
 		write_at(launch->box, "cgroup.kill", "1");
 	if (launch->pidfd >= 0)
 		pidfd_send_signal(launch->pidfd, SIGKILL, NULL, 0);
-	if (launch->outer_pidfd >= 0)
-		pidfd_send_signal(launch->outer_pidfd, SIGKILL, NULL, 0);
+	if (launch->outer > 0) {
+		kill(launch->outer, SIGKILL); // RACE: perhaps it has no group of its own yet
+		killpg(launch->outer, SIGKILL);
+	}
 	alarm(PATIENCE); // what cannot be killed is the engine's to name
 	while (waitpid(-1, NULL, 0) > 0)
 		;
@@ -190,7 +194,8 @@ static noreturn void run_bwrap(struct launch *launch, const int info[2], int gat
 {
 	char *ending[] = {"--info-fd", text("%d", info[1]),
 	                  "--", text("/proc/self/fd/%d", launch->self),
-	                  "inside", text("%d", launch->control), text("%d", gate), NULL};
+	                  "inside", text("%d", launch->control), text("%d", gate),
+	                  launch->name, NULL};
 	char *argv[launch->bwrap_count + sizeof ending / sizeof *ending];
 	char *environment[] = {NULL};
 	memcpy(argv, launch->bwrap, launch->bwrap_count * sizeof *argv);
@@ -233,6 +238,7 @@ static void start_bwrap(struct launch *launch)
 	if (launch->outer < 0)
 		die("fork into the cgroup of the box");
 	if (launch->outer == 0) {
+		setpgid(0, 0); // one name for bwrap and its child
 		errno = join_error;
 		if (join_error)
 			die("join the cgroup of the box");
@@ -325,7 +331,7 @@ static void dismiss_bwrap(const struct launch *launch)
 
 int outside(int argc, char **argv)
 {
-	struct launch launch = {.uid = geteuid(), .gid = getegid(), .core = 1,
+	struct launch launch = {.name = "box", .uid = geteuid(), .gid = getegid(), .core = 1,
 	                        .control = -1, .self = -1, .box = -1, .leaf = -1,
 	                        .outer_pidfd = -1, .pidfd = -1};
 

@@ -102,6 +102,19 @@ uint64_t now(void)
 	return time.tv_sec * 1000ull + time.tv_nsec / 1000000;
 }
 
+static uint64_t microseconds(struct timeval time)
+{
+	return time.tv_sec * 1000000ull + time.tv_usec;
+}
+
+uint64_t cpu_of_the_dead(void)
+{
+	struct rusage usage;
+	return getrusage(RUSAGE_CHILDREN, &usage) == 0
+	               ? microseconds(usage.ru_utime) + microseconds(usage.ru_stime)
+	               : 0;
+}
+
 uint64_t after(uint64_t milliseconds)
 {
 	uint64_t start = now();

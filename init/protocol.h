@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 1
+#define PROTOCOL_VERSION 2
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
 #define MESSAGE_FDS_MAX 4
 #define NONCE_SIZE 16
@@ -34,18 +34,20 @@ enum message_type {
 
 	/* Engine to init. */
 	MESSAGE_START = 16, /* struct start_request, then strings: workdir, argv…, environment… ;
-	                       fds: cgroup leaf directory, stdout log, stderr log[, stdin] */
+	                       fds: stdout log, stderr log[, cgroup leaf directory][, stdin] */
 	MESSAGE_KILL = 17,  /* u32 signal, u32 zero, u64 grace in ms: the kill ladder */
 
 	/* Init to engine, each about one exec. */
-	MESSAGE_STARTED = 32, /* u32 pid inside the box */
+	MESSAGE_STARTED = 32, /* u32 pid inside the box, u32 that of its shepherd, 0: none;
+	                         the first is 0 if it was killed before it was known */
 	MESSAGE_REFUSED = 33, /* u32 enum start_step, u32 errno: it never ran */
 	MESSAGE_OUTPUT = 34,  /* u64 stdout bytes, u64 stderr bytes in the logs so far */
 	MESSAGE_ENDED = 35,   /* struct ended: once, the last word about an exec */
 };
 
-#define START_HAS_STDIN 1u /* a fourth descriptor is the command's stdin */
+#define START_HAS_STDIN 1u /* the last descriptor is the command's stdin */
 #define START_KEEP 2u      /* leave daemonised children alive when the command ends */
+#define START_HAS_LEAF 4u  /* the third descriptor is its cgroup; else it gets a shepherd */
 
 struct start_request {
 	uint64_t timeout_ms;   /* from now; 0 = none. Then the ladder runs with grace_ms */
@@ -53,6 +55,9 @@ struct start_request {
 	uint64_t output_limit; /* bytes of stdout and stderr together; above it the exec is ended */
 	uint64_t open_files;   /* RLIMIT_NOFILE */
 	uint64_t file_size;    /* RLIMIT_FSIZE */
+	uint64_t memory;       /* of the box, looked at now and then; 0 = a cgroup sees to it */
+	uint64_t data_size;    /* RLIMIT_DATA, of each process; 0 = none */
+	uint64_t processes;    /* RLIMIT_NPROC, of the box beside init and shepherds; 0 = none */
 	uint32_t flags;        /* START_… */
 	uint32_t argc;
 	uint32_t envc;
@@ -74,11 +79,13 @@ enum end_reason {
 	END_KILLED = 1, /* MESSAGE_KILL */
 	END_TIMED_OUT = 2,
 	END_OUTPUT_LIMIT = 3,
+	END_OUT_OF_MEMORY = 4, /* by our own look at it; a cgroup has its own count */
 };
 
-#define ENDED_STUCK 1u     /* members of the leaf outlived SIGKILL; the leaf is not empty */
+#define ENDED_STUCK 1u     /* members outlived SIGKILL; the leaf is not empty */
 #define ENDED_TRUNCATED 2u /* output above the limit was thrown away; the log ends in a marker */
 #define ENDED_UNREAPED 4u  /* the command itself is among the stuck: no wait status */
+#define ENDED_CROWDED 8u   /* was seen with as many processes as it may have */
 
 struct ended {
 	uint32_t reason; /* enum end_reason */
@@ -88,7 +95,12 @@ struct ended {
 	uint64_t stdout_size;
 	uint64_t stderr_size;
 	uint32_t log_errno; /* the first failed write to a log, or 0 */
-	uint32_t leftovers; /* members alive in the leaf when the command ended */
+	uint32_t leftovers; /* members alive when the command ended */
+	/* What it was seen to use; a cgroup knows better. */
+	uint64_t cpu_us;
+	uint64_t peak_memory;
+	uint32_t peak_processes;
+	uint32_t zero;
 };
 
 #endif

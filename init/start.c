@@ -23,19 +23,21 @@ bool start_parse(struct start *start, const struct message *message)
 		return false;
 	memcpy(request, message->body, sizeof *request);
 
+	bool has_leaf = request->flags & START_HAS_LEAF;
 	bool has_input = request->flags & START_HAS_STDIN;
-	if (message->fd_count != (has_input ? 4 : 3) || request->zero != 0 ||
-	    (request->flags & ~(START_HAS_STDIN | START_KEEP)) != 0)
+	unsigned count = 2;
+	start->logs[0] = message->fds[0];
+	start->logs[1] = message->fds[1];
+	start->leaf = has_leaf ? message->fds[count++] : -1;
+	start->input = has_input ? message->fds[count++] : STDIN_FILENO;
+	if (message->fd_count != count || request->zero != 0 ||
+	    (request->flags & ~(START_HAS_STDIN | START_KEEP | START_HAS_LEAF)) != 0)
 		return false;
-	start->leaf = message->fds[0];
-	start->logs[0] = message->fds[1];
-	start->logs[1] = message->fds[2];
-	start->input = has_input ? message->fds[3] : STDIN_FILENO;
 	return parse_strings(start, (char *)message->body + sizeof *request,
 	                     message->header.size - sizeof *request);
 }
 
-static noreturn void refuse(const struct start *start, enum start_step step, int error)
+noreturn void start_refuse(const struct start *start, enum start_step step, int error)
 {
 	struct refusal refusal = {step, error};
 	(void)!write(start->failure, &refusal, sizeof refusal);
@@ -75,7 +77,15 @@ static void offer_to_oom_killer(void)
 	prctl(PR_SET_DUMPABLE, 0); // until exec we are a copy of init
 }
 
-static noreturn void run(const struct start *start)
+/* KERNEL: inside its user namespace a box's processes are counted apart from the host's. */
+static bool limit_share(const struct start_request *request)
+{
+	uint64_t ours = 2 + herd_count(); // init, our shepherd, and those of others
+	return (!request->data_size || limit(RLIMIT_DATA, request->data_size)) &&
+	       (!request->processes || limit(RLIMIT_NPROC, request->processes + ours));
+}
+
+noreturn void start_run(const struct start *start)
 {
 	const struct start_request *request = &start->request;
 	char *strings = start->strings;
@@ -85,17 +95,17 @@ static noreturn void run(const struct start *start)
 	setsid();
 	reset_signals();
 	if (!argv || !environment || !take_descriptors(start))
-		refuse(start, STEP_LIMITS, errno);
+		start_refuse(start, STEP_LIMITS, errno);
 	if (chdir(start->workdir) != 0)
-		refuse(start, STEP_WORKDIR, errno);
+		start_refuse(start, STEP_WORKDIR, errno);
 	if (!limit(RLIMIT_NOFILE, request->open_files) ||
-	    !limit(RLIMIT_FSIZE, request->file_size) ||
+	    !limit(RLIMIT_FSIZE, request->file_size) || !limit_share(request) ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !seccomp_apply())
-		refuse(start, STEP_LIMITS, errno);
+		start_refuse(start, STEP_LIMITS, errno);
 	offer_to_oom_killer();
 	environ = environment; // where execvp finds the PATH: the command's, not ours
 	execvp(argv[0], argv);
-	refuse(start, STEP_EXEC, errno);
+	start_refuse(start, STEP_EXEC, errno);
 }
 
 pid_t start_fork(const struct start *start)
@@ -105,6 +115,6 @@ pid_t start_fork(const struct start *start)
 	if (pid != 0)
 		return pid;
 	if (join_error)
-		refuse(start, STEP_CLONE, join_error);
-	run(start);
+		start_refuse(start, STEP_CLONE, join_error);
+	start_run(start);
 }

@@ -1,4 +1,5 @@
-// All processes of one exec. Its cgroup leaf misses none: no setsid, no double fork.
+// All processes of one exec. Neither its cgroup leaf nor its shepherd misses one: no setsid, no
+// double fork.
 #include "init.h"
 
 /* Opens all that a kill needs, so that a kill at a full table of descriptors works. */
@@ -8,6 +9,11 @@ bool tree_open(struct tree *tree, int leaf)
 	tree->procs = openat(leaf, "cgroup.procs", O_RDONLY | O_CLOEXEC);
 	tree->events = openat(leaf, "cgroup.events", O_RDONLY | O_CLOEXEC);
 	return tree->procs >= 0 && tree->events >= 0;
+}
+
+bool tree_is_herd(const struct tree *tree)
+{
+	return tree->procs < 0;
 }
 
 void tree_close(struct tree *tree)
@@ -21,6 +27,8 @@ void tree_close(struct tree *tree)
 bool tree_is_empty(const struct tree *tree)
 {
 	char text[256];
+	if (tree_is_herd(tree))
+		return !tree->shepherd && !(tree->has_strays && herd_signal(0, 0) > 0);
 	ssize_t n = pread(tree->events, text, sizeof text - 1, 0);
 	if (n < 0)
 		return errno == ENODEV; // the leaf itself is gone
@@ -40,6 +48,8 @@ unsigned tree_signal(const struct tree *tree, int signal)
 	pid_t pid = 0;
 	ssize_t n;
 
+	if (tree_is_herd(tree))
+		return herd_signal(tree->shepherd, signal);
 	lseek(tree->procs, 0, SEEK_SET);
 	while ((n = read(tree->procs, text, sizeof text)) > 0)
 		for (ssize_t i = 0; i < n; i++) {
@@ -58,10 +68,13 @@ unsigned tree_signal(const struct tree *tree, int signal)
  * One write to cgroup.kill is enough. Without it the round is to be repeated
  * until the tree is empty: some may have been forked behind it.
  */
-void tree_kill(struct tree *tree)
+bool tree_kill(struct tree *tree)
 {
+	if (tree_is_herd(tree))
+		return herd_kill(tree->shepherd) && !tree->has_strays;
 	if (tree->kill >= 0 && write(tree->kill, "1", 1) == 1)
-		return;
+		return true;
 	close_fd(&tree->kill);
 	tree_signal(tree, SIGKILL);
+	return false;
 }

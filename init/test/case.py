@@ -12,6 +12,14 @@ BINARY = os.path.abspath(sys.argv[1])
 PYTHON = "/usr/bin/python3"
 
 
+def only_with_leaves(test):
+    return None if HERD else test
+
+
+def only_without_leaves(test):
+    return test if HERD else None
+
+
 class Case(unittest.TestCase):
     """Whatever a test does, it must leave nothing."""
 

@@ -131,6 +131,7 @@ class EndTest(Case):
             if "/pids/" in path:
                 write(path + "/pids.max", count)
 
+    @only_with_leaves
     @unittest.skipUnless(any("/memory/" in path for path in V1), "needs the v1 memory controller")
     def test_when_memory_is_eaten_commands_die_and_init_lives(self):
         with self.a_box() as box:
@@ -160,6 +161,7 @@ class EndTest(Case):
                 self.assertEqual([], storm.members())
             self.assert_exited(box.run("true"))
 
+    @only_with_leaves
     def test_without_cgroup_kill_a_storm_dies_too(self):
         with self.a_box() as box:
             self.limit_pids(box, 400)

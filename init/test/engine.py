@@ -13,13 +13,13 @@ import tempfile
 import time
 
 HEADER = struct.Struct("=IHHII")
-START = struct.Struct("=QQQQQIIII")
-ENDED = struct.Struct("=IIiiQQII")
+START = struct.Struct("=QQQQQQQQIIII")
+ENDED = struct.Struct("=IIiiQQIIQQII")
 LAUNCHED, HELLO, MSG_START, MSG_KILL, STARTED, REFUSED, OUTPUT, MSG_ENDED = 1, 2, 16, 17, 32, 33, 34, 35
-HAS_STDIN, KEEP = 1, 2
+HAS_STDIN, KEEP, HAS_LEAF = 1, 2, 4
 STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
-BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT = 0, 1, 2, 3
-STUCK, TRUNCATED, UNREAPED = 1, 2, 4
+BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT, OUT_OF_MEMORY = 0, 1, 2, 3, 4
+STUCK, TRUNCATED, UNREAPED, CROWDED = 1, 2, 4, 8
 CLD_EXITED, CLD_KILLED, CLD_DUMPED = 1, 2, 3
 
 MESSAGE_MAX = 4 << 20
@@ -27,6 +27,7 @@ MESSAGE_MAX = 4 << 20
 UID = 1879100000
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/workspace", "LANG": "C.UTF-8"}
 NAME = f"ebb-inittest-{os.getpid()}"
+HERD = os.environ.get("EBB_INIT_HERD") == "1"  # commands get a shepherd instead of a cgroup leaf
 PR_SET_CHILD_SUBREAPER = 36
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -90,6 +91,14 @@ def children():
     return [int(pid) for pid in read("/proc/thread-self/children").split()]
 
 
+def field(pid, name):
+    """Of /proc/PID/status; empty when the process is gone."""
+    try:
+        return next(line for line in read(f"/proc/{pid}/status").splitlines() if line.startswith(name))[len(name):]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def is_alive(pid):
     try:
         return read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()[0] not in "ZX"
@@ -105,29 +114,31 @@ class Exec:
         self.logs = [tempfile.TemporaryFile(dir=box.directory) for _ in range(2)]
         self.words = []  # types of messages, in order
         self.pid = self.refused = self.ended = None
+        self.shepherd = 0
         self.sizes = (0, 0)
 
     def hear(self, kind, body):
         assert self.ended is None and self.refused is None, "a word after the last word"
         self.words.append(kind)
         if kind == STARTED:
-            (self.pid,) = struct.unpack("=I", body)
+            self.pid, self.shepherd = struct.unpack("=II", body)
         elif kind == REFUSED:
             self.refused = struct.unpack("=II", body)
         elif kind == OUTPUT:
-            assert self.pid, "output before its start"
+            assert self.pid is not None, "output before its start"
             sizes = struct.unpack("=QQ", body)
             assert sizes >= self.sizes and sizes != self.sizes, "output that is no news"
             self.sizes = sizes
         elif kind == MSG_ENDED:
-            assert self.pid, "an end before its start"
-            names = ("reason", "flags", "code", "status", "stdout_size", "stderr_size", "log_errno", "leftovers")
+            assert self.pid is not None, "an end before its start"
+            names = ("reason", "flags", "code", "status", "stdout_size", "stderr_size", "log_errno", "leftovers",
+                     "cpu_us", "peak_memory", "peak_processes", "zero")
             self.ended = dict(zip(names, ENDED.unpack(body)))
         else:
             raise AssertionError(f"unknown word {kind}")
 
     def wait_started(self, seconds=10):
-        self.box.pump(lambda: self.pid or self.refused, seconds, "start")
+        self.box.pump(lambda: self.pid is not None or self.refused, seconds, "start")
         return self.pid
 
     def wait(self, seconds=20):
@@ -143,7 +154,7 @@ class Exec:
         self.box.send(MSG_KILL, self.number, struct.pack("=IIQ", signal_number, 0, grace))
 
     def members(self):
-        return members(self.leaf)
+        return self.box.herd(self.shepherd) if HERD else members(self.leaf)
 
     def close(self):
         for log in self.logs:
@@ -222,15 +233,16 @@ class Box:
             sent += self.control.send(data[sent:])
 
     def start(self, *argv, env=None, workdir="/workspace", timeout=0, grace=1000, limit=1 << 30, files=1024,
-              file_size=1 << 40, keep=False, stdin=None, logs=None, may_kill=True):
+              file_size=1 << 40, keep=False, stdin=None, logs=None, may_kill=True, memory=0, data_size=0, processes=0):
         exec_ = self.new_exec(may_kill)
         env = ENVIRONMENT if env is None else env
         strings = [workdir, *argv] + [f"{k}={v}" for k, v in env.items()]
         flags = (KEEP if keep else 0) | (HAS_STDIN if stdin is not None else 0)
-        body = START.pack(timeout, grace, limit, files, file_size, flags, len(argv), len(env), 0)
+        body = START.pack(timeout, grace, limit, files, file_size, memory, data_size, processes,
+                          flags | (0 if HERD else HAS_LEAF), len(argv), len(env), 0)
         body += b"".join(os.fsencode(s) + b"\0" for s in strings)
         leaf = os.open(exec_.leaf, os.O_RDONLY)
-        fds = [leaf] + (logs or [log.fileno() for log in exec_.logs]) + ([stdin] if stdin is not None else [])
+        fds = (logs or [log.fileno() for log in exec_.logs]) + ([] if HERD else [leaf]) + ([stdin] if stdin is not None else [])
         try:
             self.send(MSG_START, exec_.number, body, fds)
         finally:
@@ -289,7 +301,7 @@ class Box:
             (self.init_pid,) = struct.unpack("=I", body)
             self.init_pidfd = self.fds.pop(0)
         elif kind == HELLO:
-            assert body == struct.pack("=I", 1) + self.nonce
+            assert body == struct.pack("=I", 2) + self.nonce
             assert self.init_pid, "hello comes after launched"
             self.is_greeted = True
         elif number in self.execs:
@@ -298,6 +310,20 @@ class Box:
             self.strays.append((kind, number, body))
 
     # -------------------------------------------------------------------- end
+
+    def herd(self, shepherd):
+        """What descends from a shepherd, known by its pid inside; from none that lives, if it is dead."""
+        inside = {pid: field(pid, "NSpid:").split()[-1:] for pid in members(self.cgroup)}
+        parents = {pid: int(field(pid, "PPid:") or 0) for pid in inside}
+        shepherds = [pid for pid in inside if field(pid, "Name:").strip() == "ebb-shepherd"]
+        ours = [pid for pid in shepherds if inside[pid] == [str(shepherd)]]
+
+        def leader_of(pid):
+            while pid in parents and pid not in shepherds:
+                pid = parents[pid]
+            return pid
+        return [pid for pid in inside if pid not in shepherds and pid != self.init_pid and is_alive(pid) and
+                ([leader_of(pid)] == ours if ours else leader_of(pid) not in shepherds)]
 
     def is_gone(self):
         return not members(self.cgroup)

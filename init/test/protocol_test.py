@@ -52,17 +52,17 @@ class ProtocolTest(Case):
         box.close()
 
     def test_bodies_that_make_no_sense_are_refused(self):
-        def body(argc=1, envc=0, flags=0, zero=0, strings=b"/\0true\0"):
-            return START.pack(0, 0, 100, 100, 100, flags, argc, envc, zero) + strings
+        def body(argc=1, envc=0, flags=HAS_LEAF, zero=0, strings=b"/\0true\0"):
+            return START.pack(0, 0, 100, 100, 100, 0, 0, 0, flags, argc, envc, zero) + strings
         bodies = [b"", body()[:-1], body()[:START.size - 1], body(strings=b""), body(argc=0, strings=b"/\0"),
                   body(argc=2), body(envc=1), body(argc=0xFFFFFFFF, envc=0xFFFFFFFF), body(argc=0xFFFFFFFF, envc=2),
-                  body(flags=4), body(flags=HAS_STDIN), body(zero=1), body(strings=b"/\0true\0x"),
+                  body(flags=0), body(flags=HAS_LEAF | 8), body(flags=HAS_LEAF | HAS_STDIN), body(zero=1), body(strings=b"/\0true\0x"),
                   body(strings=b"\0" * 1000), body(strings=b"x" * MESSAGE_MAX)[:MESSAGE_MAX]]
         with self.a_box() as box:
             for bad in bodies:
                 exec_ = box.new_exec()
                 leaf = os.open(exec_.leaf, os.O_RDONLY)
-                box.send(MSG_START, exec_.number, bad, [leaf] + [log.fileno() for log in exec_.logs])
+                box.send(MSG_START, exec_.number, bad, [log.fileno() for log in exec_.logs] + [leaf])
                 os.close(leaf)
                 exec_.wait()
                 self.assertEqual((STEP_REQUEST, errno.EINVAL), exec_.refused, bad[:80])
@@ -77,10 +77,10 @@ class ProtocolTest(Case):
     def test_a_message_may_come_in_pieces(self):
         with self.a_box() as box:
             exec_ = box.new_exec()
-            body = START.pack(0, 0, 100, 100, 100, 0, 1, 0, 0) + b"/\0true\0"
+            body = START.pack(0, 0, 100, 100, 100, 0, 0, 0, HAS_LEAF, 1, 0, 0) + b"/\0true\0"
             data = HEADER.pack(len(body), MSG_START, 3, exec_.number, 0) + body
             leaf = os.open(exec_.leaf, os.O_RDONLY)
-            fds = struct.pack("3i", leaf, *[log.fileno() for log in exec_.logs])
+            fds = struct.pack("3i", *[log.fileno() for log in exec_.logs], leaf)
             box.control.sendmsg([data[:1]], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
             os.close(leaf)
             for i in range(1, len(data)):
@@ -132,8 +132,8 @@ def fuzzy_kill(dice):
 
 
 def fuzzy_start(dice):
-    numbers = [dice.choice([0, 1, 5, 1 << 31, (1 << 64) - 1, dice.randrange(1 << 64)]) for _ in range(5)]
+    numbers = [dice.choice([0, 1, 5, 1 << 31, (1 << 64) - 1, dice.randrange(1 << 64)]) for _ in range(8)]
     counts = dice.choice([0, 1, 2, 3, 1 << 31]), dice.choice([0, 0, 1, 2])
     words = [b"/", b"true", b"sleep", b"100", b"x" * dice.randrange(5000), b"PATH=/bin", b"\xff"]
     strings = [dice.choice(words) + dice.choice([b"\0", b"\0", b"\0", b""]) for _ in range(dice.randrange(8))]
-    return START.pack(*numbers, dice.choice([0, 0, 0, 1, 2, 9]), *counts, 0) + b"".join(strings)
+    return START.pack(*numbers, dice.choice([4, 4, 0, 5, 6, 9]), *counts, 0) + b"".join(strings)

@@ -53,12 +53,13 @@ class StartTest(Case):
             self.assertEqual([REFUSED], box.execs[2].words)
             self.assertEqual(b"./script\n", box.run("./script").output(), "no #!, so /bin/sh runs it")
 
+    @only_with_leaves
     def test_a_leaf_that_is_none_is_refused(self):
         with self.a_box() as box:
             exec_ = box.new_exec()
-            body = START.pack(0, 0, 100, 100, 100, 0, 1, 0, 0) + b"/\0true\0"
+            body = START.pack(0, 0, 100, 100, 100, 0, 0, 0, HAS_LEAF, 1, 0, 0) + b"/\0true\0"
             logs = [log.fileno() for log in exec_.logs]
-            box.send(MSG_START, exec_.number, body, [logs[0]] + logs)
+            box.send(MSG_START, exec_.number, body, logs + [logs[0]])
             exec_.wait()
             self.assertEqual((STEP_CLONE, errno.ENOTDIR), exec_.refused)
             forbidden = box.start("true")
@@ -114,8 +115,10 @@ class StartTest(Case):
                 hung = [box.start("/mnt/hung/command"),
                         box.start("true", workdir="/mnt/hung/directory", timeout=300, grace=100)]
                 self.assert_exited(box.run("true"))
-                for exec_ in hung:
-                    (pid,) = exec_.members()
+                waiting = [pid for pid in members(box.cgroup)
+                           if pid != box.init_pid and field(pid, "Name:").strip() == "ebb-init"]
+                self.assertEqual(2, len(waiting))
+                for pid in waiting:
                     wait_until(lambda: len(os.listdir(f"/proc/{pid}/fd")) == 4, 2, "a child with nothing of others")
                 hung[0].kill(grace=0)
                 for exec_, reason in zip(hung, (KILLED, TIMED_OUT)):

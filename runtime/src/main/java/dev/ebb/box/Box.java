@@ -4,8 +4,9 @@ import static java.util.Objects.requireNonNull;
 
 import dev.ebb.backend.bubblewrap.Bubblewrap;
 import dev.ebb.backend.bubblewrap.InitChannel;
-import dev.ebb.cgroup.BoxCgroup;
+import dev.ebb.cgroup.BoxNamespace;
 import dev.ebb.cgroup.CgroupLimits;
+import dev.ebb.cgroup.Enclosure;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
@@ -42,7 +43,7 @@ public final class Box {
   private final BoxHost host;
   private final BoxId id;
   private final BoxSpec spec;
-  private final BoxCgroup cgroup;
+  private final Enclosure enclosure;
   private final Scope scope;
   private final OomWatch oomWatch;
   private final BoxLifecycle lifecycle = new BoxLifecycle();
@@ -50,6 +51,7 @@ public final class Box {
   private final List<Holding> holdings = new ArrayList<>();
   private final ReentrantLock releasing = new ReentrantLock();
   private int uid = -1;
+  private @Nullable Holding outsideHolding;
   private Bubblewrap.@Nullable Launch launch;
   private @Nullable Certificate certificate;
 
@@ -57,8 +59,8 @@ public final class Box {
     this.host = host;
     this.id = id;
     this.spec = spec;
-    cgroup = host.cgroup(id);
-    oomWatch = new OomWatch(id, cgroup);
+    enclosure = host.enclosure(id);
+    oomWatch = new OomWatch(id, enclosure);
     scope = Scope.in(host.scope());
   }
 
@@ -83,17 +85,19 @@ public final class Box {
     uid = host.uids().lend();
     var entries = new ArrayList<Ledger.Entry>();
     entries.add(new Ledger.Entry(Kind.USER, Integer.toString(uid)));
-    for (Path path : cgroup.paths()) {
+    for (Path path : enclosure.paths()) {
       entries.add(new Ledger.Entry(Kind.CGROUP, path.toString()));
     }
     holdings.addAll(host.instance().ledger().hold(id.value(), entries));
     Limits limits = spec.limits();
-    cgroup.create(new CgroupLimits(limits.memory(), limits.pids(), limits.cpus()), uid);
+    enclosure.create(new CgroupLimits(limits.memory(), limits.pids(), limits.cpus()), uid);
     oomWatch.open(scope, host.poller());
     // KERNEL: with nsdelegate init could not clone into a leaf, which lies outside its namespace.
     var sandbox = spec.sandbox(!host.hierarchies().namespacesBound());
-    host.bubblewrap().launch(scope, sandbox, cgroup, uid, this::launched);
+    host.bubblewrap()
+        .launch(scope, id.value(), sandbox, enclosure.placement(), uid, this::launched);
     requireNonNull(launch).await(deadline);
+    settle(launch);
     strikeOutside();
     lifecycle.become(BoxState.RUNNING);
   }
@@ -103,15 +107,33 @@ public final class Box {
     launch = begun;
     var ref = ProcessRef.of(begun.outside().pid());
     if (ref.isPresent()) {
-      holdings.add(host.instance().ledger().hold(id.value(), Kind.PROCESS, ref.get().toString()));
+      outsideHolding =
+          host.instance().ledger().hold(id.value(), Kind.PROCESS, ref.get().toString());
+      holdings.add(outsideHolding);
+      if (enclosure instanceof BoxNamespace namespace) {
+        namespace.begun(ref.get());
+      }
+    }
+  }
+
+  /** Without cgroups it is init that the next runtime must find. */
+  private void settle(Bubblewrap.Launch up) throws KernelException {
+    if (enclosure instanceof BoxNamespace namespace) {
+      Pidfd init = up.channel().init().orElseThrow();
+      namespace.settled(init);
+      var ref = ProcessRef.of(init.pid());
+      if (ref.isPresent()) {
+        holdings.add(host.instance().ledger().hold(id.value(), Kind.PROCESS, ref.get().toString()));
+      }
     }
   }
 
   /** It was reaped. */
   private void strikeOutside() throws KernelException {
-    List<Holding> gone = holdings.stream().filter(h -> h.kind() == Kind.PROCESS).toList();
-    host.instance().ledger().strike(gone);
-    holdings.removeAll(gone);
+    if (outsideHolding != null) {
+      host.instance().ledger().strike(List.of(outsideHolding));
+      holdings.remove(outsideHolding);
+    }
   }
 
   private SandboxException unwind(Throwable failure) {
@@ -145,8 +167,8 @@ public final class Box {
     return lifecycle.state();
   }
 
-  public BoxCgroup cgroup() {
-    return cgroup;
+  public Enclosure enclosure() {
+    return enclosure;
   }
 
   /** The host uid everything in the box runs as. */
@@ -184,10 +206,15 @@ public final class Box {
     return launch.channel();
   }
 
+  /** The host pid of its pid 1. */
+  public int initPid() {
+    return channel().init().orElseThrow().pid();
+  }
+
   /** Every process of the box, by its host pid. */
   public List<Integer> pids() {
     try {
-      return cgroup.procs();
+      return enclosure.procs();
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }
@@ -221,7 +248,7 @@ public final class Box {
     attempt(account, Kind.PROCESS, "ebb-init outside", () -> endOutside(account));
     attempt(account, Kind.PROCESS, "of box " + id, () -> endProcesses(account));
     attempt(account, Kind.DESCRIPTOR, "of box " + id, () -> closeDescriptors(account));
-    attempt(account, Kind.CGROUP, cgroup.box().path().toString(), () -> removeCgroups(account));
+    attempt(account, Kind.CGROUP, "of box " + id, () -> removeCgroups(account));
     attempt(account, Kind.USER, Integer.toString(uid), () -> strike(account));
     return account.certify(id);
   }
@@ -254,16 +281,21 @@ public final class Box {
   }
 
   private void endProcesses(Account account) throws KernelException, InterruptedException {
-    if (!cgroup.box().exists()) {
+    if (!enclosure.exists()) {
       return;
     }
-    List<Integer> members = cgroup.procs();
+    if (launch != null && enclosure instanceof BoxNamespace namespace) {
+      launch.channel().init().ifPresent(namespace::known);
+    }
+    List<Integer> members = enclosure.procs();
     account.held(Kind.PROCESS, members.size());
-    cgroup.kill();
+    enclosure.kill();
     Deadline deadline = Deadline.in(DEATH_BOUND);
     boolean reaped = reapInit();
-    if (!cgroup.awaitEmpty(deadline)) {
-      cgroup.procs().forEach(pid -> account.stuck(Kind.PROCESS, Integer.toString(pid), why(pid)));
+    if (!enclosure.awaitEmpty(deadline)) {
+      enclosure
+          .procs()
+          .forEach(pid -> account.stuck(Kind.PROCESS, Integer.toString(pid), why(pid)));
       return;
     }
     if (!reaped) {
@@ -295,19 +327,15 @@ public final class Box {
    * ours at the latest when its parent is gone.
    */
   private void reapOrphans(List<Integer> members, Deadline deadline) throws KernelException {
-    host.reaper().reap(path -> host.isInBox(path, id));
-    while (members.stream().anyMatch(this::isStillOurs)
-        || ProcFs.children().stream().anyMatch(this::isStillOurs)) {
+    host.reaper().reap(enclosure::holds);
+    while (members.stream().anyMatch(enclosure::holds)
+        || ProcFs.children().stream().anyMatch(enclosure::holds)) {
       if (deadline.isOver()) {
         throw new KernelException("reap the processes of box " + id, Errno.EBUSY);
       }
       LockSupport.parkNanos(REAP_RETRY_NANOS);
-      host.reaper().reap(path -> host.isInBox(path, id));
+      host.reaper().reap(enclosure::holds);
     }
-  }
-
-  private boolean isStillOurs(int pid) {
-    return ProcFs.cgroup(pid).filter(path -> host.isInBox(path, id)).isPresent();
   }
 
   /** Waits for its death and reaps it; false when it outlived the bound. */
@@ -322,7 +350,7 @@ public final class Box {
     } catch (KernelException e) {
       // No child of ours: whoever adopted it has it.
       if (e.is(Errno.ECHILD)) {
-        return !ProcFs.stat(process.pid()).isPresent() || !isStillOurs(process.pid());
+        return !ProcFs.stat(process.pid()).isPresent() || !enclosure.holds(process.pid());
       }
       throw e;
     }
@@ -337,9 +365,9 @@ public final class Box {
   }
 
   private void removeCgroups(Account account) throws KernelException {
-    List<Path> present = cgroup.paths().stream().filter(path -> path.toFile().exists()).toList();
+    List<Path> present = enclosure.paths().stream().filter(path -> path.toFile().exists()).toList();
     account.held(Kind.CGROUP, present.size());
-    cgroup.remove();
+    enclosure.remove();
     account.released(Kind.CGROUP, present.size());
   }
 

@@ -2,8 +2,11 @@ package dev.ebb.box;
 
 import dev.ebb.backend.bubblewrap.Bubblewrap;
 import dev.ebb.cgroup.BoxCgroup;
+import dev.ebb.cgroup.BoxNamespace;
+import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.cgroup.CgroupRemoval;
 import dev.ebb.cgroup.EmptyWait;
+import dev.ebb.cgroup.Enclosure;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
@@ -29,12 +32,9 @@ public record BoxHost(
     Reaper reaper,
     Duration createDeadline) {
 
-  BoxCgroup cgroup(BoxId id) {
-    return new BoxCgroup(hierarchies, instance.id() + "/" + id, emptyWait, removal);
-  }
-
-  /** KERNEL: /proc/PID/cgroup shows where a process, or a zombie, is below the root we see. */
-  boolean isInBox(String cgroupPath, BoxId id) {
-    return cgroupPath.startsWith("/" + instance.id() + "/" + id + "/");
+  Enclosure enclosure(BoxId id) {
+    return hierarchies.mode() == CgroupMode.NONE
+        ? new BoxNamespace(id.value())
+        : new BoxCgroup(hierarchies, instance.id() + "/" + id, emptyWait, removal);
   }
 }

@@ -1,6 +1,6 @@
 package dev.ebb.box;
 
-import dev.ebb.cgroup.BoxCgroup;
+import dev.ebb.cgroup.Enclosure;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
@@ -28,16 +28,16 @@ final class OomWatch {
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
   private final BoxId id;
-  private final BoxCgroup cgroup;
+  private final Enclosure enclosure;
   private final Set<Runnable> listeners = ConcurrentHashMap.newKeySet();
 
-  OomWatch(BoxId id, BoxCgroup cgroup) {
+  OomWatch(BoxId id, Enclosure enclosure) {
     this.id = id;
-    this.cgroup = cgroup;
+    this.enclosure = enclosure;
   }
 
   void open(Scope scope, Poller poller) throws KernelException {
-    var event = cgroup.oomEvents(scope);
+    var event = enclosure.oomEvents(scope);
     if (event.isPresent()) {
       var handler = new Handler(event.get());
       handler.watch = poller.watch(scope, event.get(), Poller.Interest.READ, handler);
@@ -71,10 +71,10 @@ final class OomWatch {
       try {
         event.read(new byte[8], 0, 8);
         Deadline deadline = Deadline.in(STRIKES_WITHIN);
-        long kills = cgroup.oomKills();
+        long kills = enclosure.oomKills();
         while (kills <= seen && !deadline.isOver()) {
           LockSupport.parkNanos(LOOK_AGAIN_NANOS);
-          kills = cgroup.oomKills();
+          kills = enclosure.oomKills();
         }
         if (kills > seen) {
           seen = kills;

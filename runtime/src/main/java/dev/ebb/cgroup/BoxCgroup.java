@@ -6,6 +6,7 @@ import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.process.ProcFs;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +20,7 @@ import java.util.Optional;
  * {@code <box>} is limited too, with a small reserve. A v1 limit holds for the box as a whole:
  * nothing can be born in another v1 cgroup than its parent's, so commands are where init is.
  */
-public final class BoxCgroup {
+public final class BoxCgroup implements Enclosure {
   /** What init may use beyond the limits of the work. */
   private static final long RESERVE_PIDS = 8;
 
@@ -42,7 +43,7 @@ public final class BoxCgroup {
     this.removal = removal;
   }
 
-  /** The directories of this box, one a hierarchy: what the ledger must list. */
+  @Override
   public List<Path> paths() {
     return hierarchies.everywhere(name);
   }
@@ -68,12 +69,25 @@ public final class BoxCgroup {
         .map(root -> new Cgroup(root.resolve(name)));
   }
 
-  /** The v1 {@code tasks} files by which a process that has but one thread moves itself in. */
-  public List<Path> version1Tasks() {
-    return paths().stream().skip(1).map(path -> path.resolve("tasks")).toList();
+  @Override
+  public Placement placement() {
+    List<Path> tasks = paths().stream().skip(1).map(path -> path.resolve("tasks")).toList();
+    return new Placement(Optional.of(box().path()), Optional.of(init().path()), tasks);
+  }
+
+  @Override
+  public boolean exists() {
+    return box().exists();
+  }
+
+  /** KERNEL: /proc/PID/cgroup also shows where a zombie is, below the root we see. */
+  @Override
+  public boolean holds(int pid) {
+    return ProcFs.cgroup(pid).filter(path -> path.startsWith("/" + name + "/")).isPresent();
   }
 
   /** Makes them and sets the limits; {@code uid} may clone commands into leaves. */
+  @Override
   public void create(CgroupLimits limits, int uid) throws KernelException {
     Cgroup.create(box().path());
     Cgroup.create(init().path());
@@ -133,10 +147,11 @@ public final class BoxCgroup {
   }
 
   /** Makes the leaf of one exec, for {@code uid} to clone into and to kill. */
-  public Cgroup createLeaf(int exec, int uid) throws KernelException {
+  @Override
+  public Optional<Path> createLeaf(int exec, int uid) throws KernelException {
     Cgroup leaf = Cgroup.create(leaf(exec).path());
     configureLeaf(leaf, uid);
-    return leaf;
+    return Optional.of(leaf.path());
   }
 
   void configureLeaf(Cgroup leaf, int uid) throws KernelException {
@@ -154,24 +169,34 @@ public final class BoxCgroup {
     }
   }
 
-  /** Kills what is left of an exec that init cannot end any more, and waits for it. */
+  @Override
+  public void killLeaf(int exec) throws KernelException {
+    leaf(exec).kill();
+  }
+
+  @Override
+  public List<Integer> leafProcs(int exec, int shepherd) throws KernelException {
+    return leaf(exec).procs();
+  }
+
+  @Override
   public void endLeaf(int exec) throws KernelException, InterruptedException {
     leaf(exec).kill();
     emptyWait.await(leaf(exec), Deadline.in(CgroupRemoval.BOUND));
   }
 
+  @Override
   public void removeLeaf(int exec) throws KernelException {
     removal.remove(leaf(exec));
   }
 
-  /** How often the OOM killer struck. */
+  @Override
   public long oomKills() throws KernelException {
     return memory().oomKills();
   }
 
-  /**
-   * Readable when the OOM killer is about to strike; empty where the kernel ends the whole exec.
-   */
+  /** Version 2 needs none: there the kernel ends the whole exec by itself. */
+  @Override
   public Optional<Fd> oomEvents(Scope scope) throws KernelException {
     return hierarchies.mode() == CgroupMode.HYBRID
         ? Optional.of(memory().oomEvents(scope))
@@ -183,24 +208,29 @@ public final class BoxCgroup {
         version1("memory").orElse(work()), hierarchies.mode() == CgroupMode.HYBRID);
   }
 
-  public CgroupUsage usage() throws KernelException {
+  @Override
+  public Optional<CgroupUsage> usage() throws KernelException {
+    if (!exists()) {
+      return Optional.of(CgroupUsage.NONE);
+    }
     boolean hybrid = hierarchies.mode() == CgroupMode.HYBRID;
     var memory = memory();
     var pids = new PidsController(version1("pids").orElse(work()));
-    return new CgroupUsage(
-        CpuController.used(work()),
-        memory.peak(),
-        Math.max(0, pids.peak() - (hybrid ? 1 : 0)),
-        memory.oomKills(),
-        pids.maxEvents());
+    return Optional.of(
+        new CgroupUsage(
+            CpuController.used(work()),
+            memory.peak(),
+            Math.max(0, pids.peak() - (hybrid ? 1 : 0)),
+            memory.oomKills(),
+            pids.maxEvents()));
   }
 
-  /** Every process of the box. */
+  @Override
   public List<Integer> procs() throws KernelException {
     return box().allProcs();
   }
 
-  /** Kills every process of the box, now and without waiting. */
+  @Override
   public void kill() throws KernelException {
     try {
       var freezer = version1("freezer");
@@ -212,12 +242,13 @@ public final class BoxCgroup {
     }
   }
 
-  /** False when members are still alive at the deadline. */
+  @Override
   public boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException {
     return emptyWait.await(box(), deadline);
   }
 
-  /** Removes all of them, bottom-up; absent ones are success. */
+  /** Bottom-up. */
+  @Override
   public void remove() throws KernelException {
     var failures = new ArrayList<KernelException>();
     for (Cgroup cgroup : box().bottomUp()) {

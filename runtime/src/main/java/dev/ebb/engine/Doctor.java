@@ -97,10 +97,12 @@ public final class Doctor {
       if (hierarchies.mode() == CgroupMode.NONE) {
         return new Check(
             "cgroups",
-            Verdict.FAILED,
-            finding,
-            "run where cgroups are writable (docker: --cgroupns=private with a writable"
-                + " /sys/fs/cgroup, or --privileged)");
+            Verdict.DEGRADED,
+            finding
+                + "; so limits hold by process, memory is looked at 20 times a second, processor"
+                + " time is not limited, and a command costs 3 PIDs",
+            "run where cgroups are writable: as root on a host, or in a systemd unit with"
+                + " Delegate=yes");
       }
       boolean kill = hierarchies.hasKill();
       return new Check(
@@ -139,9 +141,10 @@ public final class Doctor {
   /** The only proof that counts. */
   private static Check box(Path home) throws InterruptedException {
     try (Engine engine = Engine.open(home)) {
-      var run = engine.run(BoxSpec.defaults(), ExecSpec.of("/bin/sh", "-c", "echo $$; id -u"));
+      var run =
+          engine.run(BoxSpec.defaults(), ExecSpec.of("/bin/sh", "-c", "[ $$ -le 3 ] && id -u"));
       String output = run.stdout().text().strip().replace('\n', ' ');
-      boolean ran = run.result().cause().equals(new ExitCause.Exited(0)) && output.equals("2 1000");
+      boolean ran = run.result().cause().equals(new ExitCause.Exited(0)) && output.equals("1000");
       if (ran && run.certificate().isClean()) {
         return new Check(
             "box",

@@ -10,7 +10,6 @@ import dev.ebb.box.ErrorCode;
 import dev.ebb.box.HostUids;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.Cgroup;
-import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.cgroup.CgroupRemoval;
 import dev.ebb.cgroup.EmptyWait;
 import dev.ebb.cgroup.Hierarchies;
@@ -98,10 +97,6 @@ public final class Engine implements AutoCloseable {
 
   private static Engine build(Scope scope, Path path) throws KernelException, IOException {
     Hierarchies hierarchies = Hierarchies.detect();
-    if (hierarchies.mode() == CgroupMode.NONE) {
-      throw new SandboxException(
-          ErrorCode.HOST_UNFIT, "this host gives Ebb no cgroups: " + hierarchies.reason());
-    }
     Path bwrap = Programs.bwrap();
     Self.becomeSubreaper();
     Home home = Home.open(path);

@@ -7,7 +7,6 @@ import dev.ebb.box.Box;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
-import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.CgroupUsage;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
@@ -53,6 +52,7 @@ public final class Exec implements AutoCloseable {
   private final long oomKillsBefore;
   private final Runnable oomListener = this::outOfMemory;
   private volatile boolean outOfMemory;
+  private volatile int shepherd;
 
   private @Nullable Outcome outcome;
   private long endNanos;
@@ -85,7 +85,7 @@ public final class Exec implements AutoCloseable {
     Path scratch = box.host().instance().directory();
     stdout = new OutputLog(scope, scratch, lock, changed);
     stderr = new OutputLog(scope, scratch, lock, changed);
-    oomKillsBefore = number == 1 ? 0 : box.cgroup().oomKills();
+    oomKillsBefore = number == 1 ? 0 : box.enclosure().oomKills();
     patience =
         Deadline.in(
             spec.timeout().isZero()
@@ -130,24 +130,23 @@ public final class Exec implements AutoCloseable {
       fds.add(input.reader());
     }
     var exec = new Exec(box, spec, scope, stdin);
-    Cgroup leaf = box.cgroup().createLeaf(exec.number, box.uid());
+    Optional<Path> leaf = box.enclosure().createLeaf(exec.number, box.uid());
     try {
-      fds.addAll(
-          0,
-          List.of(
-              Fd.open(passing, leaf.path(), Fd.Flag.READ, Fd.Flag.DIRECTORY),
-              exec.stdout.file(),
-              exec.stderr.file()));
-      box.channel().start(exec.number, exec.startRequest(), fds, exec.new Events());
+      if (leaf.isPresent()) {
+        fds.addFirst(Fd.open(passing, leaf.get(), Fd.Flag.READ, Fd.Flag.DIRECTORY));
+      }
+      fds.addAll(0, List.of(exec.stdout.file(), exec.stderr.file()));
+      var request = exec.startRequest(leaf.isPresent());
+      box.channel().start(exec.number, request, fds, exec.new Events());
     } catch (KernelException | RuntimeException e) {
-      box.cgroup().removeLeaf(exec.number);
+      box.enclosure().removeLeaf(exec.number);
       throw e;
     }
     box.whenOutOfMemory(exec.oomListener);
     return exec;
   }
 
-  private StartRequest startRequest() {
+  private StartRequest startRequest(boolean hasLeaf) {
     return new StartRequest(
         spec.command(),
         Environment.lines(spec.environment(), box.spec().packages().size()),
@@ -158,12 +157,23 @@ public final class Exec implements AutoCloseable {
         spec.openFiles(),
         spec.fileSize(),
         spec.takesInput(),
-        spec.keep());
+        spec.keep(),
+        hasLeaf,
+        hasLeaf ? StartRequest.Share.BY_CGROUP : share());
+  }
+
+  /** Init looks at memory now and then; meanwhile no process gets far beyond the limit. */
+  private StartRequest.Share share() {
+    long memory = box.spec().limits().memory().bytes();
+    long most = memory > Long.MAX_VALUE / 8 ? Long.MAX_VALUE : Math.max(4 * memory, 2L << 30);
+    return new StartRequest.Share(memory, most, box.spec().limits().pids());
   }
 
   private final class Events implements ExecEvents {
     @Override
-    public void started(int pidInside) {}
+    public void started(int adopter) {
+      shepherd = adopter;
+    }
 
     @Override
     public void refused(Step step, int errno) {
@@ -190,7 +200,7 @@ public final class Exec implements AutoCloseable {
   /** KERNEL: counted before the victim dies; later the count may rise for others. */
   private long oomKills() {
     try {
-      return box.cgroup().oomKills();
+      return box.enclosure().oomKills();
     } catch (KernelException e) {
       return oomKillsBefore;
     }
@@ -214,6 +224,15 @@ public final class Exec implements AutoCloseable {
 
   public int number() {
     return number;
+  }
+
+  /** Its living processes, by their host pids. */
+  public List<Integer> pids() {
+    try {
+      return box.enclosure().leafProcs(number, shepherd);
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
   }
 
   public OutputLog stdout() {
@@ -338,7 +357,7 @@ public final class Exec implements AutoCloseable {
 
   private void killLeaf() {
     try {
-      box.cgroup().leaf(number).kill();
+      box.enclosure().killLeaf(number);
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }
@@ -355,9 +374,9 @@ public final class Exec implements AutoCloseable {
     try {
       if (last instanceof Outcome.Lost) {
         // KERNEL: a dying pid 1 closes its socket before its namespace is killed.
-        box.cgroup().endLeaf(number);
+        box.enclosure().endLeaf(number);
       }
-      CgroupUsage usage = box.cgroup().box().exists() ? box.cgroup().usage() : CgroupUsage.NONE;
+      CgroupUsage usage = box.enclosure().usage().orElseGet(() -> usage(last));
       ExitCause cause =
           switch (last) {
             case Outcome.Refused(var step, var errno) -> refused(step, errno);
@@ -371,7 +390,7 @@ public final class Exec implements AutoCloseable {
       if (leftovers.kept().isEmpty()
           && !(cause instanceof ExitCause.Stuck)
           && !(last instanceof Outcome.Lost)) {
-        box.cgroup().removeLeaf(number);
+        box.enclosure().removeLeaf(number);
       }
       return new ExecResult(
           cause,
@@ -387,9 +406,19 @@ public final class Exec implements AutoCloseable {
     }
   }
 
+  private static CgroupUsage usage(Outcome last) {
+    if (!(last instanceof Outcome.Ended(var ended, _))) {
+      return CgroupUsage.NONE;
+    }
+    var seen = ended.usage();
+    boolean oom = ended.reason() == ExecEvents.Reason.OUT_OF_MEMORY;
+    return new CgroupUsage(
+        seen.cpu(), seen.peakMemory(), seen.peakProcesses(), oom ? 1 : 0, seen.crowded() ? 1 : 0);
+  }
+
   private ExitCause refused(ExecEvents.Step step, int errno) throws KernelException {
     // It never ran, so there is nobody in it; and below it may become an exception.
-    box.cgroup().removeLeaf(number);
+    box.enclosure().removeLeaf(number);
     String why = Errno.describe(errno);
     String name = spec.command().getFirst();
     return switch (step) {
@@ -407,7 +436,7 @@ public final class Exec implements AutoCloseable {
     };
   }
 
-  private ExitCause cause(ExecEvents.Ended ended, boolean oom) throws KernelException {
+  private ExitCause cause(ExecEvents.Ended ended, boolean oom) {
     if (ended.stuck()) {
       return new ExitCause.Stuck(stuckProcesses());
     }
@@ -419,6 +448,7 @@ public final class Exec implements AutoCloseable {
       case KILLED -> outOfMemory ? new ExitCause.OutOfMemory(last) : new ExitCause.Killed(last);
       case TIMED_OUT -> new ExitCause.TimedOut(last);
       case OUTPUT_LIMIT -> new ExitCause.OutputLimit(last);
+      case OUT_OF_MEMORY -> new ExitCause.OutOfMemory(last);
       case BY_ITSELF -> {
         if (oom && last.shellCode() != 0) {
           yield new ExitCause.OutOfMemory(last);
@@ -441,8 +471,8 @@ public final class Exec implements AutoCloseable {
     return oom ? new ExitCause.OutOfMemory(killed) : new ExitCause.Lost();
   }
 
-  private List<StuckProcess> stuckProcesses() throws KernelException {
-    return box.cgroup().leaf(number).procs().stream()
+  private List<StuckProcess> stuckProcesses() {
+    return pids().stream()
         .map(
             pid ->
                 new StuckProcess(
@@ -452,7 +482,7 @@ public final class Exec implements AutoCloseable {
         .toList();
   }
 
-  private ExecResult.Leftovers leftovers(Outcome last) throws KernelException {
+  private ExecResult.Leftovers leftovers(Outcome last) {
     // What a kill met on its way is no leftover.
     if (!(last instanceof Outcome.Ended(var ended, _))
         || ended.reason() != ExecEvents.Reason.BY_ITSELF) {
@@ -460,7 +490,7 @@ public final class Exec implements AutoCloseable {
     }
     var kept = new ArrayList<ExecResult.Kept>();
     if (spec.keep()) {
-      for (int pid : box.cgroup().leaf(number).procs()) {
+      for (int pid : pids()) {
         kept.add(new ExecResult.Kept(pid, ProcFs.commandLine(pid)));
       }
     }

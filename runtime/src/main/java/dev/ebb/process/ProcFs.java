@@ -18,7 +18,7 @@ public final class ProcFs {
   private ProcFs() {}
 
   /** The line of /proc/PID/stat that Ebb needs. */
-  public record Stat(int pid, char state, int parent, int threads, long startTime) {
+  public record Stat(int pid, char state, int parent, int session, int threads, long startTime) {
     /** KERNEL: a process whose first thread has ended shows as Z while another one lives. */
     public boolean isZombie() {
       return (state == 'Z' || state == 'X') && threads <= 1;
@@ -37,6 +37,7 @@ public final class ProcFs {
         Integer.parseInt(line.substring(0, line.indexOf(' '))),
         rest[0].charAt(0),
         Integer.parseInt(rest[1]),
+        Integer.parseInt(rest[3]),
         Integer.parseInt(rest[17]),
         Long.parseLong(rest[19]));
   }
@@ -57,6 +58,40 @@ public final class ProcFs {
     return read(PROC.resolve(Integer.toString(pid)).resolve("cmdline"))
         .map(text -> text.replace('\0', ' ').strip())
         .orElse("");
+  }
+
+  /** Every process that can be seen from here, zombies included. */
+  public static List<Integer> all() {
+    var pids = new ArrayList<Integer>();
+    try (var entries = Files.newDirectoryStream(PROC, "[0-9]*")) {
+      for (Path entry : entries) {
+        pids.add(Integer.valueOf(String.valueOf(entry.getFileName())));
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot list " + PROC, e);
+    }
+    return pids;
+  }
+
+  /**
+   * Names the pid namespace of a process; empty when it is gone, or not ours to look at.
+   *
+   * <p>KERNEL: a name is not given again while a process or a descriptor holds the namespace.
+   */
+  public static Optional<String> pidNamespace(int pid) {
+    try {
+      Path link = PROC.resolve(Integer.toString(pid)).resolve("ns/pid");
+      return Optional.of(Files.readSymbolicLink(link).toString());
+    } catch (IOException e) {
+      return Optional.empty();
+    }
+  }
+
+  /** The pid of a process in the innermost namespace it is in. */
+  public static Optional<Integer> pidInside(int pid) {
+    return read(PROC.resolve(Integer.toString(pid)).resolve("status"))
+        .flatMap(text -> text.lines().filter(line -> line.startsWith("NSpid:")).findFirst())
+        .map(line -> Integer.valueOf(line.substring(line.lastIndexOf('\t') + 1)));
   }
 
   /** Every child of this process, zombies included. */

@@ -10,16 +10,16 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.Predicate;
+import java.util.function.IntPredicate;
 
 /**
  * Reaps what falls out of boxes and reparents to this process, and nothing that anybody else waits
  * for.
  *
  * <p>Never waits for "any child": in an embedding JVM that would steal exits from {@code
- * java.lang.Process}. A zombie of our own cgroups is ours at once; any other one is an orphan of
- * the application which we adopted as its subreaper, and is reaped only when nobody has claimed it
- * for a while. Thread-safe.
+ * java.lang.Process}. A zombie of a box is ours at once; any other one is an orphan of the
+ * application which we adopted as its subreaper, and is reaped only when nobody has claimed it for
+ * a while. Thread-safe.
  */
 public final class Reaper {
   private static final Logger LOG = System.getLogger(Reaper.class.getName());
@@ -34,11 +34,11 @@ public final class Reaper {
   }
 
   /**
-   * Reaps the zombie children whose cgroup v2 path {@code isOurs}, and strangers out of patience.
+   * Reaps the zombie children that are {@code ours}, and strangers out of patience.
    *
    * @return how many were reaped
    */
-  public synchronized int reap(Predicate<String> isOurs) throws KernelException {
+  public synchronized int reap(IntPredicate ours) throws KernelException {
     int reaped = 0;
     var seen = new HashMap<ProcessRef, Instant>();
     for (int pid : ProcFs.children()) {
@@ -48,8 +48,7 @@ public final class Reaper {
       }
       var ref = new ProcessRef(pid, stat.startTime());
       Instant first = strangers.getOrDefault(ref, clock.instant());
-      boolean ours = ProcFs.cgroup(pid).filter(isOurs).isPresent();
-      if (ours || !clock.instant().isBefore(first.plus(patience))) {
+      if (ours.test(pid) || !clock.instant().isBefore(first.plus(patience))) {
         reaped += reapZombie(pid);
       } else {
         seen.put(ref, first);
@@ -63,7 +62,7 @@ public final class Reaper {
   /** Looks after strangers only: to be called every now and then, or nobody does. */
   public void reapStrangers() {
     try {
-      reap(path -> false);
+      reap(pid -> false);
     } catch (KernelException e) {
       LOG.log(Level.DEBUG, "event=reap_failed reason=\"{0}\" ignoring", e.getMessage());
     }

@@ -58,6 +58,10 @@ class BoxCgroupKernelTest {
     real.close();
   }
 
+  private Cgroup leaf() throws KernelException {
+    return new Cgroup(box.createLeaf(1, UID).orElseThrow());
+  }
+
   private static boolean awaitEmpty(BoxCgroup box) throws Exception {
     return box.awaitEmpty(Deadline.in(Duration.ofSeconds(10)));
   }
@@ -96,7 +100,7 @@ class BoxCgroupKernelTest {
 
   @Test
   void theBoxsUserMayCloneIntoALeafAndKillIt() throws Exception {
-    Cgroup leaf = box.createLeaf(1, UID);
+    Cgroup leaf = leaf();
     assertThat(Files.getAttribute(leaf.path().resolve("cgroup.procs"), "unix:uid")).isEqualTo(UID);
     assertThat(Files.getAttribute(leaf.path().resolve("cgroup.kill"), "unix:uid")).isEqualTo(UID);
     assertThat(Files.getAttribute(box.box().path().resolve("cgroup.procs"), "unix:uid"))
@@ -113,7 +117,7 @@ class BoxCgroupKernelTest {
     int init = children.sleeper();
     int command = children.sleeper();
     RealCgroups.move(init, box.init().path());
-    RealCgroups.move(command, box.createLeaf(1, UID).path());
+    RealCgroups.move(command, leaf().path());
     assertThat(box.procs()).containsExactlyInAnyOrder(init, command);
     assertThat(box.awaitEmpty(Deadline.in(Duration.ofMillis(5)))).isFalse();
     box.kill();
@@ -132,7 +136,7 @@ class BoxCgroupKernelTest {
     Assumptions.assumeTrue(root != null, "host lacks the v1 freezer");
     Path freezer = root.resolve(real.name()).resolve("box");
     int pid = children.sleeper();
-    RealCgroups.move(pid, box.createLeaf(1, UID).path());
+    RealCgroups.move(pid, leaf().path());
     RealCgroups.move(pid, freezer);
     Files.writeString(freezer.resolve("freezer.state"), "FROZEN");
     Awaitility.await()
@@ -148,7 +152,7 @@ class BoxCgroupKernelTest {
   @Test
   void foreignProcessesAndCgroupsInEveryHierarchyAreEndedAndRemoved() throws Exception {
     int inBox = children.sleeper();
-    Cgroup nested = Cgroup.create(box.createLeaf(1, UID).path().resolve("nested"));
+    Cgroup nested = Cgroup.create(leaf().path().resolve("nested"));
     RealCgroups.move(inBox, nested.path());
     int inVersion1 = children.sleeper();
     for (Path path : box.paths().subList(1, box.paths().size())) {
@@ -165,7 +169,7 @@ class BoxCgroupKernelTest {
 
   @Test
   void aThreadedCgroupInABoxDoesNotStopItsRemoval() throws Exception {
-    Cgroup leaf = box.createLeaf(1, UID);
+    Cgroup leaf = leaf();
     Cgroup threaded = Cgroup.create(leaf.path().resolve("threaded"));
     Files.writeString(threaded.path().resolve("cgroup.type"), "threaded");
     int pid = children.sleeper();
@@ -179,8 +183,8 @@ class BoxCgroupKernelTest {
   @Test
   void usageIsReadFromTheRunningKernel() throws Exception {
     int pid = children.sleeper();
-    RealCgroups.move(pid, box.createLeaf(1, UID).path());
-    CgroupUsage usage = box.usage();
+    RealCgroups.move(pid, leaf().path());
+    CgroupUsage usage = box.usage().orElseThrow();
     assertThat(usage.oomKills()).isZero();
     assertThat(usage.pidsRefused()).isZero();
     assertThat(usage.cpu()).isGreaterThanOrEqualTo(Duration.ZERO);

@@ -133,7 +133,7 @@ class BoxCgroupTest {
       fake.write(work, "memory.events", "oom 3\noom_kill 2\noom_group_kill 1\n");
       fake.write(work, "pids.peak", "5\n");
       fake.write(work, "pids.events", "max 4\n");
-      assertThat(cgroup.usage())
+      assertThat(cgroup.usage().orElseThrow())
           .isEqualTo(new CgroupUsage(Duration.ofNanos(1_500_000), 4096, 5, 2, 4));
     }
 
@@ -142,7 +142,7 @@ class BoxCgroupTest {
       fake.withdraw("memory.peak");
       fake.withdraw("pids.peak");
       fake.withdraw("pids.events");
-      assertThat(cgroup.usage()).isEqualTo(CgroupUsage.NONE);
+      assertThat(cgroup.usage().orElseThrow()).isEqualTo(CgroupUsage.NONE);
     }
 
     @Test
@@ -197,7 +197,7 @@ class BoxCgroupTest {
 
     @Test
     void initIsToJoinEveryVersion1Hierarchy() {
-      assertThat(cgroup.version1Tasks())
+      assertThat(cgroup.placement().tasks())
           .containsExactlyElementsOf(
               List.of("cpu", "freezer", "memory", "pids").stream()
                   .map(controller -> version1(controller).resolve("tasks"))
@@ -226,7 +226,8 @@ class BoxCgroupTest {
       fake.write(version1("memory"), "memory.oom_control", "under_oom 0\noom_kill 3\n");
       fake.write(version1("pids"), "pids.peak", "4\n");
       fake.write(version1("pids"), "pids.events", "max 2\n");
-      assertThat(cgroup.usage()).isEqualTo(new CgroupUsage(Duration.ZERO, 8192, 3, 3, 2));
+      assertThat(cgroup.usage().orElseThrow())
+          .isEqualTo(new CgroupUsage(Duration.ZERO, 8192, 3, 3, 2));
     }
   }
 }

@@ -62,8 +62,7 @@ class FootprintKernelTest {
           "socket:");
   private static final List<String> COMMAND = List.of("/dev/null", "pipe:", "pipe:");
 
-  @RegisterExtension
-  final TestHost host = TestHost.needing(Feature.ROOT, Feature.CGROUPS, Feature.BWRAP);
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
 
   @Test
   void aBoxIsOneProcessAndEachCommandOneMore() throws Exception {
@@ -115,13 +114,13 @@ class FootprintKernelTest {
     try (var _ = new Strays();
         Engine engine = Engine.open(host.home())) {
       Box box = engine.create(BoxSpec.defaults());
-      int init = box.cgroup().init().procs().getFirst();
+      int init = box.initPid();
       assertHolds(init, IDLE_INIT);
 
       Exec exec = engine.start(box, ExecSpec.of("sh", "-c", "echo; exec sleep 1000"));
       exec.awaitOutput(0, 0);
       assertHolds(init, BUSY_INIT);
-      assertHolds(box.cgroup().leaf(exec.number()).procs().getFirst(), COMMAND);
+      assertHolds(exec.pids().getFirst(), COMMAND);
 
       exec.killAndAwait(Duration.ZERO);
       assertHolds(init, IDLE_INIT);

@@ -36,8 +36,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class RecoveryKernelTest {
   private static final ExecSpec SLEEP = ExecSpec.of("sleep", "1000");
 
-  @RegisterExtension
-  final TestHost host = TestHost.needing(Feature.ROOT, Feature.CGROUPS, Feature.BWRAP);
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
 
   @Test
   void enginesOnOneHomeDoNotTouchEachOther() throws Exception {

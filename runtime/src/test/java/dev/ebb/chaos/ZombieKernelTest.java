@@ -42,8 +42,7 @@ class ZombieKernelTest {
   private static final BoxSpec ROOMY =
       BoxSpec.defaults().withLimits(Limits.defaults().withPids(ZOMBIES + 100));
 
-  @RegisterExtension
-  final TestHost host = TestHost.needing(Feature.ROOT, Feature.CGROUPS, Feature.BWRAP);
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
 
   @Test
   void tenThousandZombiesOfACommandThatEndsAreReapedInTheBox() throws Exception {
@@ -53,7 +52,7 @@ class ZombieKernelTest {
       Exec exec = engine.start(box, ExecSpec.of("python3", "-c", FORKER, "end"));
       assertThat(exec.await().cause()).isEqualTo(new ExitCause.Exited(0));
       assertThat(exec.stdout().size()).isEqualTo("forked\n".length());
-      int init = box.cgroup().init().procs().getFirst();
+      int init = box.initPid();
       assertThat(ProcFs.children()).as("what reached us").containsExactly(init);
       Eventually.holds("init has reaped them", () -> Kin.children(init).isEmpty());
       assertThat(engine.release(box).isClean()).isTrue();
@@ -68,7 +67,7 @@ class ZombieKernelTest {
       Box box = engine.create(ROOMY);
       Exec exec = engine.start(box, ExecSpec.of("python3", "-c", FORKER, "stay"));
       exec.awaitOutput(0, 0);
-      int forker = box.cgroup().leaf(exec.number()).procs().getFirst();
+      int forker = exec.pids().getFirst();
       assertThat(Kin.children(forker)).hasSize(ZOMBIES);
       assertThat(exec.killAndAwait(Duration.ZERO).cause()).isInstanceOf(ExitCause.Killed.class);
       assertThat(engine.release(box).isClean()).isTrue();

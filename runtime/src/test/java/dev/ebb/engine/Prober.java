@@ -40,7 +40,7 @@ final class Prober implements BeforeEachCallback, AfterEachCallback {
           "--symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64",
           "--proc /proc --dev /dev --tmpfs /tmp --dir /etc --dir /workspace");
 
-  private final TestHost host = TestHost.needing(Feature.ROOT, Feature.CGROUPS, Feature.BWRAP);
+  private final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
   private @Nullable Engine engine;
 
   @Override

@@ -94,7 +94,7 @@ final class KillLadderKernelTest {
   private Exec startReady(Box box, Unruly tree) throws IOException, KernelException {
     Exec exec = bench.start(box, tree.spec().withTimeout(Duration.ZERO));
     awaitOutput(exec, "ready");
-    assertThat(box.cgroup().leaf(exec.number()).procs())
+    assertThat(exec.pids())
         .as("the tree that is to be killed")
         .hasSizeGreaterThanOrEqualTo(tree.members());
     return exec;

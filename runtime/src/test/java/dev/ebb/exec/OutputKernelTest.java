@@ -11,6 +11,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
+import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.kernel.KernelException;
@@ -102,12 +103,13 @@ final class OutputKernelTest {
         """;
     Exec exec = bench.start(box, python(program).withInput());
     awaitOutput(exec, "ready");
-    Cgroup init = box.cgroup().init();
+    BoxCgroup cgroup = Workbench.cgroup(box);
+    Cgroup init = cgroup.init();
     init.freeze(true);
     try {
       eventually().until(() -> isFrozen(init));
       exec.stdin().orElseThrow().write(new byte[1], 0, 1);
-      eventually().until(() -> !box.cgroup().leaf(exec.number()).isPopulated());
+      eventually().until(() -> !cgroup.leaf(exec.number()).isPopulated());
     } finally {
       init.freeze(false);
     }

@@ -46,7 +46,7 @@ class ReaperKernelTest {
   }
 
   private int reapStrangers() throws KernelException {
-    return reaper.reap(path -> false);
+    return reaper.reap(pid -> false);
   }
 
   @Test
@@ -86,7 +86,10 @@ class ReaperKernelTest {
     try {
       ProcessRef stranger = zombie("");
       ProcessRef ours = zombie("echo $$ > " + cgroup.path().resolve("cgroup.procs") + ";");
-      assertThat(reaper.reap(path -> path.startsWith("/" + name))).isOne();
+      assertThat(
+              reaper.reap(
+                  pid -> ProcFs.cgroup(pid).filter(path -> path.equals("/" + name)).isPresent()))
+          .isOne();
       assertThat(ours.exists()).isFalse();
       assertThat(stranger.exists()).isTrue();
       clock.advance(PATIENCE);
@@ -101,9 +104,9 @@ class ReaperKernelTest {
   void theLivingAreNeverReaped() throws Exception {
     Process sleeper = new ProcessBuilder("sleep", "1000").start();
     try {
-      reaper.reap(path -> true);
+      reaper.reap(pid -> true);
       clock.advance(PATIENCE);
-      assertThat(reaper.reap(path -> true)).isZero();
+      assertThat(reaper.reap(pid -> true)).isZero();
       assertThat(sleeper.isAlive()).isTrue();
     } finally {
       sleeper.destroyForcibly().waitFor();

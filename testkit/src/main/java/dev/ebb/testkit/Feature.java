@@ -2,6 +2,7 @@ package dev.ebb.testkit;
 
 import dev.ebb.kernel.Self;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -16,10 +17,14 @@ public enum Feature {
   },
   CGROUPS("writable cgroups") {
     @Override
-    public boolean isPresent() throws IOException {
-      return Mount.readAll().stream()
-          .filter(mount -> mount.type().equals("cgroup2"))
-          .anyMatch(mount -> Files.isWritable(mount.point().resolve("cgroup.procs")));
+    public boolean isPresent() {
+      try {
+        return Mount.readAll().stream()
+            .filter(mount -> mount.type().equals("cgroup2"))
+            .anyMatch(mount -> Files.isWritable(mount.point().resolve("cgroup.procs")));
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
   },
   BWRAP("bubblewrap") {
@@ -36,7 +41,7 @@ public enum Feature {
     this.words = words;
   }
 
-  public abstract boolean isPresent() throws IOException;
+  public abstract boolean isPresent();
 
   /** The reason for which a test is skipped. */
   String lack() {

@@ -43,6 +43,13 @@ public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
     return new TestHost(List.of(features));
   }
 
+  /** Skips the running test where the machine lacks something. */
+  public static void require(Feature... features) {
+    for (Feature feature : features) {
+      Assumptions.assumeTrue(feature.isPresent(), feature.lack());
+    }
+  }
+
   /** The root of the clone, where {@code ./ebb} is. */
   public static Path root() {
     return Path.of(System.getProperty("ebb.root", "..")).toAbsolutePath().normalize();
@@ -78,9 +85,7 @@ public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
   }
 
   private void open(ExtensionContext context) throws IOException, KernelException {
-    for (Feature feature : needs) {
-      Assumptions.assumeTrue(feature.isPresent(), feature.lack());
-    }
+    require(needs.toArray(Feature[]::new));
     Self.becomeSubreaper();
     open = true;
     // ORDER: JUnit closes its store after all callbacks, so LeakCheck still sees the homes.

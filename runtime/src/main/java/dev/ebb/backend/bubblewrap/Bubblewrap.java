@@ -3,8 +3,8 @@ package dev.ebb.backend.bubblewrap;
 import dev.ebb.backend.CopiedFile;
 import dev.ebb.backend.Mount;
 import dev.ebb.backend.SandboxSpec;
-import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.cgroup.Placement;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
@@ -131,7 +131,8 @@ public final class Bubblewrap {
   }
 
   /** Spawns the outside role, tells {@code spawned} of it, and returns at once. */
-  public void launch(Scope scope, SandboxSpec spec, BoxCgroup cgroup, int uid, Spawned spawned)
+  public void launch(
+      Scope scope, String box, SandboxSpec spec, Placement placement, int uid, Spawned spawned)
       throws KernelException {
     try (var passing = new Scope()) {
       byte[] nonce = Self.randomBytes(Protocol.NONCE_SIZE);
@@ -139,15 +140,19 @@ public final class Bubblewrap {
       Fd log = Fd.temporary(scope, scratch);
       Fd nothing = Fd.open(passing, DEV_NULL, Fd.Flag.READ_WRITE);
 
-      var plan = new Plan(passing, uid);
+      var plan = new Plan(passing, box, uid);
       plan.pass(nothing);
       plan.pass(nothing);
       plan.pass(log);
       plan.option("--control", control.peer());
       plan.option("--self", binary.fd());
-      plan.option("--box", directory(passing, cgroup.box().path()));
-      plan.option("--leaf", directory(passing, cgroup.init().path()));
-      for (Path tasks : cgroup.version1Tasks()) {
+      if (placement.box().isPresent()) {
+        plan.option("--box", directory(passing, placement.box().get()));
+      }
+      if (placement.init().isPresent()) {
+        plan.option("--leaf", directory(passing, placement.init().get()));
+      }
+      for (Path tasks : placement.tasks()) {
         plan.option("--join", Fd.open(passing, tasks, Fd.Flag.WRITE));
       }
       plan.mounts(spec);
@@ -171,10 +176,10 @@ public final class Bubblewrap {
     private final List<Fd> fds = new ArrayList<>();
     private final List<String> words = new ArrayList<>();
 
-    Plan(Scope scope, int uid) {
+    Plan(Scope scope, String box, int uid) {
       this.scope = scope;
       String id = Integer.toString(uid);
-      words.addAll(List.of("ebb-init", "outside", "--uid", id, "--gid", id));
+      words.addAll(List.of("ebb-init", "outside", "--name", box, "--uid", id, "--gid", id));
     }
 
     int pass(Fd fd) {

@@ -1,10 +1,17 @@
 package dev.ebb.backend.bubblewrap;
 
+import java.time.Duration;
+
 /**
  * What init says of one exec, in order: started or refused; output…; ended. Called on the poller.
  */
 public interface ExecEvents {
-  void started(int pidInside);
+  /**
+   * It runs.
+   *
+   * @param shepherd the pid inside of what adopts its orphans; 0 when it has a cgroup instead
+   */
+  void started(int shepherd);
 
   /** It never ran; the last word. */
   void refused(Step step, int errno);
@@ -32,8 +39,16 @@ public interface ExecEvents {
     BY_ITSELF,
     KILLED,
     TIMED_OUT,
-    OUTPUT_LIMIT
+    OUTPUT_LIMIT,
+    OUT_OF_MEMORY
   }
+
+  /**
+   * What init saw it use; a cgroup knows better.
+   *
+   * @param crowded it had as many processes as it may have
+   */
+  record Usage(Duration cpu, long peakMemory, int peakProcesses, boolean crowded) {}
 
   /**
    * How it ended.
@@ -54,5 +69,6 @@ public interface ExecEvents {
       long stdoutSize,
       long stderrSize,
       int logErrno,
-      int leftovers) {}
+      int leftovers,
+      Usage usage) {}
 }

@@ -95,7 +95,7 @@ public final class InitChannel {
     }
   }
 
-  /** Asks init to start a command; {@code fds}: leaf directory, stdout log, stderr log, stdin. */
+  /** Asks init to start a command; {@code fds}: stdout log, stderr log, leaf directory, stdin. */
   public void start(int exec, StartRequest request, List<Fd> fds, ExecEvents events)
       throws KernelException {
     byte[] message = Protocol.start(exec, fds.size(), request);
@@ -229,7 +229,11 @@ public final class InitChannel {
     switch (type) {
       case Protocol.MESSAGE_LAUNCHED -> launched(body.getInt());
       case Protocol.MESSAGE_HELLO -> hello(body);
-      case Protocol.MESSAGE_STARTED -> exec(exec, false).ifPresent(e -> e.started(body.getInt()));
+      case Protocol.MESSAGE_STARTED -> {
+        var _ = body.getInt();
+        int shepherd = body.getInt();
+        exec(exec, false).ifPresent(e -> e.started(shepherd));
+      }
       case Protocol.MESSAGE_OUTPUT ->
           exec(exec, false).ifPresent(e -> e.output(body.getLong(), body.getLong()));
       // ORDER: understood first. An exec that is off the list already would never hear of an end.

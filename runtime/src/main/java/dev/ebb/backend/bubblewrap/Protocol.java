@@ -5,11 +5,12 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 
 /** The words between engine and ebb-init; the visible pair of init/protocol.h. */
 final class Protocol {
-  static final int PROTOCOL_VERSION = 1;
+  static final int PROTOCOL_VERSION = 2;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
   static final int MESSAGE_FDS_MAX = 4;
   static final int NONCE_SIZE = 16;
@@ -26,6 +27,7 @@ final class Protocol {
 
   static final int START_HAS_STDIN = 1;
   static final int START_KEEP = 2;
+  static final int START_HAS_LEAF = 4;
 
   static final int STEP_REQUEST = 1;
   static final int STEP_CLONE = 2;
@@ -37,12 +39,14 @@ final class Protocol {
   static final int END_KILLED = 1;
   static final int END_TIMED_OUT = 2;
   static final int END_OUTPUT_LIMIT = 3;
+  static final int END_OUT_OF_MEMORY = 4;
 
   static final int ENDED_STUCK = 1;
   static final int ENDED_TRUNCATED = 2;
   static final int ENDED_UNREAPED = 4;
+  static final int ENDED_CROWDED = 8;
 
-  private static final int START_REQUEST_SIZE = 56;
+  private static final int START_REQUEST_SIZE = 80;
   private static final Duration FOREVER = Duration.ofDays(36_500);
 
   private Protocol() {}
@@ -68,12 +72,21 @@ final class Protocol {
         .putLong(request.outputLimit().bytes())
         .putLong(request.openFiles())
         .putLong(request.fileSize().bytes())
-        .putInt((request.hasStdin() ? START_HAS_STDIN : 0) | (request.keep() ? START_KEEP : 0))
+        .putLong(request.share().memory())
+        .putLong(request.share().dataSize())
+        .putLong(request.share().processes())
+        .putInt(flags(request))
         .putInt(request.command().size())
         .putInt(request.environment().size())
         .putInt(0)
         .put(strings)
         .array();
+  }
+
+  private static int flags(StartRequest request) {
+    return (request.hasStdin() ? START_HAS_STDIN : 0)
+        | (request.keep() ? START_KEEP : 0)
+        | (request.hasLeaf() ? START_HAS_LEAF : 0);
   }
 
   /** Rounded up: zero means none, and the shortest timeout is still one. */
@@ -108,6 +121,7 @@ final class Protocol {
       case END_KILLED -> ExecEvents.Reason.KILLED;
       case END_TIMED_OUT -> ExecEvents.Reason.TIMED_OUT;
       case END_OUTPUT_LIMIT -> ExecEvents.Reason.OUTPUT_LIMIT;
+      case END_OUT_OF_MEMORY -> ExecEvents.Reason.OUT_OF_MEMORY;
       default -> throw new IllegalArgumentException("init named reason " + number);
     };
   }
@@ -116,17 +130,25 @@ final class Protocol {
     var reason = reason(body.getInt());
     int flags = body.getInt();
     boolean exited = body.getInt() == Pidfd.WaitStatus.CLD_EXITED;
-    return new ExecEvents.Ended(
-        reason,
-        exited,
-        body.getInt(),
-        (flags & ENDED_STUCK) != 0,
-        (flags & ENDED_TRUNCATED) != 0,
-        (flags & ENDED_UNREAPED) != 0,
-        body.getLong(),
-        body.getLong(),
-        body.getInt(),
-        body.getInt());
+    var ended =
+        new ExecEvents.Ended(
+            reason,
+            exited,
+            body.getInt(),
+            (flags & ENDED_STUCK) != 0,
+            (flags & ENDED_TRUNCATED) != 0,
+            (flags & ENDED_UNREAPED) != 0,
+            body.getLong(),
+            body.getLong(),
+            body.getInt(),
+            body.getInt(),
+            new ExecEvents.Usage(
+                Duration.of(body.getLong(), ChronoUnit.MICROS),
+                body.getLong(),
+                body.getInt(),
+                (flags & ENDED_CROWDED) != 0));
+    var _ = body.getInt();
+    return ended;
   }
 
   static byte[] kill(int exec, int signal, Duration grace) {

@@ -10,6 +10,8 @@ import java.util.List;
  * @param environment lines of {@code NAME=value}
  * @param timeout zero for none
  * @param keep leave daemonised children alive when the command ends
+ * @param hasLeaf it has a cgroup of its own; else it gets a shepherd
+ * @param share what init is to see to
  */
 public record StartRequest(
     List<String> command,
@@ -21,4 +23,18 @@ public record StartRequest(
     int openFiles,
     ByteSize fileSize,
     boolean hasStdin,
-    boolean keep) {}
+    boolean keep,
+    boolean hasLeaf,
+    Share share) {
+
+  /**
+   * Limits of the box where no cgroup holds them; 0 where one does.
+   *
+   * @param memory of all its processes, looked at now and then
+   * @param dataSize of each of them, at once
+   * @param processes and threads, beside Ebb's own
+   */
+  public record Share(long memory, long dataSize, long processes) {
+    public static final Share BY_CGROUP = new Share(0, 0, 0);
+  }
+}

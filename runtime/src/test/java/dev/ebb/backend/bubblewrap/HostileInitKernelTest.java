@@ -55,7 +55,18 @@ final class HostileInitKernelTest {
   private static StartRequest request() {
     var some = ByteSize.mebibytes(1);
     return new StartRequest(
-        List.of("true"), List.of(), "/", Duration.ZERO, Duration.ZERO, some, 3, some, false, false);
+        List.of("true"),
+        List.of(),
+        "/",
+        Duration.ZERO,
+        Duration.ZERO,
+        some,
+        3,
+        some,
+        false,
+        false,
+        true,
+        StartRequest.Share.BY_CGROUP);
   }
 
   private void say(int size, int type, int exec, int... body) throws KernelException {
@@ -110,7 +121,7 @@ final class HostileInitKernelTest {
   @Test
   void aWordAboutAnotherExecIsIgnored() throws KernelException, InterruptedException {
     say(16, Protocol.MESSAGE_OUTPUT, 2, 1, 0, 1, 0);
-    say(4, Protocol.MESSAGE_STARTED, 1, 7);
+    say(8, Protocol.MESSAGE_STARTED, 1, 7, 0);
     assertThat(lost.await(200, TimeUnit.MILLISECONDS)).isFalse();
   }
 

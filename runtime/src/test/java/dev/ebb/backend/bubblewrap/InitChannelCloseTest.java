@@ -26,7 +26,9 @@ final class InitChannelCloseTest {
           3,
           new ByteSize(0),
           false,
-          false);
+          false,
+          true,
+          StartRequest.Share.BY_CGROUP);
 
   private final List<String> heard = new ArrayList<>();
 

@@ -148,11 +148,15 @@ class InitChannelTest {
 
   private static byte[] ended(int status) {
     byte[] body =
-        Protocol.buffer(40)
+        Protocol.buffer(64)
             .putInt(Protocol.END_BY_ITSELF)
             .putInt(0)
             .putInt(1)
             .putInt(status)
+            .putLong(0)
+            .putLong(0)
+            .putInt(0)
+            .putInt(0)
             .putLong(0)
             .putLong(0)
             .putInt(0)
@@ -215,7 +219,9 @@ class InitChannelTest {
         64,
         ByteSize.mebibytes(1),
         false,
-        false);
+        false,
+        true,
+        StartRequest.Share.BY_CGROUP);
   }
 
   private void start() throws KernelException {
@@ -318,7 +324,7 @@ class InitChannelTest {
   @Test
   void theLifeOfAnExecIsToldInOrder() throws Exception {
     start();
-    say(message(Protocol.MESSAGE_STARTED, EXEC, ints(2)));
+    say(message(Protocol.MESSAGE_STARTED, EXEC, ints(9, 2)));
     say(output(5, 0));
     say(output(5, 6));
     say(ended(3));
@@ -353,7 +359,7 @@ class InitChannelTest {
   void aLongMessageMayArriveInManyPieces() throws Exception {
     start();
     byte[] body = new byte[300_000];
-    ByteBuffer.wrap(body).order(ByteOrder.nativeOrder()).putInt(2);
+    ByteBuffer.wrap(body).order(ByteOrder.nativeOrder()).putInt(9).putInt(2);
     byte[] message = message(Protocol.MESSAGE_STARTED, EXEC, body);
     for (int done = 0; done < message.length; ) {
       int n = peer.send(message, done, Math.min(10_000, message.length - done), List.of());
@@ -365,7 +371,7 @@ class InitChannelTest {
   @Test
   void whatIsSaidOfAnUnknownExecIsIgnored() throws Exception {
     start();
-    say(message(Protocol.MESSAGE_STARTED, EXEC + 1, ints(2)));
+    say(message(Protocol.MESSAGE_STARTED, EXEC + 1, ints(9, 2)));
     say(message(Protocol.MESSAGE_REFUSED, EXEC + 1, ints(1, 2)));
     say(output(2, 2));
     events.await("output 2 2");

@@ -100,7 +100,7 @@ class ProtocolTest {
     return field(message, 0, "message_header", field);
   }
 
-  private static StartRequest request(boolean hasStdin, boolean keep) {
+  private static StartRequest request(boolean hasStdin, boolean keep, boolean hasLeaf) {
     return new StartRequest(
         List.of("printf", "", "wörld\n"),
         List.of("A=1", "EMPTY="),
@@ -111,12 +111,14 @@ class ProtocolTest {
         4096,
         new ByteSize(0x9_8765_4321L),
         hasStdin,
-        keep);
+        keep,
+        hasLeaf,
+        new StartRequest.Share(0x7_0000_0001L, 0x8_0000_0001L, 77));
   }
 
   @Test
   void startIsLaidOutAsTheCompilerReadsIt() {
-    byte[] message = Protocol.start(0x01020304, 4, request(true, false));
+    byte[] message = Protocol.start(0x01020304, 4, request(true, false, false));
     int body = Math.toIntExact(header.size("message_header"));
     assertThat(head(message, "size")).isEqualTo(message.length - body);
     assertThat(head(message, "type")).isEqualTo(header.constant("MESSAGE_START"));
@@ -128,6 +130,9 @@ class ProtocolTest {
     assertThat(field(message, body, "start_request", "output_limit")).isEqualTo(0x1_2345_6789L);
     assertThat(field(message, body, "start_request", "open_files")).isEqualTo(4096);
     assertThat(field(message, body, "start_request", "file_size")).isEqualTo(0x9_8765_4321L);
+    assertThat(field(message, body, "start_request", "memory")).isEqualTo(0x7_0000_0001L);
+    assertThat(field(message, body, "start_request", "data_size")).isEqualTo(0x8_0000_0001L);
+    assertThat(field(message, body, "start_request", "processes")).isEqualTo(77);
     assertThat(field(message, body, "start_request", "flags"))
         .isEqualTo(header.constant("START_HAS_STDIN"));
     assertThat(field(message, body, "start_request", "argc")).isEqualTo(3);
@@ -147,6 +152,9 @@ class ProtocolTest {
             "output_limit",
             "open_files",
             "file_size",
+            "memory",
+            "data_size",
+            "processes",
             "flags",
             "argc",
             "envc",
@@ -156,11 +164,14 @@ class ProtocolTest {
   @Test
   void theFlagsOfAStartAreApart() {
     int body = Math.toIntExact(header.size("message_header"));
-    byte[] none = Protocol.start(1, 3, request(false, false));
-    byte[] keep = Protocol.start(1, 3, request(false, true));
+    byte[] none = Protocol.start(1, 3, request(false, false, false));
+    byte[] keep = Protocol.start(1, 3, request(false, true, false));
+    byte[] leaf = Protocol.start(1, 3, request(false, false, true));
     assertThat(field(none, body, "start_request", "flags")).isZero();
     assertThat(field(keep, body, "start_request", "flags"))
         .isEqualTo(header.constant("START_KEEP"));
+    assertThat(field(leaf, body, "start_request", "flags"))
+        .isEqualTo(header.constant("START_HAS_LEAF"));
   }
 
   @Test
@@ -206,33 +217,41 @@ class ProtocolTest {
     long stderr = 0x2_0000_0002L;
     var body =
         ended(
-            Map.of(
-                "reason",
-                header.constant("END_TIMED_OUT"),
-                "flags",
-                header.constant("ENDED_TRUNCATED"),
-                "code",
-                2L,
-                "status",
-                9L,
-                "stdout_size",
-                stdout,
-                "stderr_size",
-                stderr,
-                "log_errno",
-                28L,
-                "leftovers",
-                3L));
+            Map.ofEntries(
+                Map.entry("reason", header.constant("END_TIMED_OUT")),
+                Map.entry("flags", header.constant("ENDED_TRUNCATED")),
+                Map.entry("code", 2L),
+                Map.entry("status", 9L),
+                Map.entry("stdout_size", stdout),
+                Map.entry("stderr_size", stderr),
+                Map.entry("log_errno", 28L),
+                Map.entry("leftovers", 3L),
+                Map.entry("cpu_us", 1_500_001L),
+                Map.entry("peak_memory", 0x3_0000_0003L),
+                Map.entry("peak_processes", 12L),
+                Map.entry("zero", 0L)));
+    var usage = new ExecEvents.Usage(Duration.ofNanos(1_500_001_000), 0x3_0000_0003L, 12, false);
     assertThat(Protocol.ended(body))
         .isEqualTo(
             new ExecEvents.Ended(
-                ExecEvents.Reason.TIMED_OUT, false, 9, false, true, false, stdout, stderr, 28, 3));
+                ExecEvents.Reason.TIMED_OUT,
+                false,
+                9,
+                false,
+                true,
+                false,
+                stdout,
+                stderr,
+                28,
+                3,
+                usage));
     assertThat(body.hasRemaining()).isFalse();
   }
 
   @Test
   void theFlagsOfAnEndAreApart() {
-    for (String flag : List.of("ENDED_STUCK", "ENDED_TRUNCATED", "ENDED_UNREAPED")) {
+    for (String flag :
+        List.of("ENDED_STUCK", "ENDED_TRUNCATED", "ENDED_UNREAPED", "ENDED_CROWDED")) {
       var body = Protocol.buffer(Math.toIntExact(header.size("ended")));
       body.putInt(header.offset("ended", "flags"), (int) header.constant(flag));
       body.putInt(header.offset("ended", "code"), 1);
@@ -240,6 +259,7 @@ class ProtocolTest {
       assertThat(ended.stuck()).isEqualTo(flag.equals("ENDED_STUCK"));
       assertThat(ended.truncated()).isEqualTo(flag.equals("ENDED_TRUNCATED"));
       assertThat(ended.unreaped()).isEqualTo(flag.equals("ENDED_UNREAPED"));
+      assertThat(ended.usage().crowded()).isEqualTo(flag.equals("ENDED_CROWDED"));
       assertThat(ended.exited()).isTrue();
     }
   }

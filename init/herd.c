@@ -1,0 +1,299 @@
+// The tree of an exec on a host without cgroups: what descends from its shepherd.
+#include <ctype.h>
+#include <dirent.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "init.h"
+
+#define HERDS_MAX 512
+#define LOOKED_LATELY 100 /* ms ago */
+#define STOP_ROUNDS 200 /* of a tenth of a millisecond, for a box to stand still */
+
+static pid_t shepherds[HERDS_MAX]; /* the living; kept processes outlive their exec */
+static unsigned shepherd_count;
+
+// ------------------------------------------------------------------- shepherd
+
+/*
+ * A child of init and parent of a command, in between as a subreaper: whatever the command leaves
+ * behind falls to the shepherd, however it was daemonised. Ends when all have ended.
+ * SAFETY: it has the uid of the box, so a command may kill it; then its herd falls to init.
+ */
+static noreturn void keep_herd(const struct start *start, int news)
+{
+	sigset_t all;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	pid_t leader = fork();
+	if (leader == 0)
+		start_run(start);
+	if (leader < 0)
+		start_refuse(start, STEP_CLONE, errno);
+	prctl(PR_SET_NAME, "ebb-shepherd");
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fd != news)
+			close(fd);
+	keep_only(&news, 1);
+	(void)!write(news, &(struct news){.leader = leader}, sizeof(struct news));
+
+	siginfo_t child = {0};
+	struct rusage usage;
+	// KERNEL: the library's waitid hides the usage.
+	while (syscall(SYS_waitid, P_ALL, 0, &child, WEXITED, &usage) == 0 || errno == EINTR)
+		if (child.si_pid == leader) {
+			struct news end = {leader, child.si_code, child.si_status, usage.ru_maxrss};
+			(void)!write(news, &end, sizeof end);
+			leader = 0;
+		}
+	_exit(EXIT_SUCCESS);
+}
+
+pid_t herd_fork(const struct start *start, int *news)
+{
+	int ends[2];
+	*news = -1;
+	errno = EAGAIN;
+	if (shepherd_count == HERDS_MAX || pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	pid_t pid = fork();
+	if (pid == 0)
+		keep_herd(start, ends[1]);
+	int error = errno;
+	close(ends[1]);
+	errno = error;
+	if (pid < 0) {
+		close_fd(&ends[0]);
+		return -1;
+	}
+	*news = ends[0];
+	fcntl(*news, F_SETFL, O_NONBLOCK);
+	return shepherds[shepherd_count++] = pid;
+}
+
+void herd_forget(pid_t reaped)
+{
+	for (unsigned i = 0; i < shepherd_count; i++)
+		if (shepherds[i] == reaped)
+			shepherds[i] = shepherds[--shepherd_count];
+}
+
+unsigned herd_count(void)
+{
+	return shepherd_count;
+}
+
+static bool is_shepherd(pid_t pid)
+{
+	for (unsigned i = 0; i < shepherd_count; i++)
+		if (shepherds[i] == pid)
+			return true;
+	return false;
+}
+
+// --------------------------------------------------------------------- census
+
+struct member {
+	pid_t pid, parent;
+	char state;
+	uint32_t threads;
+	pid_t shepherd; /* 0: a stray, that is, whose shepherd is dead */
+};
+
+struct census {
+	struct member *members; /* by pid, as /proc lists them */
+	size_t count, room;
+	uint64_t taken_at;
+};
+
+static struct census census, before;
+
+static ssize_t read_proc(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[48];
+	snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+	close_fd(&fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+static bool read_member(struct member *member)
+{
+	char text[512];
+	const char *end_of_name;
+	return read_proc(member->pid, "stat", text, sizeof text) > 0 &&
+	       (end_of_name = strrchr(text, ')')) &&
+	       sscanf(end_of_name,
+	              ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u",
+	              &member->state, &member->parent, &member->threads) == 3;
+}
+
+static struct member *find(const struct census *in, pid_t pid)
+{
+	size_t low = 0, high = in->count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (in->members[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < in->count && in->members[low].pid == pid ? &in->members[low] : NULL;
+}
+
+static bool make_room(struct census *in)
+{
+	if (in->count < in->room)
+		return true;
+	size_t room = in->room ? 2 * in->room : 256;
+	struct member *larger = reallocarray(in->members, room, sizeof *larger);
+	if (!larger)
+		return false;
+	in->members = larger;
+	in->room = room;
+	return true;
+}
+
+static void attribute(struct census *in, struct member *member)
+{
+	struct member *each = member;
+	for (size_t i = 0; each && i < in->count && !is_shepherd(each->pid); i++)
+		each = find(in, each->parent);
+	member->shepherd = each && is_shepherd(each->pid) ? each->pid : 0;
+}
+
+/* All processes of the box but init and the shepherds. False: not to be had now. */
+static bool take(struct census *in)
+{
+	DIR *proc = opendir("/proc");
+	in->count = 0;
+	in->taken_at = now();
+	if (!proc)
+		return false;
+	bool is_whole = true;
+	for (struct dirent *entry; is_whole && (entry = readdir(proc));) {
+		struct member member = {.pid = isdigit(entry->d_name[0]) ? atoi(entry->d_name) : 0};
+		if (member.pid <= 1 || !read_member(&member))
+			continue;
+		is_whole = make_room(in);
+		if (is_whole)
+			in->members[in->count++] = member;
+	}
+	closedir(proc);
+	for (size_t i = 0; i < in->count; i++)
+		attribute(in, &in->members[i]);
+	return is_whole;
+}
+
+static bool is_dead(const struct member *member)
+{
+	return (member->state == 'Z' || member->state == 'X') && member->threads <= 1;
+}
+
+/* The next one of the herd that lives; begin with NULL. */
+static const struct member *next(const struct census *in, const struct member *last, pid_t shepherd)
+{
+	const struct member *end = in->members + in->count;
+	for (const struct member *each = last ? last + 1 : in->members; each < end; each++)
+		if (each->shepherd == shepherd && !is_shepherd(each->pid) && !is_dead(each))
+			return each;
+	return NULL;
+}
+
+// ----------------------------------------------------------------------- ends
+
+/* RACE: as with a leaf, a member may end and its pid be another's; so only for polite signals. */
+unsigned herd_signal(pid_t shepherd, int signal)
+{
+	unsigned members = 0;
+	take(&census);
+	for (const struct member *each = NULL; (each = next(&census, each, shepherd));)
+		members += kill(each->pid, signal) == 0;
+	return members;
+}
+
+static bool stands_still(const struct census *in)
+{
+	for (size_t i = 0; i < in->count; i++)
+		if (!strchr("TtDZX", in->members[i].state))
+			return false;
+	return true;
+}
+
+/*
+ * KERNEL: kill(-1) reaches every process of the namespace but us, at one instant: a fork is either
+ * done, and the child reached too, or undone, for a signal is pending. Only one who is woken by
+ * another between his stop and hers gets away, for this round.
+ */
+static bool stop_box(void)
+{
+	for (int round = 0; round < STOP_ROUNDS; round++) {
+		kill(-1, SIGSTOP);
+		if (take(&census) && stands_still(&census))
+			return true;
+		usleep(100);
+	}
+	return false;
+}
+
+static bool was_stopped(pid_t pid)
+{
+	const struct member *member = find(&before, pid);
+	return member && strchr("Tt", member->state);
+}
+
+/*
+ * Alone in the box, a herd ends by one call, its shepherd with it. With others beside it the box
+ * is stopped, so that all can be told apart, and the others go on.
+ */
+bool herd_kill(pid_t shepherd)
+{
+	if (shepherd_count == (shepherd ? 1 : 0))
+		return kill(-1, SIGKILL) == 0 || errno == ESRCH;
+	// One look is enough for many kills in a row.
+	if (now() >= before.taken_at + LOOKED_LATELY)
+		take(&before);
+	bool is_still = stop_box();
+	for (const struct member *each = NULL; (each = next(&census, each, shepherd));)
+		kill(each->pid, SIGKILL);
+	for (size_t i = 0; i < census.count; i++) {
+		pid_t pid = census.members[i].pid;
+		if (is_shepherd(pid) || !was_stopped(pid))
+			kill(pid, SIGCONT);
+	}
+	return is_still;
+}
+
+/* Nothing can end it: it waits for a device, or a file system. */
+bool herd_is_stuck(pid_t shepherd)
+{
+	take(&census);
+	for (const struct member *each = NULL; (each = next(&census, each, shepherd));)
+		if (each->state != 'D')
+			return false;
+	return true;
+}
+
+void herd_look(void)
+{
+	take(&census);
+}
+
+struct usage herd_usage(pid_t shepherd)
+{
+	struct usage usage = {0};
+	for (const struct member *each = NULL; (each = next(&census, each, shepherd));) {
+		char text[128];
+		unsigned long resident, shared;
+		usage.processes += each->threads;
+		if (read_proc(each->pid, "statm", text, sizeof text) > 0 &&
+		    sscanf(text, "%*u %lu %lu", &resident, &shared) == 2 && resident > shared)
+			usage.memory += (resident - shared) * sysconf(_SC_PAGESIZE);
+	}
+	return usage;
+}

@@ -1,0 +1,144 @@
+"""How a command ends where there is no cgroup: by its shepherd, and by init when the shepherd is killed."""
+
+import os
+import signal
+import time
+
+from case import *
+from end_test import STORM, STUBBORN
+
+# Looks at the clock until it is killed, and says so each time it was stopped.
+BYSTANDER = r"""
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+print("ready", flush=True)
+while True:
+    time.sleep(0.01)
+"""
+
+# Two who wake each other all the time, so that neither stays stopped for long.
+NURSES = r"""
+import os, signal
+first = os.getpid()
+second = os.fork() or os.getppid()
+other = second if os.getpid() == first else first
+print("ready", flush=True)
+while True:
+    try:
+        os.kill(other, signal.SIGCONT)
+    except ProcessLookupError:
+        pass
+"""
+
+
+@only_without_leaves
+class HerdTest(Case):
+    def start(self, box, program, **options):
+        exec_ = box.start(PYTHON, "-c", program, **options)
+        box.pump(lambda: exec_.sizes[0] >= 6, what="ready")
+        return exec_
+
+    def test_three_pids_a_running_command(self):
+        with self.a_box() as box:
+            sleeper = box.start("sleep", "100")
+            sleeper.wait_started()
+            self.assertEqual(3, len(members(box.cgroup)))
+            sleeper.kill(grace=0)
+            sleeper.wait()
+            self.assertEqual([box.init_pid], members(box.cgroup))
+
+    def test_one_dies_and_the_others_go_on(self):
+        with self.a_box() as box:
+            stays = self.start(box, BYSTANDER)
+            before = stays.members()
+            for program in (STUBBORN, STORM, NURSES):
+                dies = self.start(box, program, processes=100)
+                dies.kill(grace=0)
+                dies.wait()
+                self.assertEqual((KILLED, 0), (dies.ended["reason"], dies.ended["flags"] & ~CROWDED), program)
+                self.assertEqual(before, stays.members())
+                wait_until(lambda: field(before[0], "State:").strip()[0] in "RS", what="a bystander that goes on")
+                self.assertEqual(3, len(members(box.cgroup)), "init, and the bystander with its shepherd")
+            stays.kill(grace=5000)
+            stays.wait()
+            self.assertEqual((KILLED, CLD_EXITED, 7), tuple(stays.ended[k] for k in ("reason", "code", "status")))
+
+    def test_one_that_was_stopped_stays_so(self):
+        with self.a_box() as box:
+            stopped = box.start("/bin/sh", "-c", "echo ready; kill -STOP $$; sleep 100")
+            box.pump(lambda: stopped.sizes[0] == 6, what="ready")
+            (pid,) = stopped.members()
+            wait_until(lambda: field(pid, "State:").strip()[0] == "T", what="a stopped command")
+            time.sleep(0.15)  # whatever init knows of it is old
+            dies = self.start(box, STUBBORN)
+            dies.kill(grace=0)
+            dies.wait()
+            self.assertEqual("T", field(pid, "State:").strip()[0])
+
+    def test_whoever_kills_its_shepherd_dies_with_all_it_has(self):
+        killer = "import os, signal, time\nos.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(1000)"
+        for bystander in (False, True):
+            with self.a_box() as box:
+                stays = self.start(box, BYSTANDER) if bystander else None
+                exec_ = box.start(PYTHON, "-c", STUBBORN.rsplit("time.sleep", 1)[0] + killer)
+                exec_.wait()
+                self.assertEqual((BY_ITSELF, CLD_KILLED, signal.SIGKILL),
+                                 tuple(exec_.ended[k] for k in ("reason", "code", "status")))
+                self.assertEqual([], exec_.members())
+                self.assertEqual(3 if bystander else 1, len(members(box.cgroup)))
+                if stays:
+                    stays.kill(grace=0)
+                    stays.wait()
+                self.assert_exited(box.run("true"))
+
+    def test_leftovers_die_kept_ones_live_and_end_with_the_box(self):
+        daemon = "setsid sleep 100 & setsid sleep 100 & exit 3"
+        with self.a_box() as box:
+            plain = box.shell(daemon)
+            self.assert_exited(plain, 3)
+            self.assertEqual(2, plain.ended["leftovers"])
+            self.assertEqual([box.init_pid], members(box.cgroup))
+            kept = box.shell(daemon, keep=True)
+            self.assert_exited(kept, 3)
+            self.assertEqual(2, len(kept.members()))
+            self.assert_exited(box.shell(daemon), 3)
+            self.assertEqual(2, len(kept.members()), "a kill of another leaves them alone")
+
+    def test_a_chain_of_daemons_leaves_none(self):
+        chain = "import os\nfor _ in range(200):\n  if os.fork(): os._exit(0)\n  os.setsid()\nimport time; time.sleep(1000)"
+        with self.a_box() as box:
+            for _ in range(20):
+                exec_ = box.run(PYTHON, "-c", chain)
+                self.assert_exited(exec_)
+                self.assertEqual([box.init_pid], members(box.cgroup))
+
+    def test_memory_of_the_box_is_looked_at(self):
+        eater = "import time\nx = b'x' * (200 << 20)\nprint('ready', flush=True)\ntime.sleep(1000)"
+        with self.a_box() as box:
+            stays = self.start(box, BYSTANDER, memory=100 << 20)
+            exec_ = box.start(PYTHON, "-c", eater, memory=100 << 20)
+            exec_.wait()
+            self.assertEqual((OUT_OF_MEMORY, CLD_KILLED, signal.SIGKILL),
+                             tuple(exec_.ended[k] for k in ("reason", "code", "status")))
+            self.assertGreater(exec_.ended["peak_memory"], 90 << 20)
+            self.assertEqual(1, len(stays.members()))
+
+    def test_limits_of_each_process_and_of_their_number(self):
+        with self.a_box() as box:
+            big = box.run(PYTHON, "-c", "x = bytearray(200 << 20)", data_size=100 << 20)
+            self.assert_exited(big, 1)
+            self.assertIn(b"MemoryError", big.output(1))
+            forks = "import os, time\nn = 0\ntry:\n  while n < 100:\n    n += 1\n    os.fork() or time.sleep(1000)\n" \
+                    "except OSError: print(n, flush=True)\ntime.sleep(0.3)"
+            crowd = box.run(PYTHON, "-c", forks, processes=20)
+            self.assert_exited(crowd)
+            self.assertEqual(b"20\n", crowd.output())
+            self.assertEqual((CROWDED, 20), (crowd.ended["flags"], crowd.ended["peak_processes"]))
+            self.assertEqual(19, crowd.ended["leftovers"])
+
+    def test_what_it_used_is_told(self):
+        with self.a_box() as box:
+            busy = box.run(PYTHON, "-c", "import time\nwhile time.process_time() < 0.3: pass")
+            self.assertGreater(busy.ended["cpu_us"], 290000)
+            self.assertLess(busy.ended["cpu_us"], 1000000)
+            self.assertEqual(1, busy.ended["peak_processes"])

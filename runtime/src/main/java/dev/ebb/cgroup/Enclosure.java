@@ -1,0 +1,68 @@
+package dev.ebb.cgroup;
+
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What holds the processes of one box together, so that none is missed when they are counted or
+ * ended: its cgroups or, on a host that gives us none, its pid namespace.
+ */
+public interface Enclosure {
+  /** The directories it will make, one a hierarchy: what the ledger must list. */
+  List<Path> paths();
+
+  /** Makes it, with its limits, for processes of {@code uid}. */
+  void create(CgroupLimits limits, int uid) throws KernelException;
+
+  Placement placement();
+
+  /** False when nobody can be in it: it was never made, or is gone. */
+  boolean exists();
+
+  /** Every living process in it, by its host pid. */
+  List<Integer> procs() throws KernelException;
+
+  /** A process, dead or alive, is or was in it. */
+  boolean holds(int pid);
+
+  /** Kills every process in it, now and without waiting. */
+  void kill() throws KernelException;
+
+  /** False when members are still alive at the deadline. */
+  boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException;
+
+  /** Removes what was made; what is absent is success. */
+  void remove() throws KernelException;
+
+  /** Readable when the OOM killer is about to strike; empty where nobody need be told. */
+  Optional<Fd> oomEvents(Scope scope) throws KernelException;
+
+  /** How often the OOM killer struck, as far as the kernel tells. */
+  long oomKills() throws KernelException;
+
+  /** What its commands used by the kernel's own count; empty where only init can tell. */
+  Optional<CgroupUsage> usage() throws KernelException;
+
+  /** Makes the place of one exec, for {@code uid} to start it in; empty where there is none. */
+  Optional<Path> createLeaf(int exec, int uid) throws KernelException;
+
+  /** Kills what init should have killed: the exec, or where it cannot be told apart, the box. */
+  void killLeaf(int exec) throws KernelException;
+
+  /** Kills what is left of an exec whose init is gone, and waits for it. */
+  void endLeaf(int exec) throws KernelException, InterruptedException;
+
+  void removeLeaf(int exec) throws KernelException;
+
+  /**
+   * The living processes of an exec, by their host pids.
+   *
+   * @param shepherd the pid inside of what adopts them; 0 where the kernel knows them itself
+   */
+  List<Integer> leafProcs(int exec, int shepherd) throws KernelException;
+}
