@@ -320,6 +320,7 @@ static void admit(const struct launch *launch)
 	errno = 0;
 	if (read(launch->gate, &byte, 1) != 1)
 		fail(launch, "set up the box, init ended");
+	(void)!read(launch->gate, &byte, 1); // ORDER: the box is up when init has let go of it
 }
 
 /* Nothing needs it any more and it would cost a pid. Init falls to the engine's subreaper. */
