@@ -34,6 +34,8 @@ DEVICES = [(1, 5), (1, 3), (1, 9), (1, 8), (5, 0), (5, 1)]
 
 NOFILE = 1048576
 
+REMAPPED = {"containerID": 0, "hostID": 100000, "size": 65536}
+
 
 class Refused(Exception):
     """What docker, or this host, does not grant."""
@@ -150,6 +152,9 @@ def config(options, name, root, made):
         linux.update(maskedPaths=[], readonlyPaths=[])
     if options.privileged:
         linux["devices"] = list(host_devices())
+    if options.userns_remap:
+        linux["namespaces"].append({"type": "user"})
+        linux.update(uidMappings=[REMAPPED], gidMappings=[REMAPPED])
     profile = seccomp_profile(options, names)
     if profile:
         linux["seccomp"] = profile
