@@ -1,7 +1,7 @@
 """Docker's default seccomp profile (as of engine 28) for x86-64 and arm64, and Ebb's: the same and what bubblewrap needs.
 
-A name that the runtime's libseccomp does not know is skipped by runc and crun alike. The 2.5.4 of Debian 12 does not know
-NEWER; with runc they answer ENOSYS, as every call does that is newer than all in the filter.
+A name that the runtime's libseccomp does not know is skipped. The 2.5.4 of Debian 12 does not know NEWER and lsm_*; with
+runc they answer ENOSYS, as every call does whose number is above all in the filter.
 """
 
 import json
