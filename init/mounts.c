@@ -1,4 +1,5 @@
 // Files of the host for the box: cloned, owned by the box's uid, out of everyone else's sight.
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -18,12 +19,18 @@ static void find_name(int fd, char *name, size_t size)
 	name[n > 0 ? n : 0] = '\0';
 }
 
-static bool write_map(pid_t pid, const char *map, unsigned host, unsigned box)
+static bool write_map(pid_t pid, const char *map, const char *lines)
 {
-	char path[48], line[32];
+	char path[48];
 	snprintf(path, sizeof path, "/proc/%d/%s", pid, map);
-	snprintf(line, sizeof line, "%u %u 1", host, box);
-	return write_at(AT_FDCWD, path, line);
+	return write_at(AT_FDCWD, path, lines);
+}
+
+static bool map_one(pid_t pid, const char *map, unsigned inside, unsigned outside)
+{
+	char line[32];
+	snprintf(line, sizeof line, "%u %u 1", inside, outside);
+	return write_map(pid, map, line);
 }
 
 /*
@@ -42,8 +49,8 @@ static int open_id_map(const struct stat *owner, uid_t uid, gid_t gid)
 		pause();
 		_exit(0);
 	}
-	if (write_map(pid, "uid_map", owner->st_uid, uid) &&
-	    write_map(pid, "gid_map", owner->st_gid, gid)) {
+	if (map_one(pid, "uid_map", owner->st_uid, uid) &&
+	    map_one(pid, "gid_map", owner->st_gid, gid)) {
 		snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	}
@@ -111,13 +118,108 @@ static void place(int tree, size_t number)
 	close(tree);
 }
 
+// -------------------------------------------------- without CAP_SYS_ADMIN
+
+static bool has_capability(int number)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	return syscall(SYS_capget, &header, data) == 0 &&
+	       (data[number / 32].effective >> (number % 32) & 1) != 0;
+}
+
+static void map_ids(pid_t pid, const char *map, unsigned own, unsigned box)
+{
+	char lines[64];
+	snprintf(lines, sizeof lines, own == box ? "%u %u 1" : "%u %u 1\n%u %u 1", own, own, box,
+	         box);
+	if (!write_map(pid, map, lines))
+		die("map ids of a user namespace for --mount");
+}
+
+/*
+ * A user namespace in which everyone is who he was, but we may mount. Who may not change his uid
+ * may map only his own, and only by himself; else a child of ours, out here, maps both.
+ */
+static void enter_user_namespace(uid_t uid, gid_t gid)
+{
+	uid_t own_uid = geteuid();
+	gid_t own_gid = getegid();
+	pid_t self = getpid();
+	int go[2];
+	char byte;
+	if (pipe2(go, O_CLOEXEC) != 0)
+		die("open a pipe");
+	pid_t mapper = own_uid == uid ? 0 : fork();
+	if (mapper == 0 && own_uid != uid) {
+		if (read(go[0], &byte, 1) != 1)
+			_exit(EXIT_FAILURE);
+		map_ids(self, "uid_map", own_uid, uid);
+		map_ids(self, "gid_map", own_gid, gid);
+		_exit(EXIT_SUCCESS);
+	}
+	if (mapper < 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+		die("make a user namespace for --mount");
+	if (mapper == 0) {
+		write_at(AT_FDCWD, "/proc/self/setgroups", "deny");
+		map_ids(self, "uid_map", own_uid, uid);
+		map_ids(self, "gid_map", own_gid, gid);
+	} else {
+		int status;
+		errno = 0;
+		if (write(go[1], "", 1) != 1 || waitpid(mapper, &status, 0) != mapper || status != 0)
+			die("map ids of a user namespace for --mount");
+	}
+	close(go[0]);
+	close(go[1]);
+}
+
+static bool is_same(int fd, int other)
+{
+	struct stat one, two;
+	return fstat(fd, &one) == 0 && fstat(other, &two) == 0 && one.st_dev == two.st_dev &&
+	       one.st_ino == two.st_ino;
+}
+
+/*
+ * KERNEL: a mount can be cloned only in the namespace it is in, and ours is new: so by name once
+ * more. RACE: whatever the name means by now, it is used only if it is what was opened.
+ */
+static int clone_again(const struct mount_source *source, uid_t uid)
+{
+	char name[512];
+	struct stat owner;
+	find_name(source->fd, name, sizeof name);
+	int tree = open_tree(AT_FDCWD, name,
+	                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
+	                             AT_SYMLINK_NOFOLLOW);
+	if (tree < 0)
+		die("clone the mount of %s", name);
+	errno = ESTALE;
+	if (!is_same(tree, source->fd) || fstat(tree, &owner) != 0)
+		die("find %s again", name);
+	errno = 0;
+	if (source->is_writable && owner.st_uid != uid)
+		die("map the owner of %s for a writable mount without CAP_SYS_ADMIN (:ro works)", name);
+	if (!set_attributes(tree, source->is_writable, -1))
+		die("restrict the mount of %s", name);
+	return tree;
+}
+
+// ----------------------------------------------------------------------------
+
 void mounts_stage(const struct mount_source *sources, size_t count, uid_t uid, gid_t gid)
 {
 	int trees[count];
+	bool is_privileged = has_capability(CAP_SYS_ADMIN);
+	if (!is_privileged)
+		enter_user_namespace(uid, gid);
 	// KERNEL: a mount can be cloned only from the namespace it is in, so before unshare.
 	for (size_t i = 0; i < count; i++)
-		trees[i] = clone_tree(&sources[i], uid, gid);
-	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		trees[i] = is_privileged ? clone_tree(&sources[i], uid, gid)
+		                         : clone_again(&sources[i], uid);
+	if ((is_privileged && unshare(CLONE_NEWNS) != 0) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		die("make a mount namespace");
 	if (mount("ebb", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0711,size=64k") != 0)
 		die("mount a tmpfs on " STAGE);

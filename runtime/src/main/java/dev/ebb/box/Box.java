@@ -84,7 +84,9 @@ public final class Box {
     Deadline deadline = Deadline.in(host.createDeadline());
     uid = host.uids().lend();
     var entries = new ArrayList<Ledger.Entry>();
-    entries.add(new Ledger.Entry(Kind.USER, Integer.toString(uid)));
+    if (!host.uids().isShared()) {
+      entries.add(new Ledger.Entry(Kind.USER, Integer.toString(uid)));
+    }
     for (Path path : enclosure.paths()) {
       entries.add(new Ledger.Entry(Kind.CGROUP, path.toString()));
     }
@@ -375,7 +377,8 @@ public final class Box {
     if (uid < 0) {
       return;
     }
-    account.held(Kind.USER, 1);
+    int users = host.uids().isShared() ? 0 : 1;
+    account.held(Kind.USER, users);
     if (!account.isClean()) {
       account.stuck(Kind.USER, Integer.toString(uid), "kept while something of it remains");
       return;
@@ -383,6 +386,6 @@ public final class Box {
     host.instance().ledger().strike(holdings);
     host.uids().giveBack(uid);
     uid = -1;
-    account.released(Kind.USER, 1);
+    account.released(Kind.USER, users);
   }
 }

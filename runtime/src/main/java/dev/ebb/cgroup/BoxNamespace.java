@@ -11,6 +11,7 @@ import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,7 +33,7 @@ public final class BoxNamespace implements Enclosure {
   private volatile @Nullable Session making;
   private volatile @Nullable Init init;
 
-  private record Init(ProcessRef ref, Pidfd pidfd, String namespace) {}
+  private record Init(ProcessRef ref, Pidfd pidfd) {}
 
   /** Of the box with this id, which stands in the command line of whatever makes it. */
   public BoxNamespace(String box) {
@@ -52,11 +53,8 @@ public final class BoxNamespace implements Enclosure {
 
   /** Its init is known, perhaps before it has said anything. */
   public void known(Pidfd pidfd) {
-    var ref = ProcessRef.of(pidfd.pid());
-    var namespace = ProcFs.pidNamespace(pidfd.pid());
-    if (ref.isPresent() && namespace.isPresent()) {
-      init = new Init(ref.get(), pidfd, namespace.get());
-    }
+    // It is ours to reap, so it is there, dead or alive, until we do.
+    ProcessRef.of(pidfd.pid()).ifPresent(ref -> init = new Init(ref, pidfd));
   }
 
   @Override
@@ -81,16 +79,26 @@ public final class BoxNamespace implements Enclosure {
   @Override
   public List<Integer> procs() {
     Init known = init;
-    if (known != null) {
-      return ProcFs.all().stream().filter(pid -> isMember(known, pid)).toList();
+    if (known != null && known.ref.exists()) {
+      return members(known).stream().map(ProcFs.Stat::pid).toList();
     }
     Session session = making;
     return session == null ? List.of() : session.members();
   }
 
-  private static boolean isMember(Init known, int pid) {
-    return ProcFs.pidNamespace(pid).filter(known.namespace::equals).isPresent()
-        && ProcFs.stat(pid).filter(stat -> !stat.isZombie()).isPresent();
+  /**
+   * KERNEL: whoever is orphaned in a pid namespace falls to its init, so all of it descends from
+   * there. To ask for the namespace itself needs a permission that root of a container lacks.
+   */
+  private static List<ProcFs.Stat> members(Init known) {
+    var all = new HashMap<Integer, ProcFs.Stat>();
+    for (int pid : ProcFs.all()) {
+      ProcFs.stat(pid).ifPresent(stat -> all.put(pid, stat));
+    }
+    return all.values().stream()
+        .filter(stat -> !stat.isZombie() && descends(all, stat.pid(), known.ref.pid()))
+        .sorted(Comparator.comparingInt(ProcFs.Stat::pid))
+        .toList();
   }
 
   @Override
@@ -192,30 +200,33 @@ public final class BoxNamespace implements Enclosure {
   /** Of an exec whose shepherd is dead, all of the box that has no other. */
   @Override
   public List<Integer> leafProcs(int exec, int shepherd) {
-    var parents = new HashMap<Integer, Integer>();
-    for (int pid : procs()) {
-      ProcFs.stat(pid).ifPresent(stat -> parents.put(pid, stat.parent()));
+    Init known = init;
+    if (known == null) {
+      return List.of();
     }
-    Optional<Integer> root =
-        parents.keySet().stream()
+    var all = new HashMap<Integer, ProcFs.Stat>();
+    members(known).forEach(stat -> all.put(stat.pid(), stat));
+    all.remove(known.ref.pid());
+    int root =
+        all.keySet().stream()
             .filter(pid -> ProcFs.pidInside(pid).filter(inside -> inside == shepherd).isPresent())
-            .findFirst();
-    return parents.keySet().stream()
-        .filter(pid -> root.isPresent() ? descends(parents, pid, root.get()) : !isInit(pid))
+            .findFirst()
+            .orElse(0);
+    return all.keySet().stream()
+        .filter(pid -> root == 0 || (pid != root && descends(all, pid, root)))
         .sorted()
         .toList();
   }
 
-  private boolean isInit(int pid) {
-    Init known = init;
-    return known != null && known.ref.pid() == pid;
-  }
-
-  private static boolean descends(Map<Integer, Integer> parents, int pid, int root) {
+  private static boolean descends(Map<Integer, ProcFs.Stat> all, int pid, int root) {
     int each = pid;
-    for (int i = 0; i < parents.size() && parents.containsKey(each) && each != root; i++) {
-      each = parents.get(each);
+    for (int i = 0; i < all.size() && each != root; i++) {
+      ProcFs.Stat stat = all.get(each);
+      if (stat == null) {
+        return false;
+      }
+      each = stat.parent();
     }
-    return each == root && pid != root;
+    return each == root;
   }
 }

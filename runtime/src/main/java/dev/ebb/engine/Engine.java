@@ -25,12 +25,14 @@ import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.ExitCause;
+import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Reaper;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
 import dev.ebb.supervision.Recovery;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -91,8 +93,15 @@ public final class Engine implements AutoCloseable {
         throw sandbox;
       }
       throw new SandboxException(
-          ErrorCode.HOST_UNFIT, "cannot open Ebb's home " + path + ": " + e.getMessage(), e);
+          ErrorCode.HOST_UNFIT, "cannot open Ebb's home " + path + ": " + reason(e), e);
     }
+  }
+
+  /** What a file system exception says of itself is but a path. */
+  private static String reason(Exception e) {
+    return e instanceof AccessDeniedException denied
+        ? denied.getFile() + " cannot be written; set EBB_HOME to a directory of your own"
+        : String.valueOf(e.getMessage());
   }
 
   private static Engine build(Scope scope, Path path) throws KernelException, IOException {
@@ -116,7 +125,7 @@ public final class Engine implements AutoCloseable {
             emptyWait,
             removal,
             new Bubblewrap(poller, binary, bwrap, instance.directory()),
-            HostUids.of(path, instance.block()),
+            HostUids.of(path, instance.block(), Privileges.ofThisProcess()),
             reaper,
             CREATE_DEADLINE);
     var engine = new Engine(scope, home, host, recovered);

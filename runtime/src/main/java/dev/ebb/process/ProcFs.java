@@ -73,20 +73,6 @@ public final class ProcFs {
     return pids;
   }
 
-  /**
-   * Names the pid namespace of a process; empty when it is gone, or not ours to look at.
-   *
-   * <p>KERNEL: a name is not given again while a process or a descriptor holds the namespace.
-   */
-  public static Optional<String> pidNamespace(int pid) {
-    try {
-      Path link = PROC.resolve(Integer.toString(pid)).resolve("ns/pid");
-      return Optional.of(Files.readSymbolicLink(link).toString());
-    } catch (IOException e) {
-      return Optional.empty();
-    }
-  }
-
   /** The pid of a process in the innermost namespace it is in. */
   public static Optional<Integer> pidInside(int pid) {
     return read(PROC.resolve(Integer.toString(pid)).resolve("status"))
