@@ -142,7 +142,7 @@ for number in range(1, 65):
 
     @only_with_leaves
     def test_without_clone3_children_join_their_cgroup_by_themselves(self):
-        with self.a_box(before_exec=forbid_clone3) as box:
+        with self.a_box(before_exec=lambda: forbid(435)) as box:
             self.assertEqual([box.init_pid], members(box.cgroup + "/init"))
             exec_ = box.start("sleep", "100")
             exec_.wait_started()
@@ -152,6 +152,22 @@ for number in range(1, 65):
             self.assertEqual(KILLED, exec_.ended["reason"])
             os.chown(box.cgroup + "/cgroup.procs", 0, 0)
             self.assertEqual((STEP_CLONE, errno.EACCES), box.run("true").refused)
+
+    def test_without_close_range_descriptors_are_closed_one_by_one(self):
+        stray = os.open("/dev/zero", os.O_RDONLY)
+        os.set_inheritable(stray, True)
+        try:
+            with self.a_box(before_exec=lambda: forbid(436)) as box:
+                self.assertEqual(6, len(os.listdir(f"/proc/{box.init_pid}/fd")))
+                self.assertEqual(b"0\n1\n2\n3\n", box.run("ls", "/proc/self/fd").output())
+        finally:
+            os.close(stray)
+
+    def test_without_pidfds_there_is_no_box(self):
+        box = self.box(hello=False, before_exec=lambda: forbid(434))
+        self.assertEqual(1, box.outside.wait(10))
+        self.assertIn("ebb-init: cannot open a pidfd of bwrap: ENOSYS\n", box.messages())
+        self.assertTrue(box.is_gone())
 
     def test_a_kill_at_any_moment_of_set_up_leaves_nothing(self):
         seed = random.randrange(1 << 32)
@@ -176,9 +192,9 @@ for number in range(1, 65):
         self.assertTrue(all(count > 0 for count in seen.values()), seen)
 
 
-def forbid_clone3():
-    """An older kernel: a filter that answers ENOSYS. Runs between fork and exec."""
-    program = struct.pack("HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, 435,
+def forbid(number):
+    """An older kernel: a filter that answers ENOSYS. To be run between fork and exec."""
+    program = struct.pack("HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, number,
                           0x06, 0, 0, 0x00050000 | errno.ENOSYS, 0x06, 0, 0, 0x7FFF0000)
     code = ctypes.create_string_buffer(program)
     filter_ = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(code)))

@@ -50,6 +50,9 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  * themselves and the next engine on the same home cleans up. Thread-safe.
  */
 public final class Engine implements AutoCloseable {
+  private static final List<Path> BWRAP =
+      List.of(Path.of("/usr/bin/bwrap"), Path.of("/usr/local/bin/bwrap"), Path.of("/bin/bwrap"));
+
   private static final Duration CREATE_DEADLINE = Duration.ofSeconds(30);
   private static final Duration ORPHAN_PATIENCE = Duration.ofSeconds(5);
 
@@ -106,7 +109,7 @@ public final class Engine implements AutoCloseable {
 
   private static Engine build(Scope scope, Path path) throws KernelException, IOException {
     Hierarchies hierarchies = Hierarchies.detect();
-    Path bwrap = Programs.bwrap();
+    Path bwrap = bwrap();
     Self.becomeSubreaper();
     Home home = Home.open(path);
     InitBinary binary = InitBinary.stage(scope, home.lib());
@@ -280,20 +283,15 @@ public final class Engine implements AutoCloseable {
     }
   }
 
-  /** The programs of the host that Ebb needs. */
-  private static final class Programs {
-    private static final List<Path> BWRAP =
-        List.of(Path.of("/usr/bin/bwrap"), Path.of("/usr/local/bin/bwrap"), Path.of("/bin/bwrap"));
-
-    static Path bwrap() {
-      return BWRAP.stream()
-          .filter(Files::isExecutable)
-          .findFirst()
-          .orElseThrow(
-              () ->
-                  new SandboxException(
-                      ErrorCode.HOST_UNFIT,
-                      "bubblewrap is missing: install it (apt-get install bubblewrap)"));
-    }
+  /** The bubblewrap of this host. */
+  static Path bwrap() {
+    return BWRAP.stream()
+        .filter(Files::isExecutable)
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new SandboxException(
+                    ErrorCode.HOST_UNFIT,
+                    "bubblewrap is missing: install it (apt-get install bubblewrap)"));
   }
 }

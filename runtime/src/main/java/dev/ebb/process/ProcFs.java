@@ -60,6 +60,33 @@ public final class ProcFs {
         .orElse("");
   }
 
+  /** The paths of our own cgroups, in whatever hierarchy, relative to its root. */
+  static List<String> ownCgroups() throws KernelException {
+    return Filesystem.read(Path.of("/proc/self/cgroup"))
+        .lines()
+        .map(line -> line.substring(line.lastIndexOf(':') + 1))
+        .map(path -> path.substring(1))
+        .distinct()
+        .toList();
+  }
+
+  /** One of our own soft limits, by its name in /proc/self/limits. */
+  static long limit(String name) throws KernelException {
+    String line =
+        Filesystem.read(Path.of("/proc/self/limits"))
+            .lines()
+            .filter(each -> each.startsWith(name))
+            .findFirst()
+            .orElseThrow();
+    String soft = line.substring(name.length()).strip().split(" +")[0];
+    return soft.equals("unlimited") ? Long.MAX_VALUE : Long.parseLong(soft);
+  }
+
+  /** How many files this process may have open. */
+  public static long openFilesLimit() throws KernelException {
+    return limit("Max open files");
+  }
+
   /** Every process that can be seen from here, zombies included. */
   public static List<Integer> all() {
     var pids = new ArrayList<Integer>();

@@ -14,7 +14,7 @@ public final class Refusal {
           + " seccomp=dist/container/seccomp.json; Kubernetes: seccompProfile {type: Localhost,"
           + " localhostProfile: ebb.json} with that file";
 
-  private static final String MASKED =
+  public static final String MASKED =
       "parts of /proc are masked, so no new one may be mounted: docker and compose: security-opt"
           + " systempaths=unconfined; Kubernetes: procMount: Unmasked and hostUsers: false";
 
