@@ -21,6 +21,7 @@ import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
+import dev.ebb.process.StuckProcess;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -307,10 +308,7 @@ public final class Box {
   }
 
   private static String why(int pid) {
-    return "outlived SIGKILL, state "
-        + ProcFs.stat(pid).map(ProcFs.Stat::state).orElse('?')
-        + ", waits in "
-        + ProcFs.waitChannel(pid);
+    return "outlived SIGKILL, " + StuckProcess.of(pid).describe();
   }
 
   /**
@@ -362,11 +360,21 @@ public final class Box {
     // ORDER: counted now, for the end of its commands has given back their input already.
     int count = scope.size();
     account.held(Kind.DESCRIPTOR, count);
+    if (!account.isClean()) {
+      // What is stuck is waited for again, by these.
+      return;
+    }
     host.scope().release(scope);
     account.released(Kind.DESCRIPTOR, count);
   }
 
   private void removeCgroups(Account account) throws KernelException {
+    if (!account.isClean()) {
+      enclosure.paths().stream()
+          .filter(path -> path.toFile().exists())
+          .forEach(path -> account.stuck(Kind.CGROUP, path.toString(), "kept with its processes"));
+      return;
+    }
     List<Path> present = enclosure.paths().stream().filter(path -> path.toFile().exists()).toList();
     account.held(Kind.CGROUP, present.size());
     enclosure.remove();

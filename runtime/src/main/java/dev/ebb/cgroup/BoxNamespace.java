@@ -11,10 +11,7 @@ import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
 import java.nio.file.Path;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -76,29 +73,18 @@ public final class BoxNamespace implements Enclosure {
     return making != null || init != null;
   }
 
-  @Override
-  public List<Integer> procs() {
-    Init known = init;
-    if (known != null && known.ref.exists()) {
-      return members(known).stream().map(ProcFs.Stat::pid).toList();
-    }
-    Session session = making;
-    return session == null ? List.of() : session.members();
-  }
-
   /**
    * KERNEL: whoever is orphaned in a pid namespace falls to its init, so all of it descends from
    * there. To ask for the namespace itself needs a permission that root of a container lacks.
    */
-  private static List<ProcFs.Stat> members(Init known) {
-    var all = new HashMap<Integer, ProcFs.Stat>();
-    for (int pid : ProcFs.all()) {
-      ProcFs.stat(pid).ifPresent(stat -> all.put(pid, stat));
+  @Override
+  public List<Integer> procs() {
+    Init known = init;
+    if (known != null && known.ref.exists()) {
+      return List.copyOf(ProcFs.tree(known.ref.pid()).keySet());
     }
-    return all.values().stream()
-        .filter(stat -> !stat.isZombie() && descends(all, stat.pid(), known.ref.pid()))
-        .sorted(Comparator.comparingInt(ProcFs.Stat::pid))
-        .toList();
+    Session session = making;
+    return session == null ? List.of() : session.members();
   }
 
   @Override
@@ -204,8 +190,7 @@ public final class BoxNamespace implements Enclosure {
     if (known == null) {
       return List.of();
     }
-    var all = new HashMap<Integer, ProcFs.Stat>();
-    members(known).forEach(stat -> all.put(stat.pid(), stat));
+    var all = ProcFs.tree(known.ref.pid());
     all.remove(known.ref.pid());
     int root =
         all.keySet().stream()
@@ -213,20 +198,7 @@ public final class BoxNamespace implements Enclosure {
             .findFirst()
             .orElse(0);
     return all.keySet().stream()
-        .filter(pid -> root == 0 || (pid != root && descends(all, pid, root)))
-        .sorted()
+        .filter(pid -> root == 0 || (pid != root && ProcFs.descends(all, pid, root)))
         .toList();
-  }
-
-  private static boolean descends(Map<Integer, ProcFs.Stat> all, int pid, int root) {
-    int each = pid;
-    for (int i = 0; i < all.size() && each != root; i++) {
-      ProcFs.Stat stat = all.get(each);
-      if (stat == null) {
-        return false;
-      }
-      each = stat.parent();
-    }
-    return each == root;
   }
 }

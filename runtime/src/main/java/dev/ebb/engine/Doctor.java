@@ -214,7 +214,10 @@ public final class Doctor {
           "report this");
     } catch (SandboxException e) {
       return new Check(
-          "box", Verdict.FAILED, String.valueOf(e.getMessage()), "see what is degraded above, and docs/containers.md");
+          "box",
+          Verdict.FAILED,
+          String.valueOf(e.getMessage()),
+          "see what is degraded above, and docs/containers.md");
     }
   }
 }

@@ -31,6 +31,7 @@ import dev.ebb.process.Reaper;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
 import dev.ebb.supervision.Recovery;
+import dev.ebb.supervision.Why;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
@@ -39,6 +40,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
@@ -54,6 +56,12 @@ public final class Engine implements AutoCloseable {
       List.of(Path.of("/usr/bin/bwrap"), Path.of("/usr/local/bin/bwrap"), Path.of("/bin/bwrap"));
 
   private static final Duration CREATE_DEADLINE = Duration.ofSeconds(30);
+
+  /** How long what a dead runtime left may keep the next one from its work. */
+  private static final Duration AT_START = Duration.ofSeconds(2);
+
+  private static final Duration AT_SWEEP = Duration.ofSeconds(10);
+
   private static final Duration ORPHAN_PATIENCE = Duration.ofSeconds(5);
 
   private final Scope scope;
@@ -117,7 +125,7 @@ public final class Engine implements AutoCloseable {
     Poller poller = Poller.start(scope, "ebb-poller", ORPHAN_PATIENCE, reaper::reapStrangers);
     EmptyWait emptyWait = EmptyWait.on(poller);
     var removal = new CgroupRemoval(emptyWait);
-    var recovered = new Recovery(home, emptyWait, removal).recover(false);
+    var recovered = new Recovery(home, emptyWait, removal, AT_START).recover(false);
     Instance instance = home.create(scope, ProcessRef.self().toString());
     var host =
         new BoxHost(
@@ -162,10 +170,22 @@ public final class Engine implements AutoCloseable {
   public static List<Recovery.Finding> sweep(Path path, boolean dryRun) {
     try (var scope = new Scope()) {
       EmptyWait emptyWait = EmptyWait.on(Poller.start(scope, "ebb-poller"));
-      return new Recovery(Home.open(path), emptyWait, new CgroupRemoval(emptyWait)).recover(dryRun);
+      var removal = new CgroupRemoval(emptyWait);
+      return new Recovery(Home.open(path), emptyWait, removal, AT_SWEEP).recover(dryRun);
     } catch (KernelException | IOException e) {
       throw new SandboxException(
           ErrorCode.HOST_UNFIT, "cannot sweep Ebb's home " + path + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** Explains why a box, or the process with this host pid, is still there. */
+  public static Optional<Why.Answer> why(String subject) {
+    Path path = Home.locate(System.getenv());
+    try {
+      return new Why(Home.open(path)).explain(subject);
+    } catch (KernelException | IOException e) {
+      throw new SandboxException(
+          ErrorCode.HOST_UNFIT, "cannot read Ebb's home " + path + ": " + reason(e), e);
     }
   }
 

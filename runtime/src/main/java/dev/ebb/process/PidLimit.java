@@ -31,8 +31,10 @@ public record PidLimit(long max, String source) {
     for (Path root : CGROUPS) {
       for (String own : ProcFs.ownCgroups()) {
         // KERNEL: all on the way up hold; in a container the way ends at the root we see.
-        for (Path each = root.resolve(own); each.startsWith(root); each = each.getParent()) {
+        Path each = root.resolve(own);
+        while (each != null && each.startsWith(root)) {
           read(each.resolve("pids.max")).ifPresent(limits::add);
+          each = each.getParent();
         }
       }
     }

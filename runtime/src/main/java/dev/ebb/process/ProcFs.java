@@ -8,8 +8,12 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /** What /proc says of processes. A process that vanished while being read is simply absent. */
 public final class ProcFs {
@@ -51,6 +55,23 @@ public final class ProcFs {
 
   public static String waitChannel(int pid) {
     return read(PROC.resolve(Integer.toString(pid)).resolve("wchan")).orElse("?");
+  }
+
+  /** The file that a process gave to the system call it is in, if it gave one. */
+  public static Optional<String> fileOfSystemCall(int pid) {
+    Path process = PROC.resolve(Integer.toString(pid));
+    try {
+      // KERNEL: proc(5), syscall: number, six arguments, stack pointer, program counter; or a word.
+      String[] words = Filesystem.read(process.resolve("syscall")).strip().split(" ");
+      if (words.length < 2) {
+        return Optional.empty();
+      }
+      String fd = Long.toUnsignedString(Long.parseUnsignedLong(words[1].substring(2), 16));
+      return Optional.of(Files.readSymbolicLink(process.resolve("fd").resolve(fd)).toString());
+    } catch (KernelException | IOException e) {
+      // Gone, not ours to look at, or its first argument is no descriptor.
+      return Optional.empty();
+    }
   }
 
   /** The command line, blanks between words; empty for a zombie or kernel thread. */
@@ -98,6 +119,30 @@ public final class ProcFs {
       throw new UncheckedIOException("cannot list " + PROC, e);
     }
     return pids;
+  }
+
+  /** A process and all that descend from it, if they live, by pid. */
+  public static SortedMap<Integer, Stat> tree(int root) {
+    var all = new HashMap<Integer, Stat>();
+    for (int pid : all()) {
+      stat(pid).ifPresent(stat -> all.put(pid, stat));
+    }
+    var tree = new TreeMap<>(all);
+    tree.values().removeIf(stat -> stat.isZombie() || !descends(all, stat.pid(), root));
+    return tree;
+  }
+
+  /** Whether, by what {@code all} tells, a process is {@code root} or descends from it. */
+  public static boolean descends(Map<Integer, Stat> all, int pid, int root) {
+    int each = pid;
+    for (int i = 0; i < all.size() && each != root; i++) {
+      Stat stat = all.get(each);
+      if (stat == null) {
+        return false;
+      }
+      each = stat.parent();
+    }
+    return each == root;
   }
 
   /** The pid of a process in the innermost namespace it is in. */
