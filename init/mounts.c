@@ -105,15 +105,22 @@ static int clone_tree(const struct mount_source *source, uid_t uid, gid_t gid)
 	return tree;
 }
 
+static void make_target(char *target, size_t size, size_t number, const struct stat *root)
+{
+	snprintf(target, size, STAGE "/%zu", number);
+	int made = S_ISDIR(root->st_mode) ? mkdir(target, 0700) : mknod(target, S_IFREG, 0);
+	if (made != 0)
+		die("make %s", target);
+}
+
 static void place(int tree, size_t number)
 {
 	struct stat root;
 	char target[48];
-	snprintf(target, sizeof target, STAGE "/%zu", number);
 	if (fstat(tree, &root) != 0)
 		die("look at mount %zu", number);
-	int made = S_ISDIR(root.st_mode) ? mkdir(target, 0700) : mknod(target, S_IFREG, 0);
-	if (made != 0 || move_mount(tree, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) != 0)
+	make_target(target, sizeof target, number, &root);
+	if (move_mount(tree, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) != 0)
 		die("mount %s", target);
 	close(tree);
 }
@@ -174,36 +181,39 @@ static void enter_user_namespace(uid_t uid, gid_t gid)
 	close(go[1]);
 }
 
-static bool is_same(int fd, int other)
-{
-	struct stat one, two;
-	return fstat(fd, &one) == 0 && fstat(other, &two) == 0 && one.st_dev == two.st_dev &&
-	       one.st_ino == two.st_ino;
-}
-
 /*
- * KERNEL: a mount can be cloned only in the namespace it is in, and ours is new: so by name once
- * more. RACE: whatever the name means by now, it is used only if it is what was opened.
+ * KERNEL: a mount can be bound only in the namespace it is in, and ours is new: so it is opened by
+ * name once more. RACE: whatever the name means by now, it is used only if it is what was opened.
  */
-static int clone_again(const struct mount_source *source, uid_t uid)
+static int open_again(const struct mount_source *source, uid_t uid)
 {
 	char name[512];
-	struct stat owner;
+	struct stat wanted, found;
 	find_name(source->fd, name, sizeof name);
-	int tree = open_tree(AT_FDCWD, name,
-	                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
-	                             AT_SYMLINK_NOFOLLOW);
-	if (tree < 0)
-		die("clone the mount of %s", name);
+	int fd = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &found) != 0 || fstat(source->fd, &wanted) != 0)
+		die("open %s again", name);
 	errno = ESTALE;
-	if (!is_same(tree, source->fd) || fstat(tree, &owner) != 0)
-		die("find %s again", name);
+	if (found.st_dev != wanted.st_dev || found.st_ino != wanted.st_ino)
+		die("open %s again", name);
 	errno = 0;
-	if (source->is_writable && owner.st_uid != uid)
+	if (source->is_writable && found.st_uid != uid)
 		die("map the owner of %s for a writable mount without CAP_SYS_ADMIN (:ro works)", name);
-	if (!set_attributes(tree, source->is_writable, -1))
-		die("restrict the mount of %s", name);
-	return tree;
+	return fd;
+}
+
+/* That nothing of it is a device, or writable unasked, bwrap sees to. */
+static void bind_to(int fd, size_t number)
+{
+	char source[32], target[48];
+	struct stat root;
+	snprintf(source, sizeof source, "/proc/self/fd/%d", fd);
+	if (fstat(fd, &root) != 0)
+		die("look at mount %zu", number);
+	make_target(target, sizeof target, number, &root);
+	if (mount(source, target, NULL, MS_BIND | MS_REC, NULL) != 0)
+		die("bind %s", target);
+	close(fd);
 }
 
 // ----------------------------------------------------------------------------
@@ -217,12 +227,13 @@ void mounts_stage(const struct mount_source *sources, size_t count, uid_t uid, g
 	// KERNEL: a mount can be cloned only from the namespace it is in, so before unshare.
 	for (size_t i = 0; i < count; i++)
 		trees[i] = is_privileged ? clone_tree(&sources[i], uid, gid)
-		                         : clone_again(&sources[i], uid);
-	if ((is_privileged && unshare(CLONE_NEWNS) != 0) ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		                         : open_again(&sources[i], uid);
+	if (is_privileged && unshare(CLONE_NEWNS) != 0)
 		die("make a mount namespace");
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		die("make mounts private");
 	if (mount("ebb", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0711,size=64k") != 0)
 		die("mount a tmpfs on " STAGE);
 	for (size_t i = 0; i < count; i++)
-		place(trees[i], i);
+		is_privileged ? place(trees[i], i) : bind_to(trees[i], i);
 }
