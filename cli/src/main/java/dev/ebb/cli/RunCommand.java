@@ -41,7 +41,7 @@ final class RunCommand {
     BoxSpec boxSpec = options.box();
     ExecSpec execSpec = options.exec();
     interruption.install();
-    try (Engine engine = Engine.open()) {
+    try (Engine engine = Engine.openForProcess()) {
       tellRecovered(engine);
       return run(engine, boxSpec, execSpec);
     } catch (SandboxException e) {

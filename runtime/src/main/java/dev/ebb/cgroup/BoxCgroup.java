@@ -83,7 +83,8 @@ public final class BoxCgroup implements Enclosure {
   /** KERNEL: /proc/PID/cgroup also shows where a zombie is, below the root we see. */
   @Override
   public boolean holds(int pid) {
-    return ProcFs.cgroup(pid).filter(path -> path.startsWith("/" + name + "/")).isPresent();
+    String ours = hierarchies.prefix() + "/" + name + "/";
+    return ProcFs.cgroup(pid).filter(path -> path.startsWith(ours)).isPresent();
   }
 
   /** Makes them and sets the limits; {@code uid} may clone commands into leaves. */
@@ -112,6 +113,12 @@ public final class BoxCgroup implements Enclosure {
     // KERNEL: a clone into a leaf needs write permission on cgroup.procs of the leaf and of the
     // nearest common ancestor.
     Filesystem.chown(box().path().resolve("cgroup.procs"), uid, uid);
+  }
+
+  /** Takes back what {@link #delegate} gave to children. */
+  public static void withdraw(Cgroup cgroup) throws KernelException {
+    CgroupFile.of(cgroup.path(), "cgroup.subtree_control")
+        .write("-" + String.join(" -", CONTROLLERS));
   }
 
   static void delegate(Cgroup cgroup) throws KernelException {

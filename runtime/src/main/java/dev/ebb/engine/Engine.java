@@ -9,6 +9,7 @@ import dev.ebb.box.BoxSpec;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.HostUids;
 import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.CgroupRemoval;
 import dev.ebb.cgroup.EmptyWait;
@@ -44,6 +45,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A running Ebb inside this process: one instance of its home, its boxes, and their end.
@@ -71,6 +73,9 @@ public final class Engine implements AutoCloseable {
   private final List<Recovery.Finding> recovered;
   private final Set<Box> boxes = ConcurrentHashMap.newKeySet();
 
+  /** The cgroup this process was in, if it had to be moved. */
+  private @Nullable Path left;
+
   /** Shared by creates, exclusive for the close: no box is made behind its back. */
   private final ReentrantReadWriteLock making = new ReentrantReadWriteLock();
 
@@ -91,9 +96,18 @@ public final class Engine implements AutoCloseable {
 
   /** Opens an engine on {@code path} after releasing what dead ones left there. */
   public static Engine open(Path path) {
+    return open(path, false);
+  }
+
+  /** Opens the default home for a process that is Ebb's own, and may be moved between cgroups. */
+  public static Engine openForProcess() {
+    return open(Home.locate(System.getenv()), true);
+  }
+
+  private static Engine open(Path path, boolean mayMove) {
     var building = new Scope();
     try {
-      return build(building, path);
+      return build(building, path, mayMove);
     } catch (KernelException | IOException | RuntimeException e) {
       try {
         building.close();
@@ -115,8 +129,9 @@ public final class Engine implements AutoCloseable {
         : String.valueOf(e.getMessage());
   }
 
-  private static Engine build(Scope scope, Path path) throws KernelException, IOException {
-    Hierarchies hierarchies = Hierarchies.detect();
+  private static Engine build(Scope scope, Path path, boolean mayMove)
+      throws KernelException, IOException {
+    Hierarchies hierarchies = Hierarchies.detect(mayMove);
     Path bwrap = bwrap();
     Self.becomeSubreaper();
     Home home = Home.open(path);
@@ -142,7 +157,7 @@ public final class Engine implements AutoCloseable {
     var engine = new Engine(scope, home, host, recovered);
     try {
       engine.createSubtree();
-    } catch (KernelException | RuntimeException e) {
+    } catch (KernelException | IOException | RuntimeException e) {
       engine.close();
       throw e;
     }
@@ -150,15 +165,43 @@ public final class Engine implements AutoCloseable {
   }
 
   /** The instance's own directory in each hierarchy; boxes lie below. */
-  private void createSubtree() throws KernelException {
+  private void createSubtree() throws KernelException, IOException {
     String id = host.instance().id();
-    List<Path> paths = host.hierarchies().everywhere(id);
+    var paths = new ArrayList<>(host.hierarchies().everywhere(id));
+    Optional<Path> ours = host.hierarchies().leafOfOurs(id);
+    ours.ifPresent(paths::add);
     var entries = paths.stream().map(p -> new Ledger.Entry(Kind.CGROUP, p.toString())).toList();
     holdings.addAll(host.instance().ledger().hold("", entries));
     for (Path each : paths) {
       Cgroup.create(each);
     }
+    if (ours.isPresent()) {
+      new Cgroup(ours.get()).enter();
+      left = ours.get().getParent();
+    }
     host.hierarchies().delegate(id);
+  }
+
+  private void removeSubtree() throws KernelException {
+    // ORDER: boxes are gone, their subtree goes, then nothing has controllers but our own place.
+    for (Holding holding : holdings) {
+      Path path = Path.of(holding.subject());
+      if (left != null
+          && left.equals(path.getParent())
+          && path.endsWith(host.instance().id() + "-self")) {
+        comeBack();
+      }
+      host.removal().remove(new Cgroup(path));
+    }
+  }
+
+  /** Goes back to where it was, for its own cgroup cannot be removed under it. */
+  private void comeBack() throws KernelException {
+    if (left != null) {
+      BoxCgroup.withdraw(new Cgroup(left));
+      new Cgroup(left).enter();
+      left = null;
+    }
   }
 
   /** Releases what dead engines left in the default home; a dry run only tells. */
@@ -287,9 +330,7 @@ public final class Engine implements AutoCloseable {
     }
     try (scope) {
       if (stuck.isEmpty()) {
-        for (Holding holding : holdings) {
-          host.removal().remove(new Cgroup(Path.of(holding.subject())));
-        }
+        removeSubtree();
         host.instance().ledger().strike(holdings);
       }
       if (holdings().isEmpty()) {

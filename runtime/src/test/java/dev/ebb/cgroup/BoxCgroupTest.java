@@ -29,7 +29,10 @@ class BoxCgroupTest {
 
   private static BoxCgroup box(FakeCgroupFs fake) throws IOException {
     return new BoxCgroup(
-        Hierarchies.detect(fake.mountinfo()), NAME, NEVER_ASKED, new CgroupRemoval(NEVER_ASKED));
+        Hierarchies.detect(fake.mountinfo(), new Hierarchies.Place("/", 0, true)),
+        NAME,
+        NEVER_ASKED,
+        new CgroupRemoval(NEVER_ASKED));
   }
 
   @Nested
