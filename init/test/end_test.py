@@ -126,21 +126,14 @@ class EndTest(Case):
             at_once.kill()
             self.assert_exited(box.run("true"))
 
-    def limit_pids(self, box, count):
-        for path in box.v1:
-            if "/pids/" in path:
-                write(path + "/pids.max", count)
-
-    @unittest.skipUnless(any("/memory/" in path for path in V1), "needs the v1 memory controller")
     def test_when_memory_is_eaten_commands_die_and_init_lives(self):
         with self.a_box() as box:
             self.assert_exited(box.run("gcc", "-static", "-x", "c", "-o", "hog", "-", stdin=self.file(SMALL_HOGS)))
             self.assert_exited(box.run("true", *["x" * 100000] * 15))  # now init is bigger than each of them
-            (path,) = [path for path in box.v1 if "/memory/" in path]
-            write(path + "/memory.limit_in_bytes", 64 << 20)
+            box.limit_memory(64 << 20)
             hogs = box.start("./hog")
             hogs.wait_started()
-            wait_until(lambda: "oom_kill 0" not in read(path + "/memory.oom_control"), 20, "an OOM kill")
+            wait_until(box.oom_kills, 20, "an OOM kill")
             time.sleep(0.5)
             self.assertTrue(is_alive(box.init_pid))
             hogs.kill(grace=0)
@@ -149,7 +142,7 @@ class EndTest(Case):
 
     def test_a_storm_of_forks_dies(self):
         with self.a_box() as box:
-            self.limit_pids(box, 400)
+            box.limit_pids(400)
             for grace in (0, 300):
                 storm = box.start(PYTHON, "-c", STORM)
                 box.pump(lambda: storm.sizes[0] == 6, what="ready")
@@ -162,7 +155,7 @@ class EndTest(Case):
 
     def test_without_cgroup_kill_a_storm_dies_too(self):
         with self.a_box() as box:
-            self.limit_pids(box, 400)
+            box.limit_pids(400)
             storm = box.start(PYTHON, "-c", STORM, may_kill=False)
             box.pump(lambda: storm.sizes[0] == 6, what="ready")
             time.sleep(0.3)
@@ -219,7 +212,7 @@ class EndTest(Case):
                 if exec_.ended["reason"] == BY_ITSELF:
                     self.assertEqual(0, exec_.ended["status"])
 
-    @unittest.skipUnless(os.path.isdir("/sys/fs/cgroup/freezer"), "needs the v1 freezer to make a process unkillable")
+    @unittest.skipUnless(os.path.isdir("/sys/fs/cgroup/freezer"), "host lacks the v1 freezer, to make a process unkillable")
     def test_what_cannot_be_killed_is_called_stuck(self):
         freezer = "/sys/fs/cgroup/freezer/" + NAME
         os.mkdir(freezer)

@@ -97,7 +97,7 @@ for number in range(1, 65):
 
     def test_a_launch_that_cannot_join_a_cgroup_leaves_nothing(self):
         if not V1:
-            self.skipTest("needs a v1 hierarchy")
+            self.skipTest("host lacks a v1 hierarchy")
         real_open = os.open
 
         def open_dead(path, flags, *rest):

@@ -101,7 +101,7 @@ class StartTest(Case):
             self.assert_exited(box.run("true"))
 
 
-    @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs FUSE")
+    @unittest.skipUnless(os.path.exists("/dev/fuse"), "host lacks FUSE")
     def test_a_file_system_that_hangs_does_not_stop_init(self):
         parent = tempfile.mkdtemp(prefix=NAME)
         os.chmod(parent, 0o755)
