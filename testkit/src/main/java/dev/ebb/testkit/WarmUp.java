@@ -8,6 +8,8 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Makes the JDK open what it opens once and keeps for good, so that it lies in every baseline: then
@@ -15,6 +17,7 @@ import java.net.Socket;
  */
 final class WarmUp {
   private static final int PATIENCE_MILLIS = 30_000;
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
 
   @GuardedBy("WarmUp.class")
   private static boolean done;
@@ -49,7 +52,7 @@ final class WarmUp {
       Thread waiting = Thread.ofVirtual().name("warm-up").start(() -> accept(server));
       // Only a thread that is parked, and for a time, has needed all of it.
       while (waiting.isAlive() && waiting.getState() != Thread.State.TIMED_WAITING) {
-        Thread.yield();
+        LockSupport.parkNanos(LOOK_AGAIN_NANOS);
       }
       new Socket(server.getInetAddress(), server.getLocalPort()).close();
       waiting.join();
