@@ -23,6 +23,7 @@ STUCK, TRUNCATED, UNREAPED = 1, 2, 4
 CLD_EXITED, CLD_KILLED, CLD_DUMPED = 1, 2, 3
 
 MESSAGE_MAX = 4 << 20
+PATIENCE = int(os.environ.get("EBB_PATIENCE", "1"))  # a factor for a slow machine, such as an emulated one
 
 UID = 1879100000
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/workspace", "LANG": "C.UTF-8"}
@@ -84,7 +85,7 @@ def stop_being_engine():
 
 
 def wait_until(condition, seconds=10, what="condition"):
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * PATIENCE
     while not condition():
         if time.monotonic() > end:
             raise AssertionError(f"not within {seconds} s: {what}")
@@ -230,7 +231,7 @@ class Box:
 
     def wait_hello(self):
         self.pump(lambda: self.is_greeted, 10, "hello")
-        assert self.outside.wait(10) == 0, self.messages()
+        assert self.outside.wait(10 * PATIENCE) == 0, self.messages()
 
     def messages(self):
         self.log.seek(0)
@@ -283,7 +284,7 @@ class Box:
 
     def pump(self, condition, seconds=20, what="word"):
         """Hears messages until the condition holds."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * PATIENCE
         while not condition():
             left = end - time.monotonic()
             if left <= 0:
@@ -342,7 +343,7 @@ class Box:
     def close(self):
         """Ends the box by its lifeline and proves that nothing of it is left."""
         self.control.close()
-        self.outside.wait(10)
+        self.outside.wait(10 * PATIENCE)
         if self.init_pid and self.init_status is None:
             self.wait_init()
         self.release()
@@ -351,7 +352,7 @@ class Box:
         """Ends the box by its cgroup, whatever state it is in."""
         write(self.cgroup + "/cgroup.kill", 1)
         self.control.close()
-        self.outside.wait(10)
+        self.outside.wait(10 * PATIENCE)
         wait_until(self.is_gone, 10, "an empty cgroup")
         self.release()
 
