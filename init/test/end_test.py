@@ -77,12 +77,12 @@ class EndTest(Case):
     def test_a_timeout_ends_the_whole_tree(self):
         with self.a_box() as box:
             start = time.monotonic()
-            exec_, pids = self.stubborn(box, timeout=1500, grace=300)
+            exec_, pids = self.stubborn(box, timeout=1500 * PATIENCE, grace=300)
             exec_.wait()
             took = time.monotonic() - start
             self.assertEqual((TIMED_OUT, CLD_KILLED, signal.SIGKILL),
                              tuple(exec_.ended[k] for k in ("reason", "code", "status")))
-            self.assertTrue(1.7 < took < 2.5, took)
+            self.assertTrue(1.5 * PATIENCE + 0.2 < took < 2.5 * PATIENCE, took)
             self.assertEqual([], [pid for pid in pids if is_alive(pid)])
 
     def test_the_grace_ends_when_the_tree_does(self):
