@@ -78,13 +78,13 @@ for number in range(1, 65):
 
     def test_a_bad_option_for_bwrap_is_reported(self):
         box = self.box(options=["--no-such-option"], hello=False)
-        self.assertEqual(1, box.outside.wait(10))
+        self.assertEqual(1, box.outside.wait(10 * PATIENCE))
         self.assertIn("no-such-option", box.messages())
         self.assertIn("ebb-init: cannot set up the box", box.messages())
 
     def test_a_missing_bwrap_is_reported(self):
         box = self.box(command=["/usr/bin/no-bwrap"], hello=False)
-        self.assertEqual(1, box.outside.wait(10))
+        self.assertEqual(1, box.outside.wait(10 * PATIENCE))
         self.assertIn("ebb-init: cannot execute /usr/bin/no-bwrap: ENOENT", box.messages())
 
     def test_an_engine_that_goes_away_during_set_up_takes_the_box_with_it(self):
@@ -92,12 +92,12 @@ for number in range(1, 65):
             box = self.box(hello=False)
             time.sleep(delay)
             box.control.close()
-            self.assertIn(box.outside.wait(10), (0, 3))
+            self.assertIn(box.outside.wait(10 * PATIENCE), (0, 3))
             wait_until(box.is_gone, what="an empty cgroup")
 
     def test_a_launch_that_cannot_join_a_cgroup_leaves_nothing(self):
         if not V1:
-            self.skipTest("needs a v1 hierarchy")
+            self.skipTest("host lacks a v1 hierarchy")
         real_open = os.open
 
         def open_dead(path, flags, *rest):
@@ -112,7 +112,7 @@ for number in range(1, 65):
         finally:
             os.open = real_open
         os.mkdir(box.v1[0])
-        self.assertEqual(1, box.outside.wait(10))
+        self.assertEqual(1, box.outside.wait(10 * PATIENCE))
         self.assertRegex(box.messages(), r"^ebb-init: cannot join cgroup 0 of --join: ENODEV\n")
         self.assertTrue(box.is_gone())
         self.assertEqual([], children())
@@ -175,7 +175,7 @@ for number in range(1, 65):
         seen = {"outside": 0, "outer": 0, "inner": 0, "late": 0}
         for _ in range(100):
             box = self.box(hello=False)
-            time.sleep(dice.uniform(0, 0.03))
+            time.sleep(dice.uniform(0, 0.03 * PATIENCE))
             victim = dice.choice(["outside", "outer", "inner"])
             pids = [box.outside.pid] if victim == "outside" else members(box.cgroup)
             if victim != "outside":
@@ -185,7 +185,7 @@ for number in range(1, 65):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             if victim != "outside":
-                self.assertIn(box.outside.wait(10), (0, 1), f"seed {seed}: {box.messages()}")
+                self.assertIn(box.outside.wait(10 * PATIENCE), (0, 1), f"seed {seed}: {box.messages()}")
             box.destroy()
             reap_orphans()
             self.assertEqual([], children(), f"seed {seed}")

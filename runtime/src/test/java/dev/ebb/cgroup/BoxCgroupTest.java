@@ -140,6 +140,14 @@ class BoxCgroupTest {
           .isEqualTo(new CgroupUsage(Duration.ofNanos(1_500_000), 4096, 5, 2, 4));
     }
 
+    /** As Linux before 6.11 does. */
+    @Test
+    void forksRefusedInLeavesCountToo() throws Exception {
+      fake.write(fake.create(NAME + "/work/1"), "pids.events", "max 3\n");
+      fake.write(fake.create(NAME + "/work/2"), "pids.events", "max 4\n");
+      assertThat(cgroup.usage().pidsRefused()).isEqualTo(7);
+    }
+
     @Test
     void aKernelThatDoesNotCountPeaksSaysNothing() throws Exception {
       fake.withdraw("memory.peak");
