@@ -145,7 +145,7 @@ class BoxCgroupTest {
     void forksRefusedInLeavesCountToo() throws Exception {
       fake.write(fake.create(NAME + "/work/1"), "pids.events", "max 3\n");
       fake.write(fake.create(NAME + "/work/2"), "pids.events", "max 4\n");
-      assertThat(cgroup.usage().pidsRefused()).isEqualTo(7);
+      assertThat(cgroup.usage().orElseThrow().pidsRefused()).isEqualTo(7);
     }
 
     @Test
