@@ -11,10 +11,11 @@ import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -82,15 +83,21 @@ public final class BoxNamespace implements Enclosure {
   public List<Integer> procs() {
     Init known = init;
     if (known != null) {
-      return ProcFs.all().stream().filter(pid -> isMember(known, pid)).toList();
+      return List.copyOf(members(known).keySet());
     }
     Session session = making;
     return session == null ? List.of() : session.members();
   }
 
-  private static boolean isMember(Init known, int pid) {
-    return ProcFs.pidNamespace(pid).filter(known.namespace::equals).isPresent()
-        && ProcFs.stat(pid).filter(stat -> !stat.isZombie()).isPresent();
+  /** The living members by their pids, in order. */
+  private static SortedMap<Integer, ProcFs.Stat> members(Init known) {
+    var members = new TreeMap<Integer, ProcFs.Stat>();
+    for (int pid : ProcFs.all()) {
+      if (ProcFs.pidNamespace(pid).filter(known.namespace::equals).isPresent()) {
+        ProcFs.stat(pid).filter(stat -> !stat.isZombie()).ifPresent(stat -> members.put(pid, stat));
+      }
+    }
+    return members;
   }
 
   @Override
@@ -129,7 +136,7 @@ public final class BoxNamespace implements Enclosure {
     }
   }
 
-  /** KERNEL: init can be reaped only when all of its namespace has been; so its end proves all. */
+  /** KERNEL: init is a zombie only when all of its namespace has been reaped: that proves all. */
   @Override
   public boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException {
     while (!isEmpty()) {
@@ -148,7 +155,7 @@ public final class BoxNamespace implements Enclosure {
   private boolean isEmpty() {
     Init known = init;
     Session session = making;
-    return (known == null || !known.ref.exists())
+    return (known == null || !known.ref.isAlive())
         && (session == null || session.members().isEmpty());
   }
 
@@ -192,30 +199,43 @@ public final class BoxNamespace implements Enclosure {
   /** Of an exec whose shepherd is dead, all of the box that has no other. */
   @Override
   public List<Integer> leafProcs(int exec, int shepherd) {
-    var parents = new HashMap<Integer, Integer>();
-    for (int pid : procs()) {
-      ProcFs.stat(pid).ifPresent(stat -> parents.put(pid, stat.parent()));
-    }
-    Optional<Integer> root =
-        parents.keySet().stream()
-            .filter(pid -> ProcFs.pidInside(pid).filter(inside -> inside == shepherd).isPresent())
-            .findFirst();
-    return parents.keySet().stream()
-        .filter(pid -> root.isPresent() ? descends(parents, pid, root.get()) : !isInit(pid))
-        .sorted()
-        .toList();
-  }
-
-  private boolean isInit(int pid) {
     Init known = init;
-    return known != null && known.ref.pid() == pid;
+    if (known == null || shepherd == 0) {
+      return List.of();
+    }
+    var members = members(known);
+    int top = known.ref.pid();
+    int root =
+        members.values().stream()
+            .filter(stat -> isShepherd(stat, top))
+            .map(ProcFs.Stat::pid)
+            .filter(pid -> ProcFs.pidInside(pid).filter(inside -> inside == shepherd).isPresent())
+            .findFirst()
+            .orElse(top);
+    return members.keySet().stream().filter(pid -> isHerded(members, pid, root, top)).toList();
   }
 
-  private static boolean descends(Map<Integer, Integer> parents, int pid, int root) {
-    int each = pid;
-    for (int i = 0; i < parents.size() && parents.containsKey(each) && each != root; i++) {
-      each = parents.get(each);
+  /** KERNEL: nobody can join a session, and whatever a shepherd starts leaves that of init. */
+  private static boolean isShepherd(ProcFs.Stat stat, int top) {
+    return stat.parent() == top && stat.session() == top;
+  }
+
+  /** Whether the first above it, of init and the shepherds, is {@code root}. */
+  private static boolean isHerded(Map<Integer, ProcFs.Stat> members, int pid, int root, int top) {
+    var each = members.get(pid);
+    for (int i = 0; each != null && i < members.size(); i++) {
+      if (each.pid() == top || isShepherd(each, top)) {
+        return each.pid() == root && pid != root;
+      }
+      each = members.get(parent(members, each));
     }
-    return each == root && pid != root;
+    return false;
+  }
+
+  /** RACE: a parent that has died meanwhile has left its children to another. */
+  private static int parent(Map<Integer, ProcFs.Stat> members, ProcFs.Stat stat) {
+    return members.containsKey(stat.parent())
+        ? stat.parent()
+        : ProcFs.stat(stat.pid()).map(ProcFs.Stat::parent).orElse(0);
   }
 }
