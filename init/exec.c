@@ -219,7 +219,21 @@ static void kill_tree(struct exec *exec)
 {
 	exec->phase = EXEC_KILLING;
 	exec->deadline = after(STUCK_AFTER);
+	if (exec->tree.shepherd && !exec->leader)
+		kill(exec->tree.shepherd, SIGKILL); // it may not have begun
 	exec->kill_again = !tree_kill(&exec->tree);
+	if (exec->tree.shepherd)
+		exec_used(exec, herd_usage(exec->tree.shepherd)); // as they were counted for that
+}
+
+/* Not before there is somebody to hear it: a shepherd tells us when it has a leader. */
+static void ask(struct exec *exec)
+{
+	if (!exec->leader)
+		return;
+	tree_signal(&exec->tree, exec->asked);
+	tree_signal(&exec->tree, SIGCONT);
+	exec->asked = 0;
 }
 
 /* The ladder: a signal, the grace, SIGKILL. Who climbs it first gives the reason. */
@@ -239,8 +253,8 @@ void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t gr
 	uint64_t deadline = after(grace);
 	if (deadline < exec->deadline)
 		exec->deadline = deadline;
-	tree_signal(&exec->tree, signal ? signal : SIGTERM);
-	tree_signal(&exec->tree, SIGCONT);
+	exec->asked = signal ? signal : SIGTERM;
+	ask(exec);
 }
 
 static void finish(struct exec *exec)
@@ -275,6 +289,7 @@ void exec_leader_ended(struct exec *exec, int code, int status)
 	drain(exec);
 	bool is_empty = tree_is_empty(&exec->tree);
 	exec->ended.leftovers = is_empty ? 0 : tree_signal(&exec->tree, 0);
+	exec_used(exec, (struct usage){0, 1 + exec->ended.leftovers});
 	if (is_empty || (exec->keep && exec->phase == EXEC_RUNNING))
 		finish(exec);
 	else if (exec->phase == EXEC_RUNNING && exec->tree.shepherd && !exec->ended.leftovers)
@@ -322,9 +337,11 @@ static void hear_shepherd(struct exec *exec)
 	while (exec->tree.events >= 0 &&
 	       read(exec->tree.events, &news, sizeof news) == sizeof news) {
 		exec->leader = news.leader;
-		exec_used(exec, (struct usage){news.memory * 1024ull, 1});
+		exec_used(exec, (struct usage){.memory = news.memory * 1024ull});
 		if (news.code && !exec->reaped)
 			exec_leader_ended(exec, news.code, news.status);
+		else if (exec->asked)
+			ask(exec);
 	}
 }
 
@@ -336,7 +353,7 @@ void exec_shepherd_ended(struct exec *exec, bool is_done)
 {
 	hear_shepherd(exec);
 	exec->tree.shepherd = 0;
-	exec->tree.has_strays = !is_done;
+	exec->tree.has_strays = exec->kill_again = !is_done;
 	if (exec->phase == EXEC_OVER)
 		return;
 	unwatch(exec, &exec->tree.events);

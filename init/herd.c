@@ -18,6 +18,16 @@ static unsigned shepherd_count;
 // ------------------------------------------------------------------- shepherd
 
 /*
+ * KERNEL: inside its user namespace a box's processes are counted apart from the host's. A fork is
+ * refused by the limit of the parent: so a command is, too, where others have left it no room.
+ */
+static bool limit_processes(uint64_t most)
+{
+	uint64_t ours = 2 + shepherd_count; // init, this shepherd, and those of others
+	return !most || limit(RLIMIT_NPROC, most + ours);
+}
+
+/*
  * A child of init and parent of a command, in between as a subreaper: whatever the command leaves
  * behind falls to the shepherd, however it was daemonised. Ends when all have ended.
  * SAFETY: it has the uid of the box, so a command may kill it; then its herd falls to init.
@@ -26,7 +36,7 @@ static noreturn void keep_herd(const struct start *start, int news)
 {
 	sigset_t all;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	pid_t leader = fork();
+	pid_t leader = limit_processes(start->request.processes) ? fork() : -1;
 	if (leader == 0)
 		start_run(start);
 	if (leader < 0)
@@ -122,15 +132,43 @@ static ssize_t read_proc(pid_t pid, const char *name, char *text, size_t size)
 	return n;
 }
 
-static bool read_member(struct member *member)
+static bool read_stat(struct member *member, const char *name)
 {
 	char text[512];
 	const char *end_of_name;
-	return read_proc(member->pid, "stat", text, sizeof text) > 0 &&
+	return read_proc(member->pid, name, text, sizeof text) > 0 &&
 	       (end_of_name = strrchr(text, ')')) &&
 	       sscanf(end_of_name,
 	              ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u",
 	              &member->state, &member->parent, &member->threads) == 3;
+}
+
+static bool is_dead(const struct member *member)
+{
+	return (member->state == 'Z' || member->state == 'X') && member->threads <= 1;
+}
+
+/* KERNEL: a process whose first thread has ended shows as Z; the others tell how it is. */
+static void read_threads(struct member *member)
+{
+	char path[48];
+	snprintf(path, sizeof path, "/proc/%d/task", member->pid);
+	DIR *threads = opendir(path);
+	for (struct dirent *each; threads && member->state == 'Z' && (each = readdir(threads));) {
+		snprintf(path, sizeof path, "task/%.20s/stat", each->d_name);
+		read_stat(member, path);
+	}
+	if (threads)
+		closedir(threads);
+}
+
+static bool read_member(struct member *member)
+{
+	if (!read_stat(member, "stat"))
+		return false;
+	if (member->state == 'Z' && !is_dead(member))
+		read_threads(member);
+	return true;
 }
 
 static struct member *find(const struct census *in, pid_t pid)
@@ -190,11 +228,6 @@ static bool take(struct census *in)
 	return is_whole;
 }
 
-static bool is_dead(const struct member *member)
-{
-	return (member->state == 'Z' || member->state == 'X') && member->threads <= 1;
-}
-
 /* The next one of the herd that lives; begin with NULL. */
 static const struct member *next(const struct census *in, const struct member *last, pid_t shepherd)
 {
@@ -217,18 +250,19 @@ unsigned herd_signal(pid_t shepherd, int signal)
 	return members;
 }
 
+/* RACE: one in state D may be in the middle of a fork that was begun before we stopped it. */
 static bool stands_still(const struct census *in)
 {
 	for (size_t i = 0; i < in->count; i++)
-		if (!strchr("TtDZX", in->members[i].state))
+		if (!is_dead(&in->members[i]) && !strchr("Tt", in->members[i].state))
 			return false;
 	return true;
 }
 
 /*
  * KERNEL: kill(-1) reaches every process of the namespace but us, at one instant: a fork is either
- * done, and the child reached too, or undone, for a signal is pending. Only one who is woken by
- * another between his stop and hers gets away, for this round.
+ * begun, and the child will be reached too, or is not, for a signal is pending. Only one who is
+ * woken by another between his stop and hers gets away, for this round.
  */
 static bool stop_box(void)
 {
@@ -253,8 +287,10 @@ static bool was_stopped(pid_t pid)
  */
 bool herd_kill(pid_t shepherd)
 {
-	if (shepherd_count == (shepherd ? 1 : 0))
+	if (shepherd_count == (shepherd ? 1 : 0)) {
+		take(&census);
 		return kill(-1, SIGKILL) == 0 || errno == ESRCH;
+	}
 	// One look is enough for many kills in a row.
 	if (now() >= before.taken_at + LOOKED_LATELY)
 		take(&before);
@@ -279,9 +315,13 @@ bool herd_is_stuck(pid_t shepherd)
 	return true;
 }
 
+/* A shepherd that a command has stopped goes on: it is waited for. */
 void herd_look(void)
 {
 	take(&census);
+	for (size_t i = 0; i < census.count; i++)
+		if (is_shepherd(census.members[i].pid) && census.members[i].state == 'T')
+			kill(census.members[i].pid, SIGCONT);
 }
 
 struct usage herd_usage(pid_t shepherd)

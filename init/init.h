@@ -127,6 +127,7 @@ struct exec {
 	bool reaped;  /* the leader is */
 	bool keep;
 	bool kill_again; /* one was not enough */
+	int asked;       /* the signal that nobody could hear yet */
 	struct tree tree;
 	int failure; /* the leader's report of a failed start; exec(2) closes it */
 	struct stream streams[2];

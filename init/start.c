@@ -77,14 +77,6 @@ static void offer_to_oom_killer(void)
 	prctl(PR_SET_DUMPABLE, 0); // until exec we are a copy of init
 }
 
-/* KERNEL: inside its user namespace a box's processes are counted apart from the host's. */
-static bool limit_share(const struct start_request *request)
-{
-	uint64_t ours = 2 + herd_count(); // init, our shepherd, and those of others
-	return (!request->data_size || limit(RLIMIT_DATA, request->data_size)) &&
-	       (!request->processes || limit(RLIMIT_NPROC, request->processes + ours));
-}
-
 noreturn void start_run(const struct start *start)
 {
 	const struct start_request *request = &start->request;
@@ -99,7 +91,8 @@ noreturn void start_run(const struct start *start)
 	if (chdir(start->workdir) != 0)
 		start_refuse(start, STEP_WORKDIR, errno);
 	if (!limit(RLIMIT_NOFILE, request->open_files) ||
-	    !limit(RLIMIT_FSIZE, request->file_size) || !limit_share(request) ||
+	    !limit(RLIMIT_FSIZE, request->file_size) ||
+	    (request->data_size && !limit(RLIMIT_DATA, request->data_size)) ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !seccomp_apply())
 		start_refuse(start, STEP_LIMITS, errno);
 	offer_to_oom_killer();

@@ -1,5 +1,6 @@
 """How a command ends where there is no cgroup: by its shepherd, and by init when the shepherd is killed."""
 
+import errno
 import os
 import signal
 import time
@@ -30,6 +31,37 @@ while True:
         pass
 """
 
+# Forks as long as it may, by a thread whose process looks dead: the first one has ended.
+HEADLESS_STORM = r"""
+import ctypes, os, threading, time
+def storm():
+    print("ready", flush=True)
+    while True:
+        try:
+            if os.fork() == 0:
+                os.setsid()
+                time.sleep(0.001)
+                if os.fork():
+                    os._exit(0)
+                time.sleep(0.01)
+                os._exit(0)
+        except OSError:
+            pass
+threading.Thread(target=storm).start()
+ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)
+"""
+
+CROWD = r"""
+import os, time
+try:
+    while True:
+        if os.fork() == 0:
+            time.sleep(1000)
+except OSError:
+    print("ready", flush=True)
+time.sleep(1000)
+"""
+
 
 @only_without_leaves
 class HerdTest(Case):
@@ -51,7 +83,7 @@ class HerdTest(Case):
         with self.a_box() as box:
             stays = self.start(box, BYSTANDER)
             before = stays.members()
-            for program in (STUBBORN, STORM, NURSES):
+            for program in (STUBBORN, STORM, NURSES, HEADLESS_STORM):
                 dies = self.start(box, program, processes=100)
                 dies.kill(grace=0)
                 dies.wait()
@@ -90,6 +122,50 @@ class HerdTest(Case):
                     stays.kill(grace=0)
                     stays.wait()
                 self.assert_exited(box.run("true"))
+
+    def test_whoever_kills_the_shepherd_of_another_ends_that_one_only(self):
+        with self.a_box() as box:
+            victim = self.start(box, BYSTANDER)
+            killer = self.start(box, f"import os, time\nprint('ready', flush=True)\nos.kill({victim.shepherd}, 9)\ntime.sleep(1000)")
+            victim.wait()
+            self.assertEqual((BY_ITSELF, CLD_KILLED, signal.SIGKILL),
+                             tuple(victim.ended[k] for k in ("reason", "code", "status")))
+            self.assertEqual(1, len(killer.members()))
+            self.assertEqual(3, len(members(box.cgroup)), "init, and the killer with its shepherd")
+
+    def test_whoever_stops_shepherds_stops_nothing(self):
+        with self.a_box() as box:
+            other = self.start(box, "print('ready', flush=True)\ninput()", stdin=(pipe := os.pipe())[0])
+            os.close(pipe[0])
+            stopper = box.run(PYTHON, "-c", f"import os\nfor pid in ({other.shepherd}, os.getppid()): os.kill(pid, 19)\nos._exit(3)")
+            self.assert_exited(stopper, 3)
+            os.write(pipe[1], b"\n")
+            os.close(pipe[1])
+            other.wait()
+            self.assert_exited(other)
+
+    def test_a_command_is_killed_however_early_beside_another(self):
+        with self.a_box() as box:
+            stays = self.start(box, BYSTANDER)
+            before = stays.members()
+            for number, status in ((0, signal.SIGKILL), (60000, signal.SIGTERM)) * 20:
+                exec_ = box.start("sleep", "1000")
+                exec_.kill(grace=number)
+                exec_.wait(4)
+                self.assertEqual((KILLED, 0, CLD_KILLED, status),
+                                 tuple(exec_.ended[k] for k in ("reason", "flags", "code", "status")))
+                self.assertEqual(3, len(members(box.cgroup)), "init, and the bystander with its shepherd")
+            self.assertEqual(before, stays.members())
+
+    def test_a_full_box_takes_no_more_and_can_be_emptied(self):
+        with self.a_box() as box:
+            crowd = self.start(box, CROWD, processes=20)
+            self.assertEqual(20, len(crowd.members()))
+            self.assertEqual((STEP_CLONE, errno.EAGAIN), box.run("true", processes=20).refused)
+            crowd.kill(grace=0)
+            crowd.wait()
+            self.assertEqual((KILLED, CROWDED, 20), tuple(crowd.ended[k] for k in ("reason", "flags", "peak_processes")))
+            self.assert_exited(box.run("true", processes=20))
 
     def test_leftovers_die_kept_ones_live_and_end_with_the_box(self):
         daemon = "setsid sleep 100 & setsid sleep 100 & exit 3"

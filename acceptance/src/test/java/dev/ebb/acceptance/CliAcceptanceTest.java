@@ -81,7 +81,9 @@ class CliAcceptanceTest {
 
   @Test
   void outOfMemoryIs137AndSaysWhichLimit() throws Exception {
-    var run = ebb.call("run", "--memory", "64m", "--", "python3", "-c", "bytearray(300 << 20)");
+    // It stays, for without cgroups memory is looked at only now and then.
+    String eater = "import time; eaten = bytearray(300 << 20); time.sleep(100)";
+    var run = ebb.call("run", "--memory", "64m", "--", "python3", "-c", eater);
 
     assertThat(run.code()).isEqualTo(137);
     assertThat(run.stderr()).contains("out of memory: the limit is 64m (--memory)");
@@ -281,7 +283,9 @@ class CliAcceptanceTest {
     var plan = ebb.call("sweep", "--dry-run");
     var sweep = ebb.call("sweep");
 
-    assertThat(plan.text()).contains("would release").contains("cgroup");
+    assertThat(plan.text())
+        .contains("would release")
+        .contains(Feature.CGROUPS.isPresent() ? "cgroup" : "directory");
     assertThat(sweep.text()).contains("released").doesNotContain("stuck");
     assertThat(sweep.code()).isZero();
     assertThat(ebb.call("sweep").text()).isEqualTo("nothing left by dead runtimes\n");

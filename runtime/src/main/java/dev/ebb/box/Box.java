@@ -287,13 +287,13 @@ public final class Box {
     if (!enclosure.exists()) {
       return;
     }
-    if (launch != null && enclosure instanceof BoxNamespace namespace) {
-      launch.channel().init().ifPresent(namespace::known);
+    Deadline deadline = Deadline.in(DEATH_BOUND);
+    if (launch != null && !launch.isUp() && enclosure instanceof BoxNamespace namespace) {
+      learnInit(launch.channel(), namespace, deadline);
     }
     List<Integer> members = enclosure.procs();
     account.held(Kind.PROCESS, members.size());
     enclosure.kill();
-    Deadline deadline = Deadline.in(DEATH_BOUND);
     boolean reaped = reapInit();
     if (!enclosure.awaitEmpty(deadline)) {
       enclosure
@@ -305,6 +305,15 @@ public final class Box {
       reapOrphans(members, deadline);
     }
     account.released(Kind.PROCESS, members.size());
+  }
+
+  /** ORDER: whoever could announce init is dead, but its last words may be unread. */
+  private static void learnInit(InitChannel channel, BoxNamespace namespace, Deadline deadline)
+      throws KernelException, InterruptedException {
+    if (!channel.hangUp(deadline)) {
+      throw new KernelException("hear out who made the box", Errno.EBUSY);
+    }
+    channel.init().ifPresent(namespace::known);
   }
 
   private static String why(int pid) {

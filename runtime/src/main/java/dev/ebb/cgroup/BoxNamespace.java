@@ -12,6 +12,7 @@ import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -123,7 +124,7 @@ public final class BoxNamespace implements Enclosure {
     }
   }
 
-  /** KERNEL: init can be reaped only when all of its namespace has been; so its end proves all. */
+  /** KERNEL: init is a zombie only when all of its namespace has been reaped: that proves all. */
   @Override
   public boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException {
     while (!isEmpty()) {
@@ -142,7 +143,7 @@ public final class BoxNamespace implements Enclosure {
   private boolean isEmpty() {
     Init known = init;
     Session session = making;
-    return (known == null || !known.ref.exists())
+    return (known == null || !known.ref.isAlive())
         && (session == null || session.members().isEmpty());
   }
 
@@ -187,18 +188,42 @@ public final class BoxNamespace implements Enclosure {
   @Override
   public List<Integer> leafProcs(int exec, int shepherd) {
     Init known = init;
-    if (known == null) {
+    if (known == null || shepherd == 0) {
       return List.of();
     }
-    var all = ProcFs.tree(known.ref.pid());
-    all.remove(known.ref.pid());
+    var members = ProcFs.tree(known.ref.pid());
+    int top = known.ref.pid();
     int root =
-        all.keySet().stream()
+        members.values().stream()
+            .filter(stat -> isShepherd(stat, top))
+            .map(ProcFs.Stat::pid)
             .filter(pid -> ProcFs.pidInside(pid).filter(inside -> inside == shepherd).isPresent())
             .findFirst()
-            .orElse(0);
-    return all.keySet().stream()
-        .filter(pid -> root == 0 || (pid != root && ProcFs.descends(all, pid, root)))
-        .toList();
+            .orElse(top);
+    return members.keySet().stream().filter(pid -> isHerded(members, pid, root, top)).toList();
+  }
+
+  /** KERNEL: nobody can join a session, and whatever a shepherd starts leaves that of init. */
+  private static boolean isShepherd(ProcFs.Stat stat, int top) {
+    return stat.parent() == top && stat.session() == top;
+  }
+
+  /** Whether the first above it, of init and the shepherds, is {@code root}. */
+  private static boolean isHerded(Map<Integer, ProcFs.Stat> members, int pid, int root, int top) {
+    var each = members.get(pid);
+    for (int i = 0; each != null && i < members.size(); i++) {
+      if (each.pid() == top || isShepherd(each, top)) {
+        return each.pid() == root && pid != root;
+      }
+      each = members.get(parent(members, each));
+    }
+    return false;
+  }
+
+  /** RACE: a parent that has died meanwhile has left its children to another. */
+  private static int parent(Map<Integer, ProcFs.Stat> members, ProcFs.Stat stat) {
+    return members.containsKey(stat.parent())
+        ? stat.parent()
+        : ProcFs.stat(stat.pid()).map(ProcFs.Stat::parent).orElse(0);
   }
 }

@@ -19,24 +19,36 @@ public record Session(ProcessRef leader, String mark) {
   /** Whether a process, dead or alive, is a member; a zombie has no command line to show. */
   public boolean holds(int pid) {
     return ProcFs.stat(pid)
-        .filter(stat -> stat.session() == leader.pid() && stat.startTime() >= leader.startTime())
-        .filter(stat -> stat.isZombie() || isMarked(pid))
+        .filter(stat -> bears(stat) && (stat.isZombie() || isMarked(ProcFs.commandLine(pid))))
         .isPresent();
   }
 
-  private boolean isMarked(int pid) {
-    return List.of(ProcFs.commandLine(pid).split(" ")).contains(mark);
+  private boolean bears(ProcFs.Stat stat) {
+    return stat.session() == leader.pid() && stat.startTime() >= leader.startTime();
   }
 
-  /** The living members. */
+  private boolean isMarked(String commandLine) {
+    return List.of(commandLine.split(" ")).contains(mark);
+  }
+
+  /**
+   * The living members, and whoever may turn out to be one.
+   *
+   * <p>KERNEL: in the middle of exec(2) a process has no command line.
+   */
   public List<Integer> members() {
-    return ProcFs.all().stream()
-        .filter(this::holds)
-        .filter(pid -> ProcFs.stat(pid).filter(stat -> !stat.isZombie()).isPresent())
-        .toList();
+    return ProcFs.all().stream().filter(this::mayLive).toList();
   }
 
-  /** Kills those that are there now; to be repeated until there is none. */
+  private boolean mayLive(int pid) {
+    return ProcFs.stat(pid)
+        .filter(stat -> bears(stat) && !stat.isZombie())
+        .map(_ -> ProcFs.commandLine(pid))
+        .filter(line -> line.isEmpty() || isMarked(line))
+        .isPresent();
+  }
+
+  /** Kills those that are certain now; to be repeated until there is none. */
   public void kill() throws KernelException {
     for (int pid : members()) {
       try (var scope = new Scope()) {

@@ -11,6 +11,7 @@ import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ProcessRef;
+import dev.ebb.process.Session;
 import dev.ebb.process.StuckProcess;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;
@@ -141,7 +142,7 @@ public final class Recovery {
     boolean exists =
         dead.sameBoot()
             && switch (holding.kind()) {
-              case PROCESS -> ProcessRef.parse(holding.subject()).isAlive();
+              case PROCESS -> lives(session(holding));
               case CGROUP -> Files.exists(Path.of(holding.subject()));
               case USER, DESCRIPTOR, DIRECTORY -> false;
             };
@@ -154,7 +155,7 @@ public final class Recovery {
     }
     try {
       switch (holding.kind()) {
-        case PROCESS -> kill(ProcessRef.parse(holding.subject()));
+        case PROCESS -> end(session(holding));
         case CGROUP -> remove(new Cgroup(Path.of(holding.subject())));
         case USER, DESCRIPTOR, DIRECTORY -> {}
       }
@@ -170,14 +171,29 @@ public final class Recovery {
     }
   }
 
-  private void kill(ProcessRef process) throws KernelException {
-    process.signal(Signal.KILL);
+  /**
+   * A process and whatever it began a box with: of a bwrap killed in the middle of its work the
+   * child can be blocked for ever, and without cgroups nothing else finds it.
+   */
+  private static Session session(Holding holding) {
+    return new Session(ProcessRef.parse(holding.subject()), holding.box());
+  }
+
+  private static boolean lives(Session session) {
+    return session.leader().isAlive() || !session.members().isEmpty();
+  }
+
+  private void end(Session session) throws KernelException {
     Deadline deadline = Deadline.in(patience);
-    while (process.isAlive()) {
+    // ORDER: the leader first, who could add to the others.
+    session.leader().signal(Signal.KILL);
+    session.kill();
+    while (lives(session)) {
       if (deadline.isOver()) {
-        throw stuck(StuckProcess.in(process.pid()));
+        throw stuck(StuckProcess.in(session.leader().pid()));
       }
       LockSupport.parkNanos(RETRY_NANOS);
+      session.kill();
     }
   }
 

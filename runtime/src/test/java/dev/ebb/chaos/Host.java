@@ -2,11 +2,12 @@ package dev.ebb.chaos;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.cgroup.Hierarchies;
+import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.engine.Engine;
+import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Holding;
-import dev.ebb.ledger.Kind;
 import dev.ebb.process.ProcFs;
+import dev.ebb.process.ProcessRef;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +17,8 @@ import java.util.Set;
 
 /** An engine of this JVM, and what there was on the host when it had no box. */
 final class Host {
+  private static final int SELF = (int) ProcessHandle.current().pid();
+
   private final Engine engine;
   private final List<Holding> holdings;
   private final Set<Integer> children;
@@ -26,31 +29,39 @@ final class Host {
     children = Set.copyOf(ProcFs.children());
   }
 
-  /** The name of the engine's instance, which is also that of its cgroups. */
-  String instance() {
-    return instanceOf(holdings);
+  /** Whether a command has a shepherd beside it, where no cgroup tells the execs apart. */
+  static boolean hasShepherds(Engine engine) {
+    return engine.hierarchies().mode() == CgroupMode.NONE;
   }
 
-  static String instanceOf(List<Holding> holdings) {
-    return holdings.stream()
-        .filter(holding -> holding.kind() == Kind.CGROUP && holding.box().isEmpty())
-        .map(holding -> Path.of(holding.subject()).getFileName().toString())
-        .findFirst()
-        .orElseThrow();
+  /** The living processes of its boxes: half-made, they descend from whoever makes them. */
+  List<ProcessRef> members() throws IOException, KernelException {
+    if (!hasShepherds(engine)) {
+      return Kin.members(engine.holdings());
+    }
+    var members = new ArrayList<ProcessRef>();
+    for (ProcessRef outside : Kin.outsides(SELF)) {
+      Kin.descendants(outside.pid()).forEach(pid -> Kin.living(pid).ifPresent(members::add));
+    }
+    return members;
   }
 
   /** The engine is as it was: no box, no process, no zombie, no cgroup, no ledger line. */
   void assertNoTrace() throws IOException {
     assertThat(engine.holdings()).isEqualTo(holdings);
-    assertThat(ProcFs.children()).as("children").isSubsetOf(children);
-    assertThat(boxCgroups(instance())).isEmpty();
+    assertThat(ProcFs.children())
+        .as(() -> "children " + ProcFs.children().stream().map(Kin::describe).toList())
+        .isSubsetOf(children);
+    assertThat(boxCgroups()).isEmpty();
     assertThat(engine.leaks()).as("busy cgroups").isZero();
   }
 
-  /** The directories right below an instance, in every hierarchy. */
-  static List<Path> boxCgroups(String instance) throws IOException {
+  /** The directories right below those of the instance, of which each hierarchy has one. */
+  private List<Path> boxCgroups() throws IOException {
+    List<Path> instance = Kin.instanceCgroups(holdings);
+    assertThat(instance).hasSameSizeAs(engine.hierarchies().everywhere("any"));
     var found = new ArrayList<Path>();
-    for (Path path : Hierarchies.detect().everywhere(instance)) {
+    for (Path path : instance) {
       try (var entries = Files.newDirectoryStream(path, Files::isDirectory)) {
         entries.forEach(found::add);
       }

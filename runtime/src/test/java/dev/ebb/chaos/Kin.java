@@ -3,6 +3,8 @@ package dev.ebb.chaos;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.ledger.Holding;
+import dev.ebb.ledger.Kind;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import java.io.IOException;
@@ -15,37 +17,89 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Processes by what the kernel knows of them, parent and cgroup; never by their names. */
+/** Processes by what the kernel knows of them, parent, cgroup and uid; never by their names. */
 final class Kin {
+  private static final long FIRST_BOX_USER = 0x7000_0000;
+
   private Kin() {}
 
-  /**
-   * The living children of {@code parent} that are in no cgroup of Ebb's: those that make boxes.
-   */
+  /** The living children of {@code parent} that are in no box: those that make boxes. */
   static List<ProcessRef> outsides(int parent) throws IOException {
-    return children(parent).stream()
-        .filter(pid -> ProcFs.cgroup(pid).filter(Kin::isEbbs).isEmpty())
-        .flatMap(pid -> living(pid).stream())
+    boolean hasCgroups = Hierarchies.detect().unified().isPresent();
+    var outsides = new ArrayList<ProcessRef>();
+    for (int pid : children(parent)) {
+      if (!(hasCgroups ? isInEbbsCgroup(pid) : isBoxUser(uid(pid)))) {
+        living(pid).ifPresent(outsides::add);
+      }
+    }
+    return outsides;
+  }
+
+  private static boolean isInEbbsCgroup(int pid) {
+    return ProcFs.cgroup(pid).filter(cgroup -> cgroup.startsWith("/ebb-")).isPresent();
+  }
+
+  private static boolean isBoxUser(Optional<String> uid) {
+    return uid.map(Long::valueOf).filter(number -> number >= FIRST_BOX_USER).isPresent();
+  }
+
+  /**
+   * The living processes of all boxes on a ledger: those in the cgroups of its instance or, without
+   * cgroups, those that run as the user of a box.
+   */
+  static List<ProcessRef> members(List<Holding> ledger) throws IOException, KernelException {
+    Optional<Path> unified = Hierarchies.detect().unified();
+    var pids = new ArrayList<Integer>();
+    if (unified.isEmpty()) {
+      pids.addAll(allOf(users(ledger)));
+    }
+    for (Path instance : instanceCgroups(ledger)) {
+      if (instance.startsWith(unified.orElseThrow())) {
+        pids.addAll(new Cgroup(instance).allProcs());
+      }
+    }
+    return pids.stream().flatMap(pid -> living(pid).stream()).toList();
+  }
+
+  /** The directories of the instance itself, of which each hierarchy has one. */
+  static List<Path> instanceCgroups(List<Holding> ledger) {
+    return ledger.stream()
+        .filter(holding -> holding.kind() == Kind.CGROUP && holding.box().isEmpty())
+        .map(holding -> Path.of(holding.subject()))
         .toList();
   }
 
-  private static boolean isEbbs(String cgroup) {
-    return cgroup.startsWith("/ebb-");
+  /** The host uids of all boxes on a ledger. */
+  static Set<String> users(List<Holding> ledger) {
+    return ledger.stream()
+        .filter(holding -> holding.kind() == Kind.USER)
+        .map(Holding::subject)
+        .collect(Collectors.toSet());
   }
 
-  /** The living processes in the cgroups of an instance, whichever box they are in. */
-  static List<ProcessRef> members(String instance) throws IOException, KernelException {
-    Path unified = Hierarchies.detect().unified().orElseThrow();
-    return new Cgroup(unified.resolve(instance))
-        .allProcs().stream().flatMap(pid -> living(pid).stream()).toList();
+  /** Every process, dead or alive, of these users. */
+  static List<Integer> allOf(Set<String> users) throws IOException {
+    var pids = new ArrayList<Integer>();
+    for (int pid : all()) {
+      if (uid(pid).filter(users::contains).isPresent()) {
+        pids.add(pid);
+      }
+    }
+    return pids;
   }
 
   static Optional<ProcessRef> living(int pid) {
     return ProcFs.stat(pid)
         .filter(stat -> !stat.isZombie())
         .map(stat -> new ProcessRef(pid, stat.startTime()));
+  }
+
+  static String describe(int pid) {
+    return ProcFs.stat(pid) + " " + ProcFs.waitChannel(pid) + " " + ProcFs.commandLine(pid);
   }
 
   static Optional<Integer> parent(int pid) {
@@ -92,6 +146,10 @@ final class Kin {
       }
     }
     return children;
+  }
+
+  static List<ProcessRef> livingChildren(int parent) throws IOException {
+    return children(parent).stream().flatMap(pid -> living(pid).stream()).toList();
   }
 
   /** All below a process, zombies too. */

@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.engine.Engine;
+import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.ProcFs;
+import dev.ebb.process.ProcessRef;
 import dev.ebb.supervision.Recovery;
 import dev.ebb.testkit.ChildJvm;
 import dev.ebb.testkit.TestHost;
@@ -16,8 +18,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * What killed engines left in one home.
@@ -49,10 +49,10 @@ final class Remains {
     return of(home);
   }
 
-  /** The name of the one instance that there is. */
-  String onlyInstance() {
+  /** The living processes of the boxes of the one instance that there is. */
+  List<ProcessRef> members() throws IOException, KernelException {
     assertThat(instances).hasSize(1);
-    return instances.getFirst().getFileName().toString();
+    return Kin.members(holdings);
   }
 
   private static List<Path> instances(Path home) throws IOException {
@@ -73,20 +73,20 @@ final class Remains {
         .toList();
   }
 
+  /** Every process that the ledgers still list. */
+  List<String> processes() {
+    return holdings.stream()
+        .filter(holding -> holding.kind() == Kind.PROCESS)
+        .map(Holding::subject)
+        .toList();
+  }
+
   /** Nobody helps: each process must see by itself that its engine is dead. */
   void dieByThemselves() throws Exception {
     awaitDeath();
-    Set<String> uids =
-        holdings.stream()
-            .filter(holding -> holding.kind() == Kind.USER)
-            .map(Holding::subject)
-            .collect(Collectors.toSet());
-    for (int pid : Kin.all()) {
-      String uid = Kin.uid(pid).orElse("none");
-      assertThat(uids.contains(uid) && Kin.living(pid).isPresent())
-          .as("pid %d lives on as uid %s", pid, uid)
-          .isFalse();
-    }
+    assertThat(Kin.allOf(Kin.users(holdings)))
+        .as("those who live on as the user of a box")
+        .noneMatch(pid -> Kin.living(pid).isPresent());
   }
 
   private static void awaitDeath() throws Exception {

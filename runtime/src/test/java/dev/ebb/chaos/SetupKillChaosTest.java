@@ -41,31 +41,31 @@ class SetupKillChaosTest {
 
   /** Finds who shall die, if anybody is there by now. */
   private interface Victims {
-    List<ProcessRef> find(String instance) throws IOException, KernelException;
+    List<ProcessRef> find(Host host) throws IOException, KernelException;
   }
 
   @Test
   void killingTheOutsideRoleFailsTheCreateAndLeavesNothing() throws Exception {
-    killDuringSetup("outside", instance -> outsides());
+    killDuringSetup("outside", host -> outsides());
   }
 
   @Test
   void killingBwrapsOuterProcessFailsTheCreateAndLeavesNothing() throws Exception {
-    killDuringSetup("bwrap outer", instance -> members(instance, false));
+    killDuringSetup("bwrap outer", host -> members(host, false));
   }
 
   @Test
   void killingTheFutureInitFailsTheCreateAndLeavesNothing() throws Exception {
-    killDuringSetup("bwrap inner", instance -> members(instance, true));
+    killDuringSetup("bwrap inner", host -> members(host, true));
   }
 
   @Test
   void killingAllThatMakeABoxFailsTheCreateAndLeavesNothing() throws Exception {
     killDuringSetup(
         "outside and bwrap",
-        instance -> {
+        host -> {
           var all = new ArrayList<>(outsides());
-          all.addAll(Kin.members(instance));
+          all.addAll(host.members());
           return all;
         });
   }
@@ -75,9 +75,9 @@ class SetupKillChaosTest {
   }
 
   /** The processes of the box whose parent is, or is not, one too. */
-  private static List<ProcessRef> members(String instance, boolean withParent)
+  private static List<ProcessRef> members(Host host, boolean withParent)
       throws IOException, KernelException {
-    List<ProcessRef> members = Kin.members(instance);
+    List<ProcessRef> members = host.members();
     List<Integer> pids = members.stream().map(ProcessRef::pid).toList();
     return members.stream()
         .filter(m -> Kin.parent(m.pid()).filter(p -> pids.contains(p) == withParent).isPresent())
@@ -108,9 +108,9 @@ class SetupKillChaosTest {
     var killing =
         new FutureTask<>(
             () -> {
-              await(victims, clean.instance(), made);
+              await(victims, clean, made);
               chance.pause(SETUP);
-              for (ProcessRef victim : victims.find(clean.instance())) {
+              for (ProcessRef victim : victims.find(clean)) {
                 victim.signal(Signal.KILL);
               }
               return true;
@@ -133,9 +133,9 @@ class SetupKillChaosTest {
     }
   }
 
-  private static void await(Victims victims, String instance, AtomicBoolean made)
+  private static void await(Victims victims, Host host, AtomicBoolean made)
       throws IOException, KernelException {
-    while (victims.find(instance).isEmpty() && !made.get()) {
+    while (victims.find(host).isEmpty() && !made.get()) {
       Thread.onSpinWait();
     }
   }

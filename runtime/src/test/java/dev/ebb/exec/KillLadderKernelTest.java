@@ -96,7 +96,7 @@ final class KillLadderKernelTest {
     awaitOutput(exec, "ready");
     assertThat(exec.pids())
         .as("the tree that is to be killed")
-        .hasSizeGreaterThanOrEqualTo(tree.members());
+        .hasSizeGreaterThanOrEqualTo(tree.members(bench));
     return exec;
   }
 
@@ -234,7 +234,9 @@ final class KillLadderKernelTest {
 
     assertThat(execs.remove(2).killAndAwait(LONG).cause()).isInstanceOf(Killed.class);
 
-    assertThat(box.pids()).as("init, and two processes a command").hasSize(1 + 2 * execs.size());
+    int each = bench.hasShepherds() ? 3 : 2;
+    assertThat(box.pids()).as("init, and a tree a command").hasSize(1 + each * execs.size());
+    assertThat(execs).allSatisfy(exec -> assertThat(exec.pids()).hasSize(2));
     for (Exec exec : execs) {
       exec.stdin().orElseThrow().write("go\n".getBytes(UTF_8), 0, 3);
     }

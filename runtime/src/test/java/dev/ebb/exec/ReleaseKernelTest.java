@@ -44,7 +44,7 @@ final class ReleaseKernelTest {
     Certificate certificate = bench.engine().release(box);
 
     assertThat(certificate.isClean()).as(certificate.toString()).isTrue();
-    assertThat(certificate.released().get(Kind.PROCESS)).isGreaterThan(tree.members());
+    assertThat(certificate.released().get(Kind.PROCESS)).isGreaterThan(tree.members(bench));
     assertThat(box.state()).isEqualTo(BoxState.GONE);
     assertThat(Workbench.await(exec).cause()).isEqualTo(new Killed(new Exit(0, 9)));
   }

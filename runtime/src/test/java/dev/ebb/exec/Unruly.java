@@ -2,6 +2,7 @@ package dev.ebb.exec;
 
 import dev.ebb.box.Limits;
 import dev.ebb.cgroup.ByteSize;
+import java.io.IOException;
 
 /** Command trees that are hard to end. Each says "ready" once it stands. */
 enum Unruly {
@@ -143,9 +144,12 @@ enum Unruly {
     return manner;
   }
 
-  /** At least so many processes are in it when it is ready. */
-  int members() {
-    return members;
+  /**
+   * At least so many processes are seen in it when it is ready. Without cgroups one that is born
+   * behind the back of whoever counts is not: of a tree that moves, only who stays is certain.
+   */
+  int members(Workbench bench) throws IOException {
+    return bench.hasShepherds() && this == FORKS_DAEMONS_FOR_EVER ? 1 : members;
   }
 
   ExecSpec spec() {

@@ -7,6 +7,7 @@ import dev.ebb.box.BoxSpec;
 import dev.ebb.box.Limits;
 import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.Cgroup;
+import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.engine.Engine;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.testkit.Feature;
@@ -67,6 +68,11 @@ final class Workbench implements BeforeEachCallback, AfterEachCallback {
   static BoxCgroup cgroup(Box box) {
     TestHost.require(Feature.CGROUPS);
     return (BoxCgroup) box.enclosure();
+  }
+
+  /** Whether a command has a shepherd beside it, where no cgroup tells the execs apart. */
+  boolean hasShepherds() throws IOException {
+    return engine().hierarchies().mode() == CgroupMode.NONE;
   }
 
   Exec start(Box box, ExecSpec spec) throws IOException {

@@ -95,6 +95,24 @@ public final class InitChannel {
     }
   }
 
+  /**
+   * Ends the talk, and hears out what was said before: then {@link #init} is final.
+   *
+   * @return false when the deadline came first
+   */
+  public boolean hangUp(Deadline deadline) throws InterruptedException {
+    hangUp();
+    state.lock();
+    try {
+      while (!closed && !deadline.isOver()) {
+        var _ = changed.awaitNanos(deadline.remainingNanos());
+      }
+      return closed;
+    } finally {
+      state.unlock();
+    }
+  }
+
   /** Asks init to start a command; {@code fds}: stdout log, stderr log, leaf directory, stdin. */
   public void start(int exec, StartRequest request, List<Fd> fds, ExecEvents events)
       throws KernelException {
