@@ -99,6 +99,11 @@ tell_errors() {
   awk '/^\[ERROR\]|^\[WARNING\].*\.java:|error: |^Error/ { print } / -> \[Help 1\]/ { exit }' "$1" | head -n 40 >&2
 }
 
+# ./ebb compiles without the checks, and what is compiled is not compiled again: begin anew.
+drop_unchecked() {
+  [ ! -e "$dist/unchecked" ] || (cd "$root" && rm -rf ./*/target/classes ./*/target/test-classes ./*/target/maven-status dist/target/unchecked)
+}
+
 # Nothing that goes into the dist is newer than the dist.
 is_built() {
   [ -e "$dist/built" ] && [ -z "$(cd "$root" && find pom.xml init kernel runtime third_party cli dist \

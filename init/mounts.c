@@ -1,4 +1,5 @@
 // Files of the host for the box: cloned, owned by the box's uid, out of everyone else's sight.
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -18,12 +19,18 @@ static void find_name(int fd, char *name, size_t size)
 	name[n > 0 ? n : 0] = '\0';
 }
 
-static bool write_map(pid_t pid, const char *map, unsigned host, unsigned box)
+static bool write_map(pid_t pid, const char *map, const char *lines)
 {
-	char path[48], line[32];
+	char path[48];
 	snprintf(path, sizeof path, "/proc/%d/%s", pid, map);
-	snprintf(line, sizeof line, "%u %u 1", host, box);
-	return write_at(AT_FDCWD, path, line);
+	return write_at(AT_FDCWD, path, lines);
+}
+
+static bool map_one(pid_t pid, const char *map, unsigned inside, unsigned outside)
+{
+	char line[32];
+	snprintf(line, sizeof line, "%u %u 1", inside, outside);
+	return write_map(pid, map, line);
 }
 
 /*
@@ -42,8 +49,8 @@ static int open_id_map(const struct stat *owner, uid_t uid, gid_t gid)
 		pause();
 		_exit(0);
 	}
-	if (write_map(pid, "uid_map", owner->st_uid, uid) &&
-	    write_map(pid, "gid_map", owner->st_gid, gid)) {
+	if (map_one(pid, "uid_map", owner->st_uid, uid) &&
+	    map_one(pid, "gid_map", owner->st_gid, gid)) {
 		snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	}
@@ -98,29 +105,135 @@ static int clone_tree(const struct mount_source *source, uid_t uid, gid_t gid)
 	return tree;
 }
 
+static void make_target(char *target, size_t size, size_t number, const struct stat *root)
+{
+	snprintf(target, size, STAGE "/%zu", number);
+	int made = S_ISDIR(root->st_mode) ? mkdir(target, 0700) : mknod(target, S_IFREG, 0);
+	if (made != 0)
+		die("make %s", target);
+}
+
 static void place(int tree, size_t number)
 {
 	struct stat root;
 	char target[48];
-	snprintf(target, sizeof target, STAGE "/%zu", number);
 	if (fstat(tree, &root) != 0)
 		die("look at mount %zu", number);
-	int made = S_ISDIR(root.st_mode) ? mkdir(target, 0700) : mknod(target, S_IFREG, 0);
-	if (made != 0 || move_mount(tree, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) != 0)
+	make_target(target, sizeof target, number, &root);
+	if (move_mount(tree, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) != 0)
 		die("mount %s", target);
 	close(tree);
 }
 
+// -------------------------------------------------- without CAP_SYS_ADMIN
+
+static bool has_capability(int number)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	return syscall(SYS_capget, &header, data) == 0 &&
+	       (data[number / 32].effective >> (number % 32) & 1) != 0;
+}
+
+static void map_ids(pid_t pid, const char *map, unsigned own, unsigned box)
+{
+	char lines[64];
+	snprintf(lines, sizeof lines, own == box ? "%u %u 1" : "%u %u 1\n%u %u 1", own, own, box,
+	         box);
+	if (!write_map(pid, map, lines))
+		die("map ids of a user namespace for --mount");
+}
+
+/*
+ * A user namespace in which everyone is who he was, but we may mount. Who may not change his uid
+ * may map only his own, and only by himself; else a child of ours, out here, maps both.
+ */
+static void enter_user_namespace(uid_t uid, gid_t gid)
+{
+	uid_t own_uid = geteuid();
+	gid_t own_gid = getegid();
+	pid_t self = getpid();
+	int go[2];
+	char byte;
+	if (pipe2(go, O_CLOEXEC) != 0)
+		die("open a pipe");
+	pid_t mapper = own_uid == uid ? 0 : fork();
+	if (mapper == 0 && own_uid != uid) {
+		if (read(go[0], &byte, 1) != 1)
+			_exit(EXIT_FAILURE);
+		map_ids(self, "uid_map", own_uid, uid);
+		map_ids(self, "gid_map", own_gid, gid);
+		_exit(EXIT_SUCCESS);
+	}
+	if (mapper < 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+		die("make a user namespace for --mount");
+	if (mapper == 0) {
+		write_at(AT_FDCWD, "/proc/self/setgroups", "deny");
+		map_ids(self, "uid_map", own_uid, uid);
+		map_ids(self, "gid_map", own_gid, gid);
+	} else {
+		int status;
+		errno = 0;
+		if (write(go[1], "", 1) != 1 || waitpid(mapper, &status, 0) != mapper || status != 0)
+			die("map ids of a user namespace for --mount");
+	}
+	close(go[0]);
+	close(go[1]);
+}
+
+/*
+ * KERNEL: a mount can be bound only in the namespace it is in, and ours is new: so it is opened by
+ * name once more. RACE: whatever the name means by now, it is used only if it is what was opened.
+ */
+static int open_again(const struct mount_source *source, uid_t uid)
+{
+	char name[512];
+	struct stat wanted, found;
+	find_name(source->fd, name, sizeof name);
+	int fd = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &found) != 0 || fstat(source->fd, &wanted) != 0)
+		die("open %s again", name);
+	errno = ESTALE;
+	if (found.st_dev != wanted.st_dev || found.st_ino != wanted.st_ino)
+		die("open %s again", name);
+	errno = 0;
+	if (source->is_writable && found.st_uid != uid)
+		die("map the owner of %s for a writable mount without CAP_SYS_ADMIN (:ro works)", name);
+	return fd;
+}
+
+/* That nothing of it is a device, or writable unasked, bwrap sees to. */
+static void bind_to(int fd, size_t number)
+{
+	char source[32], target[48];
+	struct stat root;
+	snprintf(source, sizeof source, "/proc/self/fd/%d", fd);
+	if (fstat(fd, &root) != 0)
+		die("look at mount %zu", number);
+	make_target(target, sizeof target, number, &root);
+	if (mount(source, target, NULL, MS_BIND | MS_REC, NULL) != 0)
+		die("bind %s", target);
+	close(fd);
+}
+
+// ----------------------------------------------------------------------------
+
 void mounts_stage(const struct mount_source *sources, size_t count, uid_t uid, gid_t gid)
 {
 	int trees[count];
+	bool is_privileged = has_capability(CAP_SYS_ADMIN);
+	if (!is_privileged)
+		enter_user_namespace(uid, gid);
 	// KERNEL: a mount can be cloned only from the namespace it is in, so before unshare.
 	for (size_t i = 0; i < count; i++)
-		trees[i] = clone_tree(&sources[i], uid, gid);
-	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		trees[i] = is_privileged ? clone_tree(&sources[i], uid, gid)
+		                         : open_again(&sources[i], uid);
+	if (is_privileged && unshare(CLONE_NEWNS) != 0)
 		die("make a mount namespace");
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		die("make mounts private");
 	if (mount("ebb", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0711,size=64k") != 0)
 		die("mount a tmpfs on " STAGE);
 	for (size_t i = 0; i < count; i++)
-		place(trees[i], i);
+		is_privileged ? place(trees[i], i) : bind_to(trees[i], i);
 }

@@ -99,6 +99,8 @@ static void parse(struct launch *launch, int argc, char **argv)
 		case 'n': launch->name = optarg; break;
 		default: exit(EXIT_FAILURE);
 		}
+	if (launch->uid == geteuid())
+		launch->gid = getegid(); // who does not change his uid cannot change his group
 	launch->bwrap = argv + optind;
 	launch->bwrap_count = argc - optind;
 	errno = EINVAL;

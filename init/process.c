@@ -1,4 +1,5 @@
 // What both roles need of processes, descriptors and time.
+#include <dirent.h>
 #include <linux/sched.h>
 #include <stdarg.h>
 #include <sys/resource.h>
@@ -40,6 +41,26 @@ bool limit(int resource, uint64_t value)
 	return setrlimit(resource, &(struct rlimit){most, most}) == 0;
 }
 
+/* Linux before 5.9: those that are there, one by one. */
+static bool close_each(unsigned from, unsigned to)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	if (!fds)
+		return false;
+	for (struct dirent *entry; (entry = readdir(fds));) {
+		unsigned fd = atoi(entry->d_name);
+		if (fd >= from && fd <= to && fd != (unsigned)dirfd(fds))
+			close(fd);
+	}
+	closedir(fds);
+	return true;
+}
+
+static bool close_all(unsigned from, unsigned to)
+{
+	return close_range(from, to, 0) == 0 || (errno == ENOSYS && close_each(from, to));
+}
+
 /* Closes all descriptors above stderr but these. */
 void keep_only(const int *fds, size_t count)
 {
@@ -48,7 +69,7 @@ void keep_only(const int *fds, size_t count)
 		for (size_t i = 0; i < count; i++)
 			if (fds[i] >= 0 && (unsigned)fds[i] >= from && (unsigned)fds[i] < next)
 				next = fds[i];
-		if (next > from && close_range(from, next - 1, 0) != 0)
+		if (next > from && !close_all(from, next - 1))
 			die("close descriptors");
 		if (next == ~0u)
 			return;

@@ -77,12 +77,12 @@ class EndTest(Case):
     def test_a_timeout_ends_the_whole_tree(self):
         with self.a_box() as box:
             start = time.monotonic()
-            exec_, pids = self.stubborn(box, timeout=1500, grace=300)
+            exec_, pids = self.stubborn(box, timeout=1500 * PATIENCE, grace=300)
             exec_.wait()
             took = time.monotonic() - start
             self.assertEqual((TIMED_OUT, CLD_KILLED, signal.SIGKILL),
                              tuple(exec_.ended[k] for k in ("reason", "code", "status")))
-            self.assertTrue(1.7 < took < 2.5, took)
+            self.assertTrue(1.5 * PATIENCE + 0.2 < took < 2.5 * PATIENCE, took)
             self.assertEqual([], [pid for pid in pids if is_alive(pid)])
 
     def test_the_grace_ends_when_the_tree_does(self):
@@ -110,13 +110,13 @@ class EndTest(Case):
 
     def test_a_second_kill_shortens_the_grace_and_the_first_reason_stays(self):
         with self.a_box() as box:
-            exec_, _ = self.stubborn(box, timeout=500, grace=100000)
-            time.sleep(0.7)
+            exec_, _ = self.stubborn(box, timeout=500 * PATIENCE, grace=100000)
+            time.sleep(0.7 * PATIENCE)
             start = time.monotonic()
             exec_.kill(grace=200000)
             exec_.kill(grace=200)
             exec_.wait()
-            self.assertTrue(0.15 < time.monotonic() - start < 2)
+            self.assertTrue(0.15 < time.monotonic() - start < 2 * PATIENCE)
             self.assertEqual(TIMED_OUT, exec_.ended["reason"])
             at_once, _ = self.stubborn(box)
             at_once.kill(grace=100000)
@@ -126,22 +126,15 @@ class EndTest(Case):
             at_once.kill()
             self.assert_exited(box.run("true"))
 
-    def limit_pids(self, box, count):
-        for path in box.v1:
-            if "/pids/" in path:
-                write(path + "/pids.max", count)
-
     @only_with_leaves
-    @unittest.skipUnless(any("/memory/" in path for path in V1), "needs the v1 memory controller")
     def test_when_memory_is_eaten_commands_die_and_init_lives(self):
         with self.a_box() as box:
             self.assert_exited(box.run("gcc", "-static", "-x", "c", "-o", "hog", "-", stdin=self.file(SMALL_HOGS)))
             self.assert_exited(box.run("true", *["x" * 100000] * 15))  # now init is bigger than each of them
-            (path,) = [path for path in box.v1 if "/memory/" in path]
-            write(path + "/memory.limit_in_bytes", 64 << 20)
+            box.limit_memory(64 << 20)
             hogs = box.start("./hog")
             hogs.wait_started()
-            wait_until(lambda: "oom_kill 0" not in read(path + "/memory.oom_control"), 20, "an OOM kill")
+            wait_until(box.oom_kills, 20, "an OOM kill")
             time.sleep(0.5)
             self.assertTrue(is_alive(box.init_pid))
             hogs.kill(grace=0)
@@ -150,7 +143,7 @@ class EndTest(Case):
 
     def test_a_storm_of_forks_dies(self):
         with self.a_box() as box:
-            self.limit_pids(box, 400)
+            box.limit_pids(400)
             for grace in (0, 300):
                 storm = box.start(PYTHON, "-c", STORM)
                 box.pump(lambda: storm.sizes[0] == 6, what="ready")
@@ -164,7 +157,7 @@ class EndTest(Case):
     @only_with_leaves
     def test_without_cgroup_kill_a_storm_dies_too(self):
         with self.a_box() as box:
-            self.limit_pids(box, 400)
+            box.limit_pids(400)
             storm = box.start(PYTHON, "-c", STORM, may_kill=False)
             box.pump(lambda: storm.sizes[0] == 6, what="ready")
             time.sleep(0.3)
@@ -182,7 +175,7 @@ class EndTest(Case):
             many.wait()
             self.assert_exited(many)
             self.assert_exited(box.run("true"))
-            self.assertLess(time.monotonic() - start, 2)
+            self.assertLess(time.monotonic() - start, 2 * PATIENCE)
             left = subprocess.run(["ps", "--ppid", str(box.init_pid), "-o", "pid="], capture_output=True).stdout
             self.assertEqual(b"", left)
 
@@ -191,7 +184,7 @@ class EndTest(Case):
             for tail in ("", " >/dev/null 2>&1"):
                 start = time.monotonic()
                 exec_ = box.shell(f"setsid sleep 100{tail} & echo $!; exit 4")
-                self.assertLess(time.monotonic() - start, 1)
+                self.assertLess(time.monotonic() - start, 1 * PATIENCE)
                 self.assert_exited(exec_, 4)
                 self.assertEqual((1, 0), (exec_.ended["leftovers"], exec_.ended["flags"]))
                 self.assertEqual([], exec_.members())
@@ -221,7 +214,7 @@ class EndTest(Case):
                 if exec_.ended["reason"] == BY_ITSELF:
                     self.assertEqual(0, exec_.ended["status"])
 
-    @unittest.skipUnless(os.path.isdir("/sys/fs/cgroup/freezer"), "needs the v1 freezer to make a process unkillable")
+    @unittest.skipUnless(os.path.isdir("/sys/fs/cgroup/freezer"), "host lacks the v1 freezer, to make a process unkillable")
     def test_what_cannot_be_killed_is_called_stuck(self):
         freezer = "/sys/fs/cgroup/freezer/" + NAME
         os.mkdir(freezer)
@@ -252,7 +245,7 @@ class EndTest(Case):
         start = time.monotonic()
         box.control.close()
         self.assertEqual(0, box.wait_init())
-        self.assertLess(time.monotonic() - start, 2)
+        self.assertLess(time.monotonic() - start, 2 * PATIENCE)
         wait_until(lambda: not any(is_alive(pid) for pid in pids), what="a dead box")
 
     def test_killing_init_kills_everything(self):

@@ -23,6 +23,7 @@ STUCK, TRUNCATED, UNREAPED, CROWDED = 1, 2, 4, 8
 CLD_EXITED, CLD_KILLED, CLD_DUMPED = 1, 2, 3
 
 MESSAGE_MAX = 4 << 20
+PATIENCE = int(os.environ.get("EBB_PATIENCE", "1"))  # a factor for a slow machine, such as an emulated one
 
 UID = 1879100000
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/workspace", "LANG": "C.UTF-8"}
@@ -43,14 +44,17 @@ def write(path, text):
 
 
 def unified():
-    """The mount point of cgroup v2."""
+    """The mount point of cgroup v2, and its options."""
     for line in read("/proc/mounts").splitlines():
-        if line.split()[2] == "cgroup2":
-            return line.split()[1]
+        _, point, kind, options = line.split()[:4]
+        if kind == "cgroup2":
+            return point, options.split(",")
     sys.exit("no cgroup2 is mounted: these tests need it")
 
 
-V2 = os.path.join(unified(), NAME)
+ROOT, OPTIONS = unified()
+V2 = os.path.join(ROOT, NAME)
+IS_PURE = {"pids", "memory"} <= set(read(ROOT + "/cgroup.controllers").split())
 V1 = [os.path.join("/sys/fs/cgroup", c, NAME) for c in ("pids", "memory") if os.path.isdir("/sys/fs/cgroup/" + c)]
 
 
@@ -58,6 +62,14 @@ def become_engine():
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for path in [V2] + V1:
         os.mkdir(path)
+    delegate(ROOT)
+    delegate(V2)
+
+
+def delegate(cgroup):
+    """Lets the children have limits, where these are version 2's."""
+    if IS_PURE:
+        write(cgroup + "/cgroup.subtree_control", "+pids +memory")
 
 
 def stop_being_engine():
@@ -74,7 +86,7 @@ def stop_being_engine():
 
 
 def wait_until(condition, seconds=10, what="condition"):
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * PATIENCE
     while not condition():
         if time.monotonic() > end:
             raise AssertionError(f"not within {seconds} s: {what}")
@@ -185,6 +197,7 @@ class Box:
         self.binary, self.is_greeted = binary, False
         for path in [self.cgroup, self.cgroup + "/init", self.cgroup + "/work"] + self.v1:
             os.mkdir(path)
+        delegate(self.cgroup)
         os.chown(self.cgroup + "/cgroup.procs", UID, UID)
         self.nonce = os.urandom(16)
         self.log = open(self.directory + "/log", "w+b")
@@ -213,9 +226,23 @@ class Box:
         for fd in fds:
             os.close(fd)
 
+    def controller(self, name):
+        """Where the limits of the whole box are, init's too."""
+        return self.cgroup if IS_PURE else next(path for path in self.v1 if f"/{name}/" in path)
+
+    def limit_pids(self, count):
+        write(self.controller("pids") + "/pids.max", count)
+
+    def limit_memory(self, size):
+        write(self.controller("memory") + ("/memory.max" if IS_PURE else "/memory.limit_in_bytes"), size)
+
+    def oom_kills(self):
+        counts = read(self.controller("memory") + ("/memory.events" if IS_PURE else "/memory.oom_control"))
+        return int(dict(line.split() for line in counts.splitlines())["oom_kill"])
+
     def wait_hello(self):
         self.pump(lambda: self.is_greeted, 10, "hello")
-        assert self.outside.wait(10) == 0, self.messages()
+        assert self.outside.wait(10 * PATIENCE) == 0, self.messages()
 
     def messages(self):
         self.log.seek(0)
@@ -269,7 +296,7 @@ class Box:
 
     def pump(self, condition, seconds=20, what="word"):
         """Hears messages until the condition holds."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * PATIENCE
         while not condition():
             left = end - time.monotonic()
             if left <= 0:
@@ -342,7 +369,7 @@ class Box:
     def close(self):
         """Ends the box by its lifeline and proves that nothing of it is left."""
         self.control.close()
-        self.outside.wait(10)
+        self.outside.wait(10 * PATIENCE)
         if self.init_pid and self.init_status is None:
             self.wait_init()
         self.release()
@@ -351,7 +378,7 @@ class Box:
         """Ends the box by its cgroup, whatever state it is in."""
         write(self.cgroup + "/cgroup.kill", 1)
         self.control.close()
-        self.outside.wait(10)
+        self.outside.wait(10 * PATIENCE)
         wait_until(self.is_gone, 10, "an empty cgroup")
         self.release()
 
@@ -385,8 +412,10 @@ def reap_orphans():
         pass
 
 
-BWRAP = """--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net --unshare-cgroup --disable-userns
+BWRAP = """--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net --disable-userns
  --as-pid-1 --uid 1000 --gid 1000 --hostname box --clearenv --ro-bind /usr /usr --symlink usr/bin /bin
  --symlink usr/lib /lib --symlink usr/lib64 /lib64 --symlink usr/sbin /sbin --proc /proc --dev /dev
  --size 67108864 --tmpfs /dev/shm --remount-ro /dev --size 67108864 --perms 1777 --tmpfs /tmp
  --size 268435456 --tmpfs /workspace --chdir /workspace""".split()
+# With nsdelegate a cgroup namespace would keep init, whose root is <box>/init, from cloning into <box>/work.
+BWRAP += [] if "nsdelegate" in OPTIONS else ["--unshare-cgroup"]

@@ -78,13 +78,13 @@ for number in range(1, 65):
 
     def test_a_bad_option_for_bwrap_is_reported(self):
         box = self.box(options=["--no-such-option"], hello=False)
-        self.assertEqual(1, box.outside.wait(10))
+        self.assertEqual(1, box.outside.wait(10 * PATIENCE))
         self.assertIn("no-such-option", box.messages())
         self.assertIn("ebb-init: cannot set up the box", box.messages())
 
     def test_a_missing_bwrap_is_reported(self):
         box = self.box(command=["/usr/bin/no-bwrap"], hello=False)
-        self.assertEqual(1, box.outside.wait(10))
+        self.assertEqual(1, box.outside.wait(10 * PATIENCE))
         self.assertIn("ebb-init: cannot execute /usr/bin/no-bwrap: ENOENT", box.messages())
 
     def test_an_engine_that_goes_away_during_set_up_takes_the_box_with_it(self):
@@ -92,12 +92,12 @@ for number in range(1, 65):
             box = self.box(hello=False)
             time.sleep(delay)
             box.control.close()
-            self.assertIn(box.outside.wait(10), (0, 3))
+            self.assertIn(box.outside.wait(10 * PATIENCE), (0, 3))
             wait_until(box.is_gone, what="an empty cgroup")
 
     def test_a_launch_that_cannot_join_a_cgroup_leaves_nothing(self):
         if not V1:
-            self.skipTest("needs a v1 hierarchy")
+            self.skipTest("host lacks a v1 hierarchy")
         real_open = os.open
 
         def open_dead(path, flags, *rest):
@@ -112,7 +112,7 @@ for number in range(1, 65):
         finally:
             os.open = real_open
         os.mkdir(box.v1[0])
-        self.assertEqual(1, box.outside.wait(10))
+        self.assertEqual(1, box.outside.wait(10 * PATIENCE))
         self.assertRegex(box.messages(), r"^ebb-init: cannot join cgroup 0 of --join: ENODEV\n")
         self.assertTrue(box.is_gone())
         self.assertEqual([], children())
@@ -142,7 +142,7 @@ for number in range(1, 65):
 
     @only_with_leaves
     def test_without_clone3_children_join_their_cgroup_by_themselves(self):
-        with self.a_box(before_exec=forbid_clone3) as box:
+        with self.a_box(before_exec=lambda: forbid(435)) as box:
             self.assertEqual([box.init_pid], members(box.cgroup + "/init"))
             exec_ = box.start("sleep", "100")
             exec_.wait_started()
@@ -153,13 +153,29 @@ for number in range(1, 65):
             os.chown(box.cgroup + "/cgroup.procs", 0, 0)
             self.assertEqual((STEP_CLONE, errno.EACCES), box.run("true").refused)
 
+    def test_without_close_range_descriptors_are_closed_one_by_one(self):
+        stray = os.open("/dev/zero", os.O_RDONLY)
+        os.set_inheritable(stray, True)
+        try:
+            with self.a_box(before_exec=lambda: forbid(436)) as box:
+                self.assertEqual(6, len(os.listdir(f"/proc/{box.init_pid}/fd")))
+                self.assertEqual(b"0\n1\n2\n3\n", box.run("ls", "/proc/self/fd").output())
+        finally:
+            os.close(stray)
+
+    def test_without_pidfds_there_is_no_box(self):
+        box = self.box(hello=False, before_exec=lambda: forbid(434))
+        self.assertEqual(1, box.outside.wait(10))
+        self.assertIn("ebb-init: cannot open a pidfd of bwrap: ENOSYS\n", box.messages())
+        self.assertTrue(box.is_gone())
+
     def test_a_kill_at_any_moment_of_set_up_leaves_nothing(self):
         seed = random.randrange(1 << 32)
         dice = random.Random(seed)
         seen = {"outside": 0, "outer": 0, "inner": 0, "late": 0}
         for _ in range(100):
             box = self.box(hello=False)
-            time.sleep(dice.uniform(0, 0.03))
+            time.sleep(dice.uniform(0, 0.03 * PATIENCE))
             victim = dice.choice(["outside", "outer", "inner"])
             pids = [box.outside.pid] if victim == "outside" else members(box.cgroup)
             if victim != "outside":
@@ -169,16 +185,16 @@ for number in range(1, 65):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             if victim != "outside":
-                self.assertIn(box.outside.wait(10), (0, 1), f"seed {seed}: {box.messages()}")
+                self.assertIn(box.outside.wait(10 * PATIENCE), (0, 1), f"seed {seed}: {box.messages()}")
             box.destroy()
             reap_orphans()
             self.assertEqual([], children(), f"seed {seed}")
         self.assertTrue(all(count > 0 for count in seen.values()), seen)
 
 
-def forbid_clone3():
-    """An older kernel: a filter that answers ENOSYS. Runs between fork and exec."""
-    program = struct.pack("HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, 435,
+def forbid(number):
+    """An older kernel: a filter that answers ENOSYS. To be run between fork and exec."""
+    program = struct.pack("HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, number,
                           0x06, 0, 0, 0x00050000 | errno.ENOSYS, 0x06, 0, 0, 0x7FFF0000)
     code = ctypes.create_string_buffer(program)
     filter_ = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(code)))

@@ -63,7 +63,7 @@ class MountTest(Case):
 
     def test_what_cannot_be_mapped_is_named_when_writable_and_plain_when_not(self):
         box = self.box(mounts=[("/proc/sys/kernel", "rw")], hello=False)
-        self.assertEqual(1, box.outside.wait(10))
+        self.assertEqual(1, box.outside.wait(10 * PATIENCE))
         self.assertRegex(box.messages(), r"^ebb-init: cannot .*/proc/sys/kernel.*:ro.*: E[A-Z]+\n$")
         with self.a_box(mounts=[("/proc/sys/kernel", "ro")], options=["--ro-bind", "/tmp/0", "/mnt"]) as plain:
             self.assert_exited(plain.shell("cat /mnt/ostype"))

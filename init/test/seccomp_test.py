@@ -40,7 +40,7 @@ class SeccompTest(Case):
             for name, script in PROGRAMS.items():
                 with self.subTest(name):
                     if not shutil.which(name, path=ENVIRONMENT["PATH"]):
-                        self.skipTest(f"{name} is not installed")
+                        self.skipTest(f"host lacks {name}")
                     exec_ = box.shell("set -e\n" + script)
                     print(name, end=" ", flush=True)
                     self.assert_exited(exec_)

@@ -98,11 +98,11 @@ class StartTest(Case):
             for sleeper in sleepers:
                 sleeper.kill(grace=0)
             box.pump(lambda: all(s.ended for s in sleepers), what="256 ends")
-            self.assertLess(time.monotonic() - start, 5)
+            self.assertLess(time.monotonic() - start, (20 if HERD else 5) * PATIENCE)  # a herd is told from 255 others
             self.assert_exited(box.run("true"))
 
 
-    @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs FUSE")
+    @unittest.skipUnless(os.path.exists("/dev/fuse"), "host lacks FUSE")
     def test_a_file_system_that_hangs_does_not_stop_init(self):
         parent = tempfile.mkdtemp(prefix=NAME)
         os.chmod(parent, 0o755)

@@ -8,7 +8,9 @@ import dev.ebb.kernel.Errno;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ExitCause;
+import dev.ebb.process.StuckProcess;
 import dev.ebb.supervision.Recovery;
+import dev.ebb.supervision.Why;
 import io.avaje.json.mapper.JsonMapper;
 import io.avaje.json.stream.JsonStream;
 import java.nio.ByteBuffer;
@@ -73,17 +75,7 @@ final class Json {
       case ExitCause.Killed(var last) -> last(object, last);
       case ExitCause.NotStarted(_, var reason) -> object.put("reason", reason);
       case ExitCause.Lost _ -> {}
-      case ExitCause.Stuck(var processes) ->
-          object.put(
-              "processes",
-              processes.stream()
-                  .map(
-                      p ->
-                          object(
-                              "pid", p.pid(),
-                              "state", String.valueOf(p.state()),
-                              "waitChannel", p.waitChannel()))
-                  .toList());
+      case ExitCause.Stuck(var processes) -> object.put("processes", processes(processes));
     }
     return object;
   }
@@ -148,6 +140,33 @@ final class Json {
                         "subject", f.subject(),
                         "fate", SweepCommand.word(f.fate())))
             .toList());
+  }
+
+  static String why(Why.Answer answer) {
+    return MAPPER.toJson(
+        object(
+            "box", answer.box(),
+            "instance", answer.instance(),
+            "runtime", answer.runtime(),
+            "runtimeLives", answer.runtimeLives(),
+            "reason", answer.reason(),
+            "holdings",
+                answer.holdings().stream()
+                    .map(h -> object("kind", h.kind().word(), "subject", h.subject()))
+                    .toList(),
+            "processes", processes(answer.processes())));
+  }
+
+  private static List<Map<String, Object>> processes(List<StuckProcess> processes) {
+    return processes.stream()
+        .map(
+            p ->
+                object(
+                    "pid", p.pid(),
+                    "state", String.valueOf(p.state()),
+                    "waitChannel", p.waitChannel(),
+                    "file", p.file()))
+        .toList();
   }
 
   static String checks(List<Doctor.Check> checks) {

@@ -54,6 +54,7 @@ public final class Main {
     root.addSubcommand("run", RunCommand.spec());
     root.addSubcommand("doctor", DoctorCommand.spec());
     root.addSubcommand("sweep", SweepCommand.spec());
+    root.addSubcommand("why", WhyCommand.spec());
     root.addSubcommand(
         "version", Options.command("version", "Print the version of Ebb and of what it runs on."));
     root.addSubcommand("help", helpSpec());
@@ -88,6 +89,7 @@ public final class Main {
       case "run" -> new RunCommand(command).run();
       case "doctor" -> DoctorCommand.run(command);
       case "sweep" -> SweepCommand.run(command);
+      case "why" -> WhyCommand.run(command);
       case "version" -> version(System.out);
       case "help" -> help(commands, command.matchedPositionalValue(0, ""));
       default -> throw new IllegalStateException(command.commandSpec().name());

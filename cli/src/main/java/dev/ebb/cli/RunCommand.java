@@ -11,6 +11,7 @@ import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.Errno;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.process.ExitCause;
+import dev.ebb.process.StuckProcess;
 import java.io.ByteArrayOutputStream;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
@@ -40,7 +41,7 @@ final class RunCommand {
     BoxSpec boxSpec = options.box();
     ExecSpec execSpec = options.exec();
     interruption.install();
-    try (Engine engine = Engine.open()) {
+    try (Engine engine = Engine.openForProcess()) {
       tellRecovered(engine);
       return run(engine, boxSpec, execSpec);
     } catch (SandboxException e) {
@@ -187,7 +188,8 @@ final class RunCommand {
           say("stopped at the output limit of " + execSpec.outputLimit() + " (--output-limit)");
       case ExitCause.NotStarted(_, var reason) -> say(reason);
       case ExitCause.Lost _ -> say("the box died under the command");
-      case ExitCause.Stuck(var processes) -> say("processes outlived SIGKILL: " + processes);
+      case ExitCause.Stuck(var processes) ->
+          say("outlived SIGKILL: " + StuckProcess.describe(processes));
     }
   }
 

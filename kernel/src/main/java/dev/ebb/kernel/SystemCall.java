@@ -30,7 +30,9 @@ enum SystemCall {
   STATX(332, 291),
   PIDFD_SEND_SIGNAL(424, 424),
   PIDFD_OPEN(434, 434),
-  OPENAT2(437, 437);
+  CLOSE_RANGE(436, 436),
+  OPENAT2(437, 437),
+  MOUNT_SETATTR(442, 442);
 
   private static final boolean AARCH64 = System.getProperty("os.arch").equals("aarch64");
 

@@ -13,6 +13,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -201,14 +202,17 @@ class FdTest {
   void aReusedNumberIsNeitherUsedNorClosedByWhoeverHadItBefore() throws Exception {
     var current = new AtomicReference<>(Fd.open(scope, NULL, Fd.Flag.WRITE));
     var victims = new AtomicInteger();
-    var deadline = Deadline.in(Duration.ofMillis(1500));
+    var soon = Deadline.in(Duration.ofMillis(1500));
+    var last = Deadline.in(Duration.ofSeconds(30));
+    // A slow machine needs longer for so many.
+    BooleanSupplier over = () -> soon.isOver() && (victims.get() > 100 || last.isOver());
     var running = new ArrayList<Future<?>>();
     try (var executor = Executors.newCachedThreadPool()) {
       for (int i = 0; i < 3; i++) {
-        running.add(executor.submit(() -> writeUntil(deadline, current)));
+        running.add(executor.submit(() -> writeUntil(over, current)));
       }
-      running.add(executor.submit(() -> replaceUntil(deadline, current)));
-      running.add(executor.submit(() -> checkVictimsUntil(deadline, victims)));
+      running.add(executor.submit(() -> replaceUntil(over, current)));
+      running.add(executor.submit(() -> checkVictimsUntil(over, victims)));
     }
     for (Future<?> each : running) {
       each.get();
@@ -216,9 +220,9 @@ class FdTest {
     assertThat(victims).hasValueGreaterThan(100);
   }
 
-  private static void writeUntil(Deadline deadline, AtomicReference<Fd> current) {
+  private static void writeUntil(BooleanSupplier over, AtomicReference<Fd> current) {
     byte[] foreign = "foreign".getBytes(US_ASCII);
-    while (!deadline.isOver()) {
+    while (!over.getAsBoolean()) {
       try {
         current.get().write(foreign, 0, foreign.length);
       } catch (KernelException e) {
@@ -227,9 +231,9 @@ class FdTest {
     }
   }
 
-  private @Nullable Void replaceUntil(Deadline deadline, AtomicReference<Fd> current)
+  private @Nullable Void replaceUntil(BooleanSupplier over, AtomicReference<Fd> current)
       throws KernelException {
-    while (!deadline.isOver()) {
+    while (!over.getAsBoolean()) {
       // Closed before it is replaced: users see it closed, and the number is up for reuse.
       current.get().close();
       current.set(Fd.open(scope, NULL, Fd.Flag.WRITE));
@@ -237,10 +241,10 @@ class FdTest {
     return null;
   }
 
-  private @Nullable Void checkVictimsUntil(Deadline deadline, AtomicInteger victims)
+  private @Nullable Void checkVictimsUntil(BooleanSupplier over, AtomicInteger victims)
       throws KernelException {
     byte[] buffer = new byte[16];
-    while (!deadline.isOver()) {
+    while (!over.getAsBoolean()) {
       try (var brief = new Scope()) {
         Fd victim = Fd.temporary(brief, directory);
         victim.write("own");

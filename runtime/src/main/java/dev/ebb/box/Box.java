@@ -21,6 +21,7 @@ import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
+import dev.ebb.process.StuckProcess;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -84,7 +85,9 @@ public final class Box {
     Deadline deadline = Deadline.in(host.createDeadline());
     uid = host.uids().lend();
     var entries = new ArrayList<Ledger.Entry>();
-    entries.add(new Ledger.Entry(Kind.USER, Integer.toString(uid)));
+    if (!host.uids().isShared()) {
+      entries.add(new Ledger.Entry(Kind.USER, Integer.toString(uid)));
+    }
     for (Path path : enclosure.paths()) {
       entries.add(new Ledger.Entry(Kind.CGROUP, path.toString()));
     }
@@ -314,10 +317,7 @@ public final class Box {
   }
 
   private static String why(int pid) {
-    return "outlived SIGKILL, state "
-        + ProcFs.stat(pid).map(ProcFs.Stat::state).orElse('?')
-        + ", waits in "
-        + ProcFs.waitChannel(pid);
+    return "outlived SIGKILL, " + StuckProcess.of(pid).describe();
   }
 
   /**
@@ -369,11 +369,21 @@ public final class Box {
     // ORDER: counted now, for the end of its commands has given back their input already.
     int count = scope.size();
     account.held(Kind.DESCRIPTOR, count);
+    if (!account.isClean()) {
+      // What is stuck is waited for again, by these.
+      return;
+    }
     host.scope().release(scope);
     account.released(Kind.DESCRIPTOR, count);
   }
 
   private void removeCgroups(Account account) throws KernelException {
+    if (!account.isClean()) {
+      enclosure.paths().stream()
+          .filter(path -> path.toFile().exists())
+          .forEach(path -> account.stuck(Kind.CGROUP, path.toString(), "kept with its processes"));
+      return;
+    }
     List<Path> present = enclosure.paths().stream().filter(path -> path.toFile().exists()).toList();
     account.held(Kind.CGROUP, present.size());
     enclosure.remove();
@@ -384,7 +394,8 @@ public final class Box {
     if (uid < 0) {
       return;
     }
-    account.held(Kind.USER, 1);
+    int users = host.uids().isShared() ? 0 : 1;
+    account.held(Kind.USER, users);
     if (!account.isClean()) {
       account.stuck(Kind.USER, Integer.toString(uid), "kept while something of it remains");
       return;
@@ -392,6 +403,6 @@ public final class Box {
     host.instance().ledger().strike(holdings);
     host.uids().giveBack(uid);
     uid = -1;
-    account.released(Kind.USER, 1);
+    account.released(Kind.USER, users);
   }
 }

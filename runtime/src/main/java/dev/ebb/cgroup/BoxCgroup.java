@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * The cgroups of one box: {@code <box>/init} for its pid 1 beside {@code <box>/work/<exec>} for
@@ -33,6 +34,9 @@ public final class BoxCgroup implements Enclosure {
   private final String name;
   private final EmptyWait emptyWait;
   private final CgroupRemoval removal;
+
+  /** Forks that the limit refused in leaves that are gone by now. */
+  private final AtomicLong refusedInRemovedLeaves = new AtomicLong();
 
   /** Names the cgroups; makes nothing. {@code name} is {@code <instance>/<box>}. */
   public BoxCgroup(
@@ -83,7 +87,8 @@ public final class BoxCgroup implements Enclosure {
   /** KERNEL: /proc/PID/cgroup also shows where a zombie is, below the root we see. */
   @Override
   public boolean holds(int pid) {
-    return ProcFs.cgroup(pid).filter(path -> path.startsWith("/" + name + "/")).isPresent();
+    String ours = hierarchies.prefix() + "/" + name + "/";
+    return ProcFs.cgroup(pid).filter(path -> path.startsWith(ours)).isPresent();
   }
 
   /** Makes them and sets the limits; {@code uid} may clone commands into leaves. */
@@ -112,6 +117,12 @@ public final class BoxCgroup implements Enclosure {
     // KERNEL: a clone into a leaf needs write permission on cgroup.procs of the leaf and of the
     // nearest common ancestor.
     Filesystem.chown(box().path().resolve("cgroup.procs"), uid, uid);
+  }
+
+  /** Takes back what {@link #delegate} gave to children. */
+  public static void withdraw(Cgroup cgroup) throws KernelException {
+    CgroupFile.of(cgroup.path(), "cgroup.subtree_control")
+        .write("-" + String.join(" -", CONTROLLERS));
   }
 
   static void delegate(Cgroup cgroup) throws KernelException {
@@ -187,7 +198,9 @@ public final class BoxCgroup implements Enclosure {
 
   @Override
   public void removeLeaf(int exec) throws KernelException {
+    long refused = new PidsController(leaf(exec)).maxEvents();
     removal.remove(leaf(exec));
+    refusedInRemovedLeaves.addAndGet(refused);
   }
 
   @Override
@@ -222,7 +235,21 @@ public final class BoxCgroup implements Enclosure {
             memory.peak(),
             Math.max(0, pids.peak() - (hybrid ? 1 : 0)),
             memory.oomKills(),
-            pids.maxEvents()));
+            hybrid ? pids.maxEvents() : pidsRefused()));
+  }
+
+  /**
+   * How many forks the limit of the work refused.
+   *
+   * <p>KERNEL: from Linux 6.11 on they count where the limit is; before, and with {@code
+   * pids_localevents}, where the forking task is, and nowhere above.
+   */
+  private long pidsRefused() throws KernelException {
+    long refused = refusedInRemovedLeaves.get();
+    for (Cgroup cgroup : work().bottomUp()) {
+      refused += new PidsController(cgroup).maxEvents();
+    }
+    return refused;
   }
 
   @Override

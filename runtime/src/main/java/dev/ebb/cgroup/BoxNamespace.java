@@ -14,8 +14,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +31,7 @@ public final class BoxNamespace implements Enclosure {
   private volatile @Nullable Session making;
   private volatile @Nullable Init init;
 
-  private record Init(ProcessRef ref, Pidfd pidfd, String namespace) {}
+  private record Init(ProcessRef ref, Pidfd pidfd) {}
 
   /** Of the box with this id, which stands in the command line of whatever makes it. */
   public BoxNamespace(String box) {
@@ -53,11 +51,8 @@ public final class BoxNamespace implements Enclosure {
 
   /** Its init is known, perhaps before it has said anything. */
   public void known(Pidfd pidfd) {
-    var ref = ProcessRef.of(pidfd.pid());
-    var namespace = ProcFs.pidNamespace(pidfd.pid());
-    if (ref.isPresent() && namespace.isPresent()) {
-      init = new Init(ref.get(), pidfd, namespace.get());
-    }
+    // It is ours to reap, so it is there, dead or alive, until we do.
+    ProcessRef.of(pidfd.pid()).ifPresent(ref -> init = new Init(ref, pidfd));
   }
 
   @Override
@@ -79,25 +74,18 @@ public final class BoxNamespace implements Enclosure {
     return making != null || init != null;
   }
 
+  /**
+   * KERNEL: whoever is orphaned in a pid namespace falls to its init, so all of it descends from
+   * there. To ask for the namespace itself needs a permission that root of a container lacks.
+   */
   @Override
   public List<Integer> procs() {
     Init known = init;
-    if (known != null) {
-      return List.copyOf(members(known).keySet());
+    if (known != null && known.ref.exists()) {
+      return List.copyOf(ProcFs.tree(known.ref.pid()).keySet());
     }
     Session session = making;
     return session == null ? List.of() : session.members();
-  }
-
-  /** The living members by their pids, in order. */
-  private static SortedMap<Integer, ProcFs.Stat> members(Init known) {
-    var members = new TreeMap<Integer, ProcFs.Stat>();
-    for (int pid : ProcFs.all()) {
-      if (ProcFs.pidNamespace(pid).filter(known.namespace::equals).isPresent()) {
-        ProcFs.stat(pid).filter(stat -> !stat.isZombie()).ifPresent(stat -> members.put(pid, stat));
-      }
-    }
-    return members;
   }
 
   @Override
@@ -203,7 +191,7 @@ public final class BoxNamespace implements Enclosure {
     if (known == null || shepherd == 0) {
       return List.of();
     }
-    var members = members(known);
+    var members = ProcFs.tree(known.ref.pid());
     int top = known.ref.pid();
     int root =
         members.values().stream()

@@ -30,6 +30,11 @@ public record Cgroup(Path path) {
     return new Cgroup(path.resolve(name));
   }
 
+  /** Moves this process into it. */
+  public void enter() throws KernelException {
+    CgroupFile.of(path, "cgroup.procs").write("0");
+  }
+
   public boolean exists() {
     return Files.isDirectory(path);
   }

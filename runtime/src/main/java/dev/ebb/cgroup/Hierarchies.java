@@ -1,6 +1,8 @@
 package dev.ebb.cgroup;
 
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Self;
+import dev.ebb.process.ProcFs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -17,7 +19,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The cgroup hierarchies of this host that Ebb uses.
  *
- * @param unified the cgroup2 mount; empty in mode none
+ * @param unified the directory of version 2 that Ebb's own go into: the mount, or a subtree
+ *     delegated to us; empty in mode none
+ * @param prefix that directory as /proc/PID/cgroup has it; empty for the root
  * @param version1 the v1 mounts by controller; empty unless hybrid
  * @param namespacesBound cgroup namespaces bound what their members may enter ({@code nsdelegate})
  * @param reason why the mode is what it is, for people
@@ -25,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 public record Hierarchies(
     CgroupMode mode,
     Optional<Path> unified,
+    String prefix,
     Map<String, Path> version1,
     boolean namespacesBound,
     String reason) {
@@ -41,13 +46,28 @@ public record Hierarchies(
     version1 = Map.copyOf(version1);
   }
 
-  /** Looks at the host. */
+  /** Where this process is, and whether it is ours to move. */
+  record Place(String cgroup, int uid, boolean mayMove) {}
+
+  /** Looks at the host, for a process that is not Ebb's to move. */
   public static Hierarchies detect() throws IOException {
-    return detect(Files.readAllLines(Path.of("/proc/self/mountinfo"), StandardCharsets.ISO_8859_1));
+    return detect(false);
+  }
+
+  /**
+   * Looks at the host.
+   *
+   * @param mayMove this process is Ebb's own, and may be moved to another cgroup
+   */
+  public static Hierarchies detect(boolean mayMove) throws IOException {
+    int self = (int) ProcessHandle.current().pid();
+    var place = new Place(ProcFs.cgroup(self).orElse("/"), Self.uid(), mayMove);
+    return detect(
+        Files.readAllLines(Path.of("/proc/self/mountinfo"), StandardCharsets.ISO_8859_1), place);
   }
 
   /** A character a byte: another mount's name may be no UTF-8. */
-  static Hierarchies detect(List<String> mountinfo) throws IOException {
+  static Hierarchies detect(List<String> mountinfo, Place place) throws IOException {
     Path unified = null;
     boolean namespacesBound = false;
     var version1 = new HashMap<String, Path>();
@@ -67,7 +87,7 @@ public record Hierarchies(
         }
       }
     }
-    return decide(unified, version1, namespacesBound);
+    return decide(unified, version1, namespacesBound, place);
   }
 
   /** KERNEL: blanks, newlines and backslashes are printed as three octal digits each. */
@@ -83,20 +103,23 @@ public record Hierarchies(
   }
 
   private static Hierarchies decide(
-      @Nullable Path unified, Map<String, Path> version1, boolean namespacesBound)
+      @Nullable Path unified, Map<String, Path> version1, boolean namespacesBound, Place place)
       throws IOException {
     if (unified == null) {
       return none("no cgroup2 file system is mounted");
     }
+    Path own = unified.resolve(place.cgroup().substring(1));
+    if (isDelegated(unified, own, place) && hasControllers(own)) {
+      return inDelegated(own, namespacesBound, place);
+    }
     if (!Files.isWritable(unified.resolve("cgroup.procs"))) {
       return none(unified + " is not writable");
     }
-    var controllers =
-        List.of(Files.readString(unified.resolve("cgroup.controllers")).strip().split(" "));
-    if (controllers.containsAll(BoxCgroup.CONTROLLERS)) {
+    if (hasControllers(unified)) {
       return new Hierarchies(
           CgroupMode.V2,
           Optional.of(unified),
+          "",
           Map.of(),
           namespacesBound,
           "unified hierarchy at " + unified);
@@ -114,13 +137,80 @@ public record Hierarchies(
     return new Hierarchies(
         CgroupMode.HYBRID,
         Optional.of(unified),
+        "",
         version1,
         namespacesBound,
         "cgroup2 at " + unified + " without controllers, limits from v1");
   }
 
   private static Hierarchies none(String reason) {
-    return new Hierarchies(CgroupMode.NONE, Optional.empty(), Map.of(), false, reason);
+    return new Hierarchies(CgroupMode.NONE, Optional.empty(), "", Map.of(), false, reason);
+  }
+
+  private static boolean hasControllers(Path cgroup) throws IOException {
+    Path controllers = cgroup.resolve("cgroup.controllers");
+    return Files.exists(controllers)
+        && List.of(Files.readString(controllers).strip().split(" "))
+            .containsAll(BoxCgroup.CONTROLLERS);
+  }
+
+  /**
+   * Whether our own cgroup is ours to arrange: systemd says so by an attribute (Delegate=yes); a
+   * container's root is, if it is writable; and what an ordinary user may write to was given him.
+   *
+   * <p>KERNEL: only the real root has no cgroup.type.
+   */
+  private static boolean isDelegated(Path unified, Path own, Place place) throws IOException {
+    if (!Files.isWritable(own) || !Files.isWritable(own.resolve("cgroup.procs"))) {
+      return false;
+    }
+    boolean isContainer = own.equals(unified) && Files.exists(own.resolve("cgroup.type"));
+    return isContainer || place.uid() != 0 || isMarked(own);
+  }
+
+  private static boolean isMarked(Path own) {
+    try {
+      return Files.getAttribute(own, "user:delegate") instanceof byte[] value
+          && new String(value, StandardCharsets.ISO_8859_1).equals("1");
+    } catch (IOException | UnsupportedOperationException | IllegalArgumentException e) {
+      // There is no such attribute.
+      return false;
+    }
+  }
+
+  /** KERNEL: controllers can be handed on only by a cgroup that has no process in it. */
+  private static Hierarchies inDelegated(Path own, boolean namespacesBound, Place place)
+      throws IOException {
+    boolean isShared = Files.readAllLines(own.resolve("cgroup.procs")).size() > 1;
+    boolean isPrepared =
+        List.of(Files.readString(own.resolve("cgroup.subtree_control")).strip().split(" "))
+            .containsAll(BoxCgroup.CONTROLLERS);
+    if (!isPrepared && isShared) {
+      return none("others are in " + own + ", too; give Ebb a cgroup of its own");
+    }
+    if (!isPrepared && !place.mayMove()) {
+      return none("this process is in " + own + " and not Ebb's to move");
+    }
+    return new Hierarchies(
+        CgroupMode.V2,
+        Optional.of(own),
+        place.cgroup().equals("/") ? "" : place.cgroup(),
+        Map.of(),
+        namespacesBound,
+        "delegated subtree " + own);
+  }
+
+  /** Where this process goes, so that its cgroup can hand controllers on; empty: it may stay. */
+  public Optional<Path> leafOfOurs(String name) throws IOException {
+    if (mode != CgroupMode.V2) {
+      return Optional.empty();
+    }
+    Path base = unified.orElseThrow();
+    String self = Long.toString(ProcessHandle.current().pid());
+    boolean isIn =
+        Files.exists(base.resolve("cgroup.type"))
+            && Files.readAllLines(base.resolve("cgroup.procs")).contains(self);
+    return isIn ? Optional.of(base.resolve(name + "-self")) : Optional.empty();
   }
 
   /** False before Linux 5.14. */

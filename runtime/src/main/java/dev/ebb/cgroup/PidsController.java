@@ -8,12 +8,12 @@ record PidsController(Cgroup cgroup) {
     CgroupFile.of(cgroup.path(), "pids.max").write(Long.toString(tasks));
   }
 
-  /** How often a fork failed at the limit. */
+  /** How often a fork failed at the limit; of this cgroup or of one above, that depends. */
   long maxEvents() throws KernelException {
     return CgroupFile.of(cgroup.path(), "pids.events").value("max").orElse(0L);
   }
 
-  /** The most tasks there ever were; 0 if this kernel does not say (Linux 6.6). */
+  /** The most tasks there ever were; 0 if this kernel does not say (before Linux 6.1). */
   long peak() throws KernelException {
     return CgroupFile.of(cgroup.path(), "pids.peak").number().orElse(0L);
   }

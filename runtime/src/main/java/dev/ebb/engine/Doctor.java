@@ -1,14 +1,18 @@
 package dev.ebb.engine;
 
+import dev.ebb.backend.bubblewrap.Refusal;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.exec.ExecSpec;
-import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.kernel.Self;
+import dev.ebb.kernel.KernelFeatures;
+import dev.ebb.process.Confinement;
 import dev.ebb.process.ExitCause;
+import dev.ebb.process.PidLimit;
+import dev.ebb.process.Privileges;
+import dev.ebb.process.ProcFs;
 import dev.ebb.store.Home;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -18,7 +22,8 @@ import java.util.Locale;
 
 /** Looks at the host, runs a real box, and tells what works, what is degraded, and what to do. */
 public final class Doctor {
-  private static final int CAP_SYS_RESOURCE = 24;
+  private static final long FEW_PIDS = 100;
+  private static final long FEW_FILES = 256;
 
   private Doctor() {}
 
@@ -42,105 +47,150 @@ public final class Doctor {
    */
   public record Check(String name, Verdict verdict, String finding, String remedy) {}
 
-  /** Examines the host; the last check ran a box. */
+  /** Examines the host; the last check ran a box, or tried to. */
   public static List<Check> examine() throws InterruptedException {
     var checks = new ArrayList<Check>();
     checks.add(new Check("java", Verdict.OK, String.valueOf(Runtime.version()), ""));
-    checks.add(kernel());
-    checks.add(user());
-    checks.add(userNamespaces());
-    checks.add(cgroups());
-    checks.add(privileges());
+    checks.add(attempt("kernel", Doctor::kernel));
+    checks.add(attempt("bubblewrap", Doctor::bubblewrap));
+    checks.add(attempt("user", Doctor::user));
+    checks.add(attempt("namespaces", Doctor::namespaces));
+    checks.add(attempt("proc", Doctor::proc));
+    checks.add(attempt("cgroups", Doctor::cgroups));
+    checks.add(attempt("pids", Doctor::pids));
+    checks.add(attempt("files", Doctor::files));
+    checks.add(attempt("privileges", Doctor::privileges));
     Path home = Home.locate(System.getenv());
     checks.add(new Check("home", Verdict.OK, home.toString(), ""));
-    checks.add(box(home));
+    checks.add(box());
     return checks;
   }
 
+  private interface Look {
+    Check at() throws KernelException, IOException;
+  }
+
+  private static Check attempt(String name, Look look) {
+    try {
+      return look.at();
+    } catch (KernelException | IOException | RuntimeException e) {
+      return new Check(name, Verdict.DEGRADED, "cannot be told: " + e.getMessage(), "");
+    }
+  }
+
+  private static Check ok(String name, String finding) {
+    return new Check(name, Verdict.OK, finding, "");
+  }
+
+  private static Check degraded(String name, String finding, String remedy) {
+    return new Check(name, Verdict.DEGRADED, finding, remedy);
+  }
+
   private static Check kernel() {
-    String release = System.getProperty("os.version");
-    return new Check("kernel", Verdict.OK, "Linux " + release, "");
+    String release = "Linux " + System.getProperty("os.version");
+    List<String> lacks = KernelFeatures.missing();
+    return lacks.isEmpty()
+        ? ok("kernel", release)
+        : degraded("kernel", release + " lacks " + String.join("; ", lacks), "use a newer kernel");
   }
 
-  private static Check user() {
-    int uid = Self.uid();
-    return uid == 0
-        ? new Check("user", Verdict.OK, "root: every box gets a host uid of its own", "")
-        : new Check(
-            "user", Verdict.FAILED, "uid " + uid + ": boxes need root for now", "run ebb as root");
+  private static Check bubblewrap() {
+    return ok("bubblewrap", Engine.bwrap().toString());
   }
 
-  private static Check userNamespaces() {
-    try {
-      Path limit = Path.of("/proc/sys/user/max_user_namespaces");
-      long max = Long.parseLong(Filesystem.read(limit).strip());
-      return max > 0
-          ? new Check("namespaces", Verdict.OK, "user namespaces allowed: " + max, "")
-          : new Check(
-              "namespaces",
-              Verdict.FAILED,
-              "user namespaces are switched off",
-              "sysctl user.max_user_namespaces=10000");
-    } catch (KernelException e) {
-      return new Check(
+  private static Check user() throws KernelException {
+    var privileges = Privileges.ofThisProcess();
+    if (privileges.canChangeUser()) {
+      return ok("user", "uid " + privileges.uid() + ": every box gets a host uid of its own");
+    }
+    return degraded(
+        "user",
+        "uid "
+            + privileges.uid()
+            + " without CAP_SETUID: all boxes run as this user, so what breaks out of one is you",
+        "run ebb as root, who gives every box a uid that owns nothing");
+  }
+
+  private static Check namespaces() throws KernelException {
+    var host = Confinement.ofThisProcess();
+    var remedies = new ArrayList<>(Refusal.namespaces(host));
+    boolean forbidden =
+        host.userNamespaces() == 0 || !host.unprivilegedClone() || host.appArmorRestricts();
+    if (!forbidden) {
+      return ok(
           "namespaces",
-          Verdict.FAILED,
-          "this kernel has no user namespaces",
-          "use a kernel with CONFIG_USER_NS");
+          "user namespaces allowed: "
+              + host.userNamespaces()
+              + (host.seccomp() ? ", unless the seccomp filter on us forbids them" : ""));
     }
+    return degraded(
+        "namespaces", "user namespaces are restricted, boxes need them", remedies.getFirst());
   }
 
-  private static Check cgroups() {
-    try {
-      Hierarchies hierarchies = Hierarchies.detect();
-      String finding = "mode " + hierarchies.mode().word() + ": " + hierarchies.reason();
-      if (hierarchies.mode() == CgroupMode.NONE) {
-        return new Check(
-            "cgroups",
-            Verdict.DEGRADED,
-            finding
-                + "; so limits hold by process, memory is looked at 20 times a second, processor"
-                + " time is not limited, and a command costs 3 PIDs",
-            "run where cgroups are writable: as root on a host, or in a systemd unit with"
-                + " Delegate=yes");
-      }
-      boolean kill = hierarchies.hasKill();
-      return new Check(
+  private static Check proc() throws KernelException {
+    var host = Confinement.ofThisProcess();
+    return host.maskedProc().isEmpty()
+        ? ok("proc", "nothing of /proc is masked")
+        : degraded(
+            "proc",
+            "masked: " + String.join(", ", host.maskedProc()) + "; a box cannot have a /proc",
+            Refusal.MASKED);
+  }
+
+  private static Check cgroups() throws IOException {
+    Hierarchies hierarchies = Hierarchies.detect(true);
+    String finding = "mode " + hierarchies.mode().word() + ": " + hierarchies.reason();
+    if (hierarchies.mode() == CgroupMode.NONE) {
+      return degraded(
           "cgroups",
-          kill ? Verdict.OK : Verdict.DEGRADED,
-          finding + (kill ? "" : "; no cgroup.kill, members are frozen and killed one by one"),
-          kill ? "" : "use Linux 5.14 or newer");
-    } catch (IOException e) {
-      return new Check("cgroups", Verdict.FAILED, "cannot be read: " + e.getMessage(), "");
+          finding
+              + "; so limits hold by process, memory is looked at 20 times a second, processor"
+              + " time is not limited, and a command costs 3 PIDs",
+          "run where cgroups are writable: as root on a host, or in a systemd unit with"
+              + " Delegate=yes");
     }
+    return hierarchies.hasKill()
+        ? ok("cgroups", finding)
+        : degraded(
+            "cgroups",
+            finding + "; no cgroup.kill, members are frozen and killed one by one",
+            "use Linux 5.14 or newer");
   }
 
-  private static Check privileges() {
-    try {
-      String status = Filesystem.read(Path.of("/proc/self/status"));
-      long effective =
-          status
-              .lines()
-              .filter(line -> line.startsWith("CapEff:"))
-              .map(line -> Long.parseUnsignedLong(line.substring(7).strip(), 16))
-              .findFirst()
-              .orElse(0L);
-      boolean resource = (effective >> CAP_SYS_RESOURCE & 1) != 0;
-      return resource
-          ? new Check("privileges", Verdict.OK, "CAP_SYS_RESOURCE present", "")
-          : new Check(
-              "privileges",
-              Verdict.DEGRADED,
-              "no CAP_SYS_RESOURCE: hard limits cannot be raised above Ebb's own",
-              "grant it, or raise the limits of the shell that starts ebb");
-    } catch (KernelException e) {
-      return new Check("privileges", Verdict.FAILED, "cannot be read: " + e.getMessage(), "");
-    }
+  private static Check pids() throws KernelException {
+    var limit = PidLimit.tightest();
+    String finding = limit.max() + " processes and threads, by " + limit.source();
+    return limit.max() >= FEW_PIDS
+        ? ok("pids", finding)
+        : degraded(
+            "pids",
+            finding + "; Ebb itself takes some 25, a command 2 and what it starts",
+            "raise it to " + FEW_PIDS + " or more (docker: --pids-limit)");
+  }
+
+  private static Check files() throws KernelException {
+    long max = ProcFs.openFilesLimit();
+    String finding = max + " open files";
+    return max >= FEW_FILES
+        ? ok("files", finding)
+        : degraded(
+            "files",
+            finding + "; a box with a command takes some 8",
+            "raise it to " + FEW_FILES + " or more (ulimit -n, docker: --ulimit nofile)");
+  }
+
+  private static Check privileges() throws KernelException {
+    return Privileges.ofThisProcess().has(Privileges.CAP_SYS_RESOURCE)
+        ? ok("privileges", "CAP_SYS_RESOURCE present")
+        : degraded(
+            "privileges",
+            "no CAP_SYS_RESOURCE: hard limits cannot be raised above Ebb's own",
+            "grant it, or raise the limits of the shell that starts ebb");
   }
 
   /** The only proof that counts. */
-  private static Check box(Path home) throws InterruptedException {
-    try (Engine engine = Engine.open(home)) {
+  private static Check box() throws InterruptedException {
+    try (Engine engine = Engine.openForProcess()) {
       var run =
           engine.run(BoxSpec.defaults(), ExecSpec.of("/bin/sh", "-c", "[ $$ -le 3 ] && id -u"));
       String output = run.stdout().text().strip().replace('\n', ' ');
@@ -164,7 +214,10 @@ public final class Doctor {
           "report this");
     } catch (SandboxException e) {
       return new Check(
-          "box", Verdict.FAILED, String.valueOf(e.getMessage()), "mend what failed above");
+          "box",
+          Verdict.FAILED,
+          String.valueOf(e.getMessage()),
+          "see what is degraded above, and docs/containers.md");
     }
   }
 }

@@ -9,6 +9,7 @@ import dev.ebb.box.BoxSpec;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.HostUids;
 import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.CgroupRemoval;
 import dev.ebb.cgroup.EmptyWait;
@@ -25,21 +26,26 @@ import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.ExitCause;
+import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Reaper;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
 import dev.ebb.supervision.Recovery;
+import dev.ebb.supervision.Why;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A running Ebb inside this process: one instance of its home, its boxes, and their end.
@@ -48,7 +54,16 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  * themselves and the next engine on the same home cleans up. Thread-safe.
  */
 public final class Engine implements AutoCloseable {
+  private static final List<Path> BWRAP =
+      List.of(Path.of("/usr/bin/bwrap"), Path.of("/usr/local/bin/bwrap"), Path.of("/bin/bwrap"));
+
   private static final Duration CREATE_DEADLINE = Duration.ofSeconds(30);
+
+  /** How long what a dead runtime left may keep the next one from its work. */
+  private static final Duration AT_START = Duration.ofSeconds(2);
+
+  private static final Duration AT_SWEEP = Duration.ofSeconds(10);
+
   private static final Duration ORPHAN_PATIENCE = Duration.ofSeconds(5);
 
   private final Scope scope;
@@ -57,6 +72,9 @@ public final class Engine implements AutoCloseable {
   private final List<Holding> holdings = new ArrayList<>();
   private final List<Recovery.Finding> recovered;
   private final Set<Box> boxes = ConcurrentHashMap.newKeySet();
+
+  /** The cgroup this process was in, if it had to be moved. */
+  private @Nullable Path left;
 
   /** Shared by creates, exclusive for the close: no box is made behind its back. */
   private final ReentrantReadWriteLock making = new ReentrantReadWriteLock();
@@ -78,9 +96,18 @@ public final class Engine implements AutoCloseable {
 
   /** Opens an engine on {@code path} after releasing what dead ones left there. */
   public static Engine open(Path path) {
+    return open(path, false);
+  }
+
+  /** Opens the default home for a process that is Ebb's own, and may be moved between cgroups. */
+  public static Engine openForProcess() {
+    return open(Home.locate(System.getenv()), true);
+  }
+
+  private static Engine open(Path path, boolean mayMove) {
     var building = new Scope();
     try {
-      return build(building, path);
+      return build(building, path, mayMove);
     } catch (KernelException | IOException | RuntimeException e) {
       try {
         building.close();
@@ -91,13 +118,21 @@ public final class Engine implements AutoCloseable {
         throw sandbox;
       }
       throw new SandboxException(
-          ErrorCode.HOST_UNFIT, "cannot open Ebb's home " + path + ": " + e.getMessage(), e);
+          ErrorCode.HOST_UNFIT, "cannot open Ebb's home " + path + ": " + reason(e), e);
     }
   }
 
-  private static Engine build(Scope scope, Path path) throws KernelException, IOException {
-    Hierarchies hierarchies = Hierarchies.detect();
-    Path bwrap = Programs.bwrap();
+  /** What a file system exception says of itself is but a path. */
+  private static String reason(Exception e) {
+    return e instanceof AccessDeniedException denied
+        ? denied.getFile() + " cannot be written; set EBB_HOME to a directory of your own"
+        : String.valueOf(e.getMessage());
+  }
+
+  private static Engine build(Scope scope, Path path, boolean mayMove)
+      throws KernelException, IOException {
+    Hierarchies hierarchies = Hierarchies.detect(mayMove);
+    Path bwrap = bwrap();
     Self.becomeSubreaper();
     Home home = Home.open(path);
     InitBinary binary = InitBinary.stage(scope, home.lib());
@@ -105,7 +140,7 @@ public final class Engine implements AutoCloseable {
     Poller poller = Poller.start(scope, "ebb-poller", ORPHAN_PATIENCE, reaper::reapStrangers);
     EmptyWait emptyWait = EmptyWait.on(poller);
     var removal = new CgroupRemoval(emptyWait);
-    var recovered = new Recovery(home, emptyWait, removal).recover(false);
+    var recovered = new Recovery(home, emptyWait, removal, AT_START).recover(false);
     Instance instance = home.create(scope, ProcessRef.self().toString());
     var host =
         new BoxHost(
@@ -116,13 +151,13 @@ public final class Engine implements AutoCloseable {
             emptyWait,
             removal,
             new Bubblewrap(poller, binary, bwrap, instance.directory()),
-            HostUids.of(path, instance.block()),
+            HostUids.of(path, instance.block(), Privileges.ofThisProcess()),
             reaper,
             CREATE_DEADLINE);
     var engine = new Engine(scope, home, host, recovered);
     try {
       engine.createSubtree();
-    } catch (KernelException | RuntimeException e) {
+    } catch (KernelException | IOException | RuntimeException e) {
       engine.close();
       throw e;
     }
@@ -130,15 +165,43 @@ public final class Engine implements AutoCloseable {
   }
 
   /** The instance's own directory in each hierarchy; boxes lie below. */
-  private void createSubtree() throws KernelException {
+  private void createSubtree() throws KernelException, IOException {
     String id = host.instance().id();
-    List<Path> paths = host.hierarchies().everywhere(id);
+    var paths = new ArrayList<>(host.hierarchies().everywhere(id));
+    Optional<Path> ours = host.hierarchies().leafOfOurs(id);
+    ours.ifPresent(paths::add);
     var entries = paths.stream().map(p -> new Ledger.Entry(Kind.CGROUP, p.toString())).toList();
     holdings.addAll(host.instance().ledger().hold("", entries));
     for (Path each : paths) {
       Cgroup.create(each);
     }
+    if (ours.isPresent()) {
+      new Cgroup(ours.get()).enter();
+      left = ours.get().getParent();
+    }
     host.hierarchies().delegate(id);
+  }
+
+  private void removeSubtree() throws KernelException {
+    // ORDER: boxes are gone, their subtree goes, then nothing has controllers but our own place.
+    for (Holding holding : holdings) {
+      Path path = Path.of(holding.subject());
+      if (left != null
+          && left.equals(path.getParent())
+          && path.endsWith(host.instance().id() + "-self")) {
+        comeBack();
+      }
+      host.removal().remove(new Cgroup(path));
+    }
+  }
+
+  /** Goes back to where it was, for its own cgroup cannot be removed under it. */
+  private void comeBack() throws KernelException {
+    if (left != null) {
+      BoxCgroup.withdraw(new Cgroup(left));
+      new Cgroup(left).enter();
+      left = null;
+    }
   }
 
   /** Releases what dead engines left in the default home; a dry run only tells. */
@@ -150,10 +213,22 @@ public final class Engine implements AutoCloseable {
   public static List<Recovery.Finding> sweep(Path path, boolean dryRun) {
     try (var scope = new Scope()) {
       EmptyWait emptyWait = EmptyWait.on(Poller.start(scope, "ebb-poller"));
-      return new Recovery(Home.open(path), emptyWait, new CgroupRemoval(emptyWait)).recover(dryRun);
+      var removal = new CgroupRemoval(emptyWait);
+      return new Recovery(Home.open(path), emptyWait, removal, AT_SWEEP).recover(dryRun);
     } catch (KernelException | IOException e) {
       throw new SandboxException(
           ErrorCode.HOST_UNFIT, "cannot sweep Ebb's home " + path + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** Explains why a box, or the process with this host pid, is still there. */
+  public static Optional<Why.Answer> why(String subject) {
+    Path path = Home.locate(System.getenv());
+    try {
+      return new Why(Home.open(path)).explain(subject);
+    } catch (KernelException | IOException e) {
+      throw new SandboxException(
+          ErrorCode.HOST_UNFIT, "cannot read Ebb's home " + path + ": " + reason(e), e);
     }
   }
 
@@ -255,9 +330,7 @@ public final class Engine implements AutoCloseable {
     }
     try (scope) {
       if (stuck.isEmpty()) {
-        for (Holding holding : holdings) {
-          host.removal().remove(new Cgroup(Path.of(holding.subject())));
-        }
+        removeSubtree();
         host.instance().ledger().strike(holdings);
       }
       if (holdings().isEmpty()) {
@@ -271,20 +344,15 @@ public final class Engine implements AutoCloseable {
     }
   }
 
-  /** The programs of the host that Ebb needs. */
-  private static final class Programs {
-    private static final List<Path> BWRAP =
-        List.of(Path.of("/usr/bin/bwrap"), Path.of("/usr/local/bin/bwrap"), Path.of("/bin/bwrap"));
-
-    static Path bwrap() {
-      return BWRAP.stream()
-          .filter(Files::isExecutable)
-          .findFirst()
-          .orElseThrow(
-              () ->
-                  new SandboxException(
-                      ErrorCode.HOST_UNFIT,
-                      "bubblewrap is missing: install it (apt-get install bubblewrap)"));
-    }
+  /** The bubblewrap of this host. */
+  static Path bwrap() {
+    return BWRAP.stream()
+        .filter(Files::isExecutable)
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new SandboxException(
+                    ErrorCode.HOST_UNFIT,
+                    "bubblewrap is missing: install it (apt-get install bubblewrap)"));
   }
 }

@@ -472,14 +472,7 @@ public final class Exec implements AutoCloseable {
   }
 
   private List<StuckProcess> stuckProcesses() {
-    return pids().stream()
-        .map(
-            pid ->
-                new StuckProcess(
-                    pid,
-                    ProcFs.stat(pid).map(ProcFs.Stat::state).orElse('?'),
-                    ProcFs.waitChannel(pid)))
-        .toList();
+    return pids().stream().map(StuckProcess::of).toList();
   }
 
   private ExecResult.Leftovers leftovers(Outcome last) {

@@ -17,7 +17,12 @@ public record Certificate(
     Duration took) {
 
   /** Something whose absence could not be observed. */
-  public record Stuck(Kind kind, String subject, String reason) {}
+  public record Stuck(Kind kind, String subject, String reason) {
+    @Override
+    public String toString() {
+      return kind.word() + " " + subject + ": " + reason;
+    }
+  }
 
   public Certificate {
     held = Map.copyOf(held);
@@ -38,7 +43,10 @@ public record Certificate(
             .sorted(Map.Entry.comparingByKey())
             .map(entry -> entry.getKey().word() + " " + entry.getValue())
             .collect(Collectors.joining(", "));
-    String verdict = isClean() ? "nothing left" : "STUCK " + stuck;
+    String verdict =
+        isClean()
+            ? "nothing left"
+            : "STUCK " + stuck.stream().map(Stuck::toString).collect(Collectors.joining("; "));
     return box + ": released " + counts + " in " + took.toMillis() + " ms; " + verdict;
   }
 }

@@ -8,8 +8,12 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /** What /proc says of processes. A process that vanished while being read is simply absent. */
 public final class ProcFs {
@@ -53,11 +57,55 @@ public final class ProcFs {
     return read(PROC.resolve(Integer.toString(pid)).resolve("wchan")).orElse("?");
   }
 
+  /** The file that a process gave to the system call it is in, if it gave one. */
+  public static Optional<String> fileOfSystemCall(int pid) {
+    Path process = PROC.resolve(Integer.toString(pid));
+    try {
+      // KERNEL: proc(5), syscall: number, six arguments, stack pointer, program counter; or a word.
+      String[] words = Filesystem.read(process.resolve("syscall")).strip().split(" ");
+      if (words.length < 2) {
+        return Optional.empty();
+      }
+      String fd = Long.toUnsignedString(Long.parseUnsignedLong(words[1].substring(2), 16));
+      return Optional.of(Files.readSymbolicLink(process.resolve("fd").resolve(fd)).toString());
+    } catch (KernelException | IOException e) {
+      // Gone, not ours to look at, or its first argument is no descriptor.
+      return Optional.empty();
+    }
+  }
+
   /** The command line, blanks between words; empty for a zombie or kernel thread. */
   public static String commandLine(int pid) {
     return read(PROC.resolve(Integer.toString(pid)).resolve("cmdline"))
         .map(text -> text.replace('\0', ' ').strip())
         .orElse("");
+  }
+
+  /** The paths of our own cgroups, in whatever hierarchy, relative to its root. */
+  static List<String> ownCgroups() throws KernelException {
+    return Filesystem.read(Path.of("/proc/self/cgroup"))
+        .lines()
+        .map(line -> line.substring(line.lastIndexOf(':') + 1))
+        .map(path -> path.substring(1))
+        .distinct()
+        .toList();
+  }
+
+  /** One of our own soft limits, by its name in /proc/self/limits. */
+  static long limit(String name) throws KernelException {
+    String line =
+        Filesystem.read(Path.of("/proc/self/limits"))
+            .lines()
+            .filter(each -> each.startsWith(name))
+            .findFirst()
+            .orElseThrow();
+    String soft = line.substring(name.length()).strip().split(" +")[0];
+    return soft.equals("unlimited") ? Long.MAX_VALUE : Long.parseLong(soft);
+  }
+
+  /** How many files this process may have open. */
+  public static long openFilesLimit() throws KernelException {
+    return limit("Max open files");
   }
 
   /** Every process that can be seen from here, zombies included. */
@@ -73,18 +121,28 @@ public final class ProcFs {
     return pids;
   }
 
-  /**
-   * Names the pid namespace of a process; empty when it is gone, or not ours to look at.
-   *
-   * <p>KERNEL: a name is not given again while a process or a descriptor holds the namespace.
-   */
-  public static Optional<String> pidNamespace(int pid) {
-    try {
-      Path link = PROC.resolve(Integer.toString(pid)).resolve("ns/pid");
-      return Optional.of(Files.readSymbolicLink(link).toString());
-    } catch (IOException e) {
-      return Optional.empty();
+  /** A process and all that descend from it, if they live, by pid. */
+  public static SortedMap<Integer, Stat> tree(int root) {
+    var all = new HashMap<Integer, Stat>();
+    for (int pid : all()) {
+      stat(pid).ifPresent(stat -> all.put(pid, stat));
     }
+    var tree = new TreeMap<>(all);
+    tree.values().removeIf(stat -> stat.isZombie() || !descends(all, stat.pid(), root));
+    return tree;
+  }
+
+  /** Whether, by what {@code all} tells, a process is {@code root} or descends from it. */
+  public static boolean descends(Map<Integer, Stat> all, int pid, int root) {
+    int each = pid;
+    for (int i = 0; i < all.size() && each != root; i++) {
+      Stat stat = all.get(each);
+      if (stat == null) {
+        return false;
+      }
+      each = stat.parent();
+    }
+    return each == root;
   }
 
   /** The pid of a process in the innermost namespace it is in. */

@@ -1,4 +1,41 @@
 package dev.ebb.process;
 
-/** A process that outlived SIGKILL: its state letter, and the kernel function it waits in. */
-public record StuckProcess(int pid, char state, String waitChannel) {}
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * A process that outlived SIGKILL: it sleeps in the kernel until something there lets it go.
+ *
+ * @param state its state letter; D is the one that nothing can interrupt
+ * @param waitChannel the kernel function it waits in
+ * @param file what the system call it is in was made on; empty when that cannot be told
+ */
+public record StuckProcess(int pid, char state, String waitChannel, String file) {
+  public static StuckProcess of(int pid) {
+    return new StuckProcess(
+        pid,
+        ProcFs.stat(pid).map(ProcFs.Stat::state).orElse('?'),
+        ProcFs.waitChannel(pid),
+        ProcFs.fileOfSystemCall(pid).orElse(""));
+  }
+
+  /** The one that keeps a tree from ending: pid 1 of a namespace waits for all of it. */
+  public static StuckProcess in(int root) {
+    return ProcFs.tree(root).values().stream()
+        .filter(stat -> stat.state() == 'D')
+        .findFirst()
+        .map(stat -> of(stat.pid()))
+        .orElseGet(() -> of(root));
+  }
+
+  public static String describe(List<StuckProcess> processes) {
+    return processes.stream()
+        .map(process -> "pid " + process.pid + " (" + process.describe() + ")")
+        .collect(Collectors.joining(", "));
+  }
+
+  /** For people: {@code state D, waits in rwsem_down_read_slowpath, on /data/file}. */
+  public String describe() {
+    return "state " + state + ", waits in " + waitChannel + (file.isEmpty() ? "" : ", on " + file);
+  }
+}

@@ -8,6 +8,7 @@ import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Self;
+import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Ledger;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -212,6 +213,22 @@ public final class Home {
         .map(words -> words[4])
         .filter(pid -> !pid.equals("0"))
         .findFirst();
+  }
+
+  /** An instance, dead or alive, as it looks from outside; its process as it was given. */
+  public record View(String id, String process, List<Holding> holdings) {}
+
+  /** All instances, without claiming any. */
+  public List<View> view() throws IOException {
+    var views = new ArrayList<View>();
+    for (Path directory : directories()) {
+      views.add(
+          new View(
+              String.valueOf(directory.getFileName()),
+              Instance.field(directory, "process").orElse(""),
+              Ledger.read(directory.resolve("ledger"))));
+    }
+    return views;
   }
 
   /** Removes the directory of an instance, ours or one that we claimed, that holds nothing. */

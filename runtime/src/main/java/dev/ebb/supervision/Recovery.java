@@ -12,6 +12,7 @@ import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
+import dev.ebb.process.StuckProcess;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;
 import java.io.IOException;
@@ -28,17 +29,23 @@ import java.util.concurrent.locks.LockSupport;
 /** Releases what dead instances left behind. Re-entrant: a crash in it is found by the next one. */
 public final class Recovery {
   private static final Logger LOG = System.getLogger(Recovery.class.getName());
-  private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
   private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final Home home;
   private final EmptyWait emptyWait;
   private final CgroupRemoval removal;
+  private final Duration patience;
 
-  public Recovery(Home home, EmptyWait emptyWait, CgroupRemoval removal) {
+  /**
+   * Looks after a home.
+   *
+   * @param patience how long the killed may take to be gone, before they are called stuck
+   */
+  public Recovery(Home home, EmptyWait emptyWait, CgroupRemoval removal, Duration patience) {
     this.home = home;
     this.emptyWait = emptyWait;
     this.removal = removal;
+    this.patience = patience;
   }
 
   /** One thing a dead instance left, and what became of it. */
@@ -109,7 +116,7 @@ public final class Recovery {
             .filter(holding -> plan(dead, holding) instanceof Fate.Planned)
             .map(holding -> new Cgroup(Path.of(holding.subject())))
             .toList();
-    Deadline deadline = Deadline.in(DEATH_BOUND);
+    Deadline deadline = Deadline.in(patience);
     cgroups.forEach(cgroup -> attempt(cgroup::thaw));
     List<Cgroup> version2 = cgroups.stream().filter(Cgroup::isVersion2).toList();
     version2.forEach(cgroup -> attempt(cgroup::kill));
@@ -176,21 +183,30 @@ public final class Recovery {
     return session.leader().isAlive() || !session.members().isEmpty();
   }
 
-  private static void end(Session session) throws KernelException {
-    Deadline deadline = Deadline.in(DEATH_BOUND);
+  private void end(Session session) throws KernelException {
+    Deadline deadline = Deadline.in(patience);
     // ORDER: the leader first, who could add to the others.
     session.leader().signal(Signal.KILL);
     session.kill();
     while (lives(session)) {
       if (deadline.isOver()) {
-        throw new KernelException("end the session of process " + session.leader(), Errno.EBUSY);
+        throw stuck(StuckProcess.in(session.leader().pid()));
       }
       LockSupport.parkNanos(RETRY_NANOS);
       session.kill();
     }
   }
 
+  private static KernelException stuck(StuckProcess process) {
+    return new KernelException(
+        "end process " + process.pid() + ", " + process.describe(), Errno.EBUSY);
+  }
+
+  /** Members were killed before; whoever is left is stuck, and waiting longer helps nobody. */
   private void remove(Cgroup cgroup) throws KernelException {
+    for (int pid : cgroup.allProcs()) {
+      throw stuck(StuckProcess.of(pid));
+    }
     for (Cgroup each : cgroup.bottomUp()) {
       removal.remove(each);
     }

@@ -86,11 +86,21 @@ class BoxCgroupKernelTest {
 
   @Test
   void theKernelTakesTheLimits() throws Exception {
-    Assumptions.assumeTrue(
-        real.hierarchies().mode() == CgroupMode.HYBRID, "host lacks v1 controllers");
+    if (real.hierarchies().mode() == CgroupMode.V2) {
+      assertThat(version2("work/memory.max")).isEqualTo("67108864");
+      assertThat(version2("memory.max")).as("and init's").isEqualTo("83886080");
+      assertThat(version2("work/pids.max")).isEqualTo("10");
+      assertThat(version2("pids.max")).as("and init's").isEqualTo("18");
+      assertThat(version2("work/cpu.max")).isEqualTo("50000 100000");
+      return;
+    }
     assertThat(version1("memory", "memory.limit_in_bytes")).isEqualTo("67108864");
     assertThat(version1("pids", "pids.max")).isEqualTo("11");
     assertThat(version1("cpu", "cpu.cfs_quota_us")).isEqualTo("50000");
+  }
+
+  private String version2(String file) throws Exception {
+    return Files.readString(box.box().path().resolve(file)).strip();
   }
 
   private String version1(String controller, String file) throws Exception {

@@ -29,7 +29,10 @@ class BoxCgroupTest {
 
   private static BoxCgroup box(FakeCgroupFs fake) throws IOException {
     return new BoxCgroup(
-        Hierarchies.detect(fake.mountinfo()), NAME, NEVER_ASKED, new CgroupRemoval(NEVER_ASKED));
+        Hierarchies.detect(fake.mountinfo(), new Hierarchies.Place("/", 0, true)),
+        NAME,
+        NEVER_ASKED,
+        new CgroupRemoval(NEVER_ASKED));
   }
 
   @Nested
@@ -135,6 +138,14 @@ class BoxCgroupTest {
       fake.write(work, "pids.events", "max 4\n");
       assertThat(cgroup.usage().orElseThrow())
           .isEqualTo(new CgroupUsage(Duration.ofNanos(1_500_000), 4096, 5, 2, 4));
+    }
+
+    /** As Linux before 6.11 does. */
+    @Test
+    void forksRefusedInLeavesCountToo() throws Exception {
+      fake.write(fake.create(NAME + "/work/1"), "pids.events", "max 3\n");
+      fake.write(fake.create(NAME + "/work/2"), "pids.events", "max 4\n");
+      assertThat(cgroup.usage().orElseThrow().pidsRefused()).isEqualTo(7);
     }
 
     @Test

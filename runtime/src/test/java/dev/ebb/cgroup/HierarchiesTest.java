@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,7 +74,11 @@ class HierarchiesTest {
   @TempDir Path root;
 
   private Hierarchies detect(String table) throws IOException {
-    return Hierarchies.detect((SYSTEM + table.replace(ROOT, escape(root))).lines().toList());
+    return detect(table, new Hierarchies.Place("/", 0, true));
+  }
+
+  private Hierarchies detect(String table, Hierarchies.Place place) throws IOException {
+    return Hierarchies.detect((SYSTEM + table.replace(ROOT, escape(root))).lines().toList(), place);
   }
 
   private static String escape(Path path) {
@@ -211,7 +214,6 @@ class HierarchiesTest {
   @Test
   void noMountAtAllIsNone() throws IOException {
     assertThat(detect("").mode()).isEqualTo(CgroupMode.NONE);
-    assertThat(Hierarchies.detect(List.of()).mode()).isEqualTo(CgroupMode.NONE);
   }
 
   @Test
@@ -253,5 +255,70 @@ class HierarchiesTest {
     assertThat(hierarchies.everywhere("ebb-test"))
         .hasSize(hierarchies.mode() == CgroupMode.NONE ? 0 : hierarchies.everywhere("").size())
         .allMatch(path -> Files.isDirectory(path.resolveSibling(".")));
+  }
+
+  // --- delegation ---
+
+  private Path delegated(String procs) throws IOException {
+    controllers(mounted(""), "cpu io memory pids");
+    Path own = controllers(mounted("user.slice/app.scope"), "cpu memory pids");
+    Files.writeString(own.resolve("cgroup.procs"), procs);
+    Files.writeString(own.resolve("cgroup.type"), "domain\n");
+    Files.writeString(own.resolve("cgroup.subtree_control"), "\n");
+    return own;
+  }
+
+  private Hierarchies asUser(boolean mayMove) throws IOException {
+    return detect(UNIFIED, new Hierarchies.Place("/user.slice/app.scope", 1000, mayMove));
+  }
+
+  @Test
+  void anOrdinaryUserIsGivenWhatHeMayWriteTo() throws IOException {
+    Path own = delegated("17\n");
+    var hierarchies = asUser(true);
+    assertThat(hierarchies.mode()).isEqualTo(CgroupMode.V2);
+    assertThat(hierarchies.unified()).contains(own);
+    assertThat(hierarchies.prefix()).isEqualTo("/user.slice/app.scope");
+    assertThat(hierarchies.everywhere("ebb-1")).containsExactly(own.resolve("ebb-1"));
+    assertThat(hierarchies.reason()).isEqualTo("delegated subtree " + own);
+  }
+
+  @Test
+  void aProcessThatIsNotOursToMoveHasNoneUnlessTheyArePrepared() throws IOException {
+    Path own = delegated("17\n");
+    assertThat(asUser(false).mode()).isEqualTo(CgroupMode.NONE);
+    assertThat(asUser(false).reason()).endsWith("and not Ebb's to move");
+    Files.writeString(own.resolve("cgroup.subtree_control"), "cpu memory pids\n");
+    assertThat(asUser(false).mode()).isEqualTo(CgroupMode.V2);
+  }
+
+  @Test
+  void whereOthersAreTooThereIsNone() throws IOException {
+    delegated("17\n18\n");
+    assertThat(asUser(true).mode()).isEqualTo(CgroupMode.NONE);
+    assertThat(asUser(true).reason()).contains("others are in", "a cgroup of its own");
+  }
+
+  @Test
+  void rootUsesWhatSystemdDelegatedAndElseTheRoot() throws IOException {
+    Path own = delegated("17\n");
+    var asRoot = new Hierarchies.Place("/user.slice/app.scope", 0, true);
+    assertThat(detect(UNIFIED, asRoot).unified()).contains(root);
+    Files.setAttribute(own, "user:delegate", "1".getBytes(StandardCharsets.ISO_8859_1));
+    assertThat(detect(UNIFIED, asRoot).unified()).contains(own);
+  }
+
+  @Test
+  void theRootOfAContainerIsOursToArrange() throws IOException {
+    controllers(mounted(""), "cpu memory pids");
+    Files.writeString(root.resolve("cgroup.type"), "domain\n");
+    Files.writeString(root.resolve("cgroup.procs"), "1\n");
+    Files.writeString(root.resolve("cgroup.subtree_control"), "\n");
+    var hierarchies = detect(UNIFIED, new Hierarchies.Place("/", 0, true));
+    assertThat(hierarchies.unified()).contains(root);
+    assertThat(hierarchies.prefix()).isEmpty();
+    assertThat(hierarchies.reason()).startsWith("delegated subtree");
+    assertThat(detect(UNIFIED, new Hierarchies.Place("/", 0, false)).mode())
+        .isEqualTo(CgroupMode.NONE);
   }
 }

@@ -1,6 +1,7 @@
 package dev.ebb.chaos;
 
 import dev.ebb.kernel.Deadline;
+import dev.ebb.testkit.TestHost;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -9,7 +10,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /** Looks again and again, until a deadline. */
 final class Eventually {
-  static final Duration SOON = Duration.ofSeconds(20);
+  static final Duration SOON = TestHost.patience(Duration.ofSeconds(20));
 
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MICROSECONDS.toNanos(200);
 

@@ -172,6 +172,7 @@ final class ExhaustionKernelTest {
     assertThat(result.usage().pidsRefused()).isEqualTo(1);
     assertThat(result.usage().peakPids()).isEqualTo(10);
     assertThat(result.leftovers().count()).isEqualTo(9);
+    assertThat(bench.run(box, sh("true")).usage().pidsRefused()).as("so far").isEqualTo(1);
     bench.assertUsable(box);
   }
 

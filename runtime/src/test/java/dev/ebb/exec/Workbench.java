@@ -28,7 +28,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 /** Lends a test one engine, opened at first use, and closes it with all its boxes. */
 final class Workbench implements BeforeEachCallback, AfterEachCallback {
   /** How long anything may take on a busy machine before a test gives up. */
-  static final Duration PATIENCE = Duration.ofSeconds(30);
+  static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
 
   private static final int CHUNK = 64 * 1024;
 

@@ -39,7 +39,10 @@ class ExitCauseTest {
         row(new ExitCause.NotStarted(126, "is a directory"), "not-started", 126),
         row(new ExitCause.NotStarted(127, "not found"), "not-started", 127),
         row(new ExitCause.Lost(), "lost", 125),
-        row(new ExitCause.Stuck(List.of(new StuckProcess(17, 'D', "io_schedule"))), "stuck", 125));
+        row(
+            new ExitCause.Stuck(List.of(new StuckProcess(17, 'D', "io_schedule", ""))),
+            "stuck",
+            125));
   }
 
   private static Arguments row(ExitCause cause, String status, int code) {

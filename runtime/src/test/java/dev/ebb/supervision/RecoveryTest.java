@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -84,7 +85,8 @@ class RecoveryTest {
   }
 
   private List<Recovery.Finding> recover() throws KernelException, IOException {
-    return new Recovery(home, (_, _) -> true, new CgroupRemoval((_, _) -> true)).recover(false);
+    var removal = new CgroupRemoval((_, _) -> true);
+    return new Recovery(home, (_, _) -> true, removal, Duration.ofSeconds(10)).recover(false);
   }
 
   private ProcessRef sleeper() throws IOException {

@@ -19,7 +19,7 @@ import java.util.concurrent.locks.LockSupport;
  * process Ebb is embedded in. Closing it ends it, and makes sure.
  */
 public final class ChildJvm implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
   private final Process process;

@@ -24,7 +24,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /** Processes for a test to kill; closing ends and reaps what is left of them. */
 public final class Children implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(10));
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final Scope scope = new Scope();

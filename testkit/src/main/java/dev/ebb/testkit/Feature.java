@@ -27,6 +27,12 @@ public enum Feature {
       }
     }
   },
+  LOOP_DEVICES("loop devices") {
+    @Override
+    public boolean isPresent() {
+      return Files.exists(Path.of("/dev/loop-control"));
+    }
+  },
   BWRAP("bubblewrap") {
     @Override
     public boolean isPresent() {

@@ -9,6 +9,7 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -53,6 +54,14 @@ public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
   /** The root of the clone, where {@code ./ebb} is. */
   public static Path root() {
     return Path.of(System.getProperty("ebb.root", "..")).toAbsolutePath().normalize();
+  }
+
+  /**
+   * How long to wait at most for what usually is there long before {@code usual} is over. The
+   * property {@code ebb.patience} is a factor for a slow host, such as an emulated one.
+   */
+  public static Duration patience(Duration usual) {
+    return usual.multipliedBy(Integer.getInteger("ebb.patience", 1));
   }
 
   /** Every home that is lent out now, for {@link LeakCheck} to look at. */

@@ -7,13 +7,18 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.net.SocketTimeoutException;
+import java.net.Socket;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Makes the JDK open what it opens once and keeps for good, so that it lies in every baseline: then
  * nothing of a kind needs to be tolerated, and one leaked descriptor of ours is seen.
  */
 final class WarmUp {
+  private static final int PATIENCE_MILLIS = 30_000;
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
+
   @GuardedBy("WarmUp.class")
   private static boolean done;
 
@@ -41,16 +46,22 @@ final class WarmUp {
   /**
    * The epoll sets and thread of the JDK's poller, carriers, timers, the socket for pre-closing.
    */
-  private static void waitForASocketOnAVirtualThread() throws InterruptedException {
-    Thread.ofVirtual().name("warm-up").start(WarmUp::waitForASocket).join();
+  private static void waitForASocketOnAVirtualThread() throws IOException, InterruptedException {
+    try (var server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      server.setSoTimeout(PATIENCE_MILLIS);
+      Thread waiting = Thread.ofVirtual().name("warm-up").start(() -> accept(server));
+      // Only a thread that is parked, and for a time, has needed all of it.
+      while (waiting.isAlive() && waiting.getState() != Thread.State.TIMED_WAITING) {
+        LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      }
+      new Socket(server.getInetAddress(), server.getLocalPort()).close();
+      waiting.join();
+    }
   }
 
-  private static void waitForASocket() {
-    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      socket.setSoTimeout(1);
-      socket.accept().close();
-    } catch (SocketTimeoutException e) {
-      // What we came for.
+  private static void accept(ServerSocket server) {
+    try {
+      server.accept().close();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

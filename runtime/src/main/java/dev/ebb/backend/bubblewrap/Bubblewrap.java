@@ -17,6 +17,7 @@ import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Self;
 import dev.ebb.kernel.Spawn;
 import dev.ebb.kernel.UnixSocket;
+import dev.ebb.process.Confinement;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -93,7 +94,12 @@ public final class Bubblewrap {
             "the box could not be made: ebb-init was killed by signal " + status.status() + said());
       }
       if (status.status() != 0) {
-        throw new SetupException("the box could not be made" + said());
+        String said = said();
+        var remedies = Refusal.remedies(said, Confinement.ofThisProcess());
+        throw new SetupException(
+            "the box could not be made"
+                + said
+                + String.join("", remedies.stream().map(remedy -> "\n  " + remedy).toList()));
       }
       if (channel.awaitHello(deadline).isEmpty()) {
         throw new SetupException("the box's init did not say hello" + said());

@@ -282,14 +282,17 @@ class InitChannelTest {
   void aWrongNonceIsNotTrusted() throws Exception {
     sayLaunched();
     say(hello(Protocol.PROTOCOL_VERSION, new byte[Protocol.NONCE_SIZE]));
-    assertBroken("cannot trust hello of version 1 with nonce 00000000000000000000000000000000");
+    assertBroken(
+        "cannot trust hello of version "
+            + Protocol.PROTOCOL_VERSION
+            + " with nonce 00000000000000000000000000000000");
   }
 
   @Test
   void aWrongVersionIsNotTrusted() throws Exception {
     sayLaunched();
-    say(hello(2, NONCE));
-    assertBroken("cannot trust hello of version 2");
+    say(hello(Protocol.PROTOCOL_VERSION + 1, NONCE));
+    assertBroken("cannot trust hello of version " + (Protocol.PROTOCOL_VERSION + 1));
   }
 
   @Test

@@ -1,0 +1,66 @@
+package dev.ebb.process;
+
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What keeps this process from making user namespaces and what lies in them.
+ *
+ * @param userNamespaces how many there may be; 0 where the kernel has none, too
+ * @param unprivilegedClone Debian's old switch
+ * @param appArmorRestricts Ubuntu's: user namespaces are empty of privileges
+ * @param seccomp a filter is on this process
+ * @param maskedProc mounts that hide something of /proc, by their paths
+ */
+public record Confinement(
+    long userNamespaces,
+    boolean unprivilegedClone,
+    boolean appArmorRestricts,
+    boolean seccomp,
+    List<String> maskedProc) {
+
+  /** What hosts mount there themselves, and what hides nothing. */
+  private static final List<String> HARMLESS =
+      List.of("/proc/sys/fs/binfmt_misc", "/proc/fs/nfsd", "/proc/xen");
+
+  public Confinement {
+    maskedProc = List.copyOf(maskedProc);
+  }
+
+  public static Confinement ofThisProcess() throws KernelException {
+    return new Confinement(
+        sysctl("user/max_user_namespaces").orElse(0L),
+        sysctl("kernel/unprivileged_userns_clone").orElse(1L) != 0,
+        sysctl("kernel/apparmor_restrict_unprivileged_userns").orElse(0L) != 0,
+        isFiltered(Filesystem.read(Path.of("/proc/self/status"))),
+        masks(Filesystem.read(Path.of("/proc/self/mountinfo"))));
+  }
+
+  private static Optional<Long> sysctl(String name) throws KernelException {
+    try {
+      return Optional.of(Long.valueOf(Filesystem.read(Path.of("/proc/sys", name)).strip()));
+    } catch (KernelException e) {
+      if (e.is(Errno.ENOENT)) {
+        return Optional.empty();
+      }
+      throw e;
+    }
+  }
+
+  static boolean isFiltered(String status) {
+    return status.lines().anyMatch(line -> line.matches("Seccomp:\\s+2"));
+  }
+
+  /** KERNEL: proc(5), mountinfo: the fifth word is the mount point. */
+  static List<String> masks(String mountinfo) {
+    return mountinfo
+        .lines()
+        .map(line -> line.split(" ")[4])
+        .filter(point -> point.startsWith("/proc/") && !HARMLESS.contains(point))
+        .toList();
+  }
+}

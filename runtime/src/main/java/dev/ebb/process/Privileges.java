@@ -1,0 +1,58 @@
+package dev.ebb.process;
+
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Self;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * What the kernel lets this process do.
+ *
+ * @param capabilities the effective ones, a bit each
+ * @param uids those that exist in our user namespace
+ */
+public record Privileges(int uid, long capabilities, List<Range> uids) {
+  public static final int CAP_SETGID = 6;
+  public static final int CAP_SETUID = 7;
+  public static final int CAP_SYS_ADMIN = 21;
+  public static final int CAP_SYS_RESOURCE = 24;
+
+  /** Uids from {@code first} on. */
+  public record Range(long first, long count) {
+    public long end() {
+      return first + count;
+    }
+  }
+
+  public Privileges {
+    uids = List.copyOf(uids);
+  }
+
+  public static Privileges ofThisProcess() throws KernelException {
+    long effective =
+        Filesystem.read(Path.of("/proc/self/status"))
+            .lines()
+            .filter(line -> line.startsWith("CapEff:"))
+            .map(line -> Long.parseUnsignedLong(line.substring("CapEff:".length()).strip(), 16))
+            .findFirst()
+            .orElse(0L);
+    // KERNEL: user_namespaces(7): a line a range, first here, first in the parent, how many.
+    List<Range> uids =
+        Filesystem.read(Path.of("/proc/self/uid_map"))
+            .lines()
+            .map(line -> line.strip().split(" +"))
+            .map(words -> new Range(Long.parseLong(words[0]), Long.parseLong(words[2])))
+            .toList();
+    return new Privileges(Self.uid(), effective, uids);
+  }
+
+  public boolean has(int capability) {
+    return (capabilities >> capability & 1) != 0;
+  }
+
+  /** It may run others as other users. */
+  public boolean canChangeUser() {
+    return has(CAP_SETUID) && has(CAP_SETGID);
+  }
+}
