@@ -80,7 +80,7 @@ static enum start_step launch_herd(struct exec *exec, struct start *start)
 	if (watch(exec, exec->tree.events, SOURCE_TREE))
 		return 0;
 	int error = errno;
-	herd_kill(exec->tree.shepherd);
+	herd_doom(exec->tree.shepherd);
 	errno = error;
 	return STEP_CLONE;
 }
@@ -222,8 +222,6 @@ static void kill_tree(struct exec *exec)
 	if (exec->tree.shepherd && !exec->leader)
 		kill(exec->tree.shepherd, SIGKILL); // it may not have begun
 	exec->kill_again = !tree_kill(&exec->tree);
-	if (exec->tree.shepherd)
-		exec_used(exec, herd_usage(exec->tree.shepherd)); // as they were counted for that
 }
 
 /* Not before there is somebody to hear it: a shepherd tells us when it has a leader. */

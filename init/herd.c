@@ -12,8 +12,14 @@
 #define LOOKED_LATELY 100 /* ms ago */
 #define STOP_ROUNDS 200 /* of a tenth of a millisecond, for a box to stand still */
 
-static pid_t shepherds[HERDS_MAX]; /* the living; kept processes outlive their exec */
+struct shepherd {
+	pid_t pid;
+	bool is_doomed; /* and all of its herd */
+};
+
+static struct shepherd shepherds[HERDS_MAX]; /* the living; kept ones outlive their exec */
 static unsigned shepherd_count;
+static bool are_strays_doomed;
 
 // ------------------------------------------------------------------- shepherd
 
@@ -81,13 +87,14 @@ pid_t herd_fork(const struct start *start, int *news)
 	}
 	*news = ends[0];
 	fcntl(*news, F_SETFL, O_NONBLOCK);
-	return shepherds[shepherd_count++] = pid;
+	shepherds[shepherd_count++] = (struct shepherd){.pid = pid};
+	return pid;
 }
 
 void herd_forget(pid_t reaped)
 {
 	for (unsigned i = 0; i < shepherd_count; i++)
-		if (shepherds[i] == reaped)
+		if (shepherds[i].pid == reaped)
 			shepherds[i] = shepherds[--shepherd_count];
 }
 
@@ -96,12 +103,17 @@ unsigned herd_count(void)
 	return shepherd_count;
 }
 
-static bool is_shepherd(pid_t pid)
+static struct shepherd *find_shepherd(pid_t pid)
 {
 	for (unsigned i = 0; i < shepherd_count; i++)
-		if (shepherds[i] == pid)
-			return true;
-	return false;
+		if (shepherds[i].pid == pid)
+			return &shepherds[i];
+	return NULL;
+}
+
+static bool is_shepherd(pid_t pid)
+{
+	return find_shepherd(pid) != NULL;
 }
 
 // --------------------------------------------------------------------- census
@@ -263,14 +275,21 @@ static bool stands_still(const struct census *in)
  * KERNEL: kill(-1) reaches every process of the namespace but us, at one instant: a fork is either
  * begun, and the child will be reached too, or is not, for a signal is pending. Only one who is
  * woken by another between his stop and hers gets away, for this round.
+ *
+ * RACE: a child can be born after /proc was listed and before its parent was seen to stand still.
+ * So all are counted again.
  */
 static bool stop_box(void)
 {
+	size_t still = 0;
 	for (int round = 0; round < STOP_ROUNDS; round++) {
 		kill(-1, SIGSTOP);
-		if (take(&census) && stands_still(&census))
+		bool is_still = take(&census) && stands_still(&census);
+		if (is_still && census.count == still)
 			return true;
-		usleep(100);
+		still = is_still ? census.count : 0;
+		if (!is_still)
+			usleep(100);
 	}
 	return false;
 }
@@ -281,28 +300,72 @@ static bool was_stopped(pid_t pid)
 	return member && strchr("Tt", member->state);
 }
 
-/*
- * Alone in the box, a herd ends by one call, its shepherd with it. With others beside it the box
- * is stopped, so that all can be told apart, and the others go on.
- */
-bool herd_kill(pid_t shepherd)
+void herd_doom(pid_t shepherd)
 {
-	if (shepherd_count == (shepherd ? 1 : 0)) {
-		take(&census);
-		return kill(-1, SIGKILL) == 0 || errno == ESRCH;
-	}
+	struct shepherd *found = find_shepherd(shepherd);
+	if (found)
+		found->is_doomed = true;
+	else
+		are_strays_doomed = true;
+}
+
+static bool is_doomed(pid_t shepherd)
+{
+	const struct shepherd *found = find_shepherd(shepherd);
+	return found ? found->is_doomed : are_strays_doomed;
+}
+
+static unsigned doomed_count(void)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < shepherd_count; i++)
+		count += shepherds[i].is_doomed;
+	return count;
+}
+
+static void forgive(void)
+{
+	are_strays_doomed = false;
+	for (unsigned i = 0; i < shepherd_count; i++)
+		shepherds[i].is_doomed = false;
+}
+
+/* The doomed die and the others go on, where all can be told apart: who moves is for next time. */
+static void sort_out(void)
+{
 	// One look is enough for many kills in a row.
 	if (now() >= before.taken_at + LOOKED_LATELY)
 		take(&before);
 	bool is_still = stop_box();
-	for (const struct member *each = NULL; (each = next(&census, each, shepherd));)
-		kill(each->pid, SIGKILL);
 	for (size_t i = 0; i < census.count; i++) {
-		pid_t pid = census.members[i].pid;
-		if (is_shepherd(pid) || !was_stopped(pid))
-			kill(pid, SIGCONT);
+		const struct member *each = &census.members[i];
+		bool is_herded = !is_shepherd(each->pid);
+		if (is_herded && is_doomed(each->shepherd))
+			kill(each->pid, SIGKILL);
+		if (!is_herded || !was_stopped(each->pid))
+			kill(each->pid, SIGCONT);
 	}
-	return is_still;
+	if (is_still)
+		forgive();
+}
+
+/*
+ * Alone in the box, the doomed end by one call, their shepherds with them. With others beside
+ * them the box is stopped, once for them all.
+ */
+bool herd_kill(void)
+{
+	unsigned doomed = doomed_count();
+	if (doomed == 0 && !are_strays_doomed)
+		return false;
+	if (doomed < shepherd_count) {
+		sort_out();
+		return true;
+	}
+	take(&census);
+	kill(-1, SIGKILL);
+	forgive();
+	return true;
 }
 
 /* Nothing can end it: it waits for a device, or a file system. */

@@ -1,5 +1,6 @@
 // Pid 1 of a box: one loop over the engine, the children and the execs.
 #include <limits.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -242,7 +243,19 @@ static void reap(struct box *box)
 	}
 }
 
-// --------------------------------------------------------------------- limits
+// ---------------------------------------------------------------------- herds
+
+/* When the engine has said all: many kills are one stroke. */
+static void kill_herds(struct box *box)
+{
+	struct pollfd more = {box->control, POLLIN, 0};
+	bool is_listening = box->interest & EPOLLIN;
+	if ((is_listening && poll(&more, 1, 0) > 0) || !herd_kill())
+		return;
+	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
+		if (exec->phase == EXEC_KILLING && exec->tree.shepherd)
+			exec_used(exec, herd_usage(exec->tree.shepherd)); // as they were counted for that
+}
 
 /* Where no cgroup limits memory we look at it: coarsely, but a box has one limit, as there. */
 static void look_at_herds(struct box *box, uint64_t time)
@@ -290,6 +303,7 @@ static void tick(struct box *box)
 	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
 		exec_tick(exec, time);
 	look_at_herds(box, time);
+	kill_herds(box);
 }
 
 static void attend(struct box *box, const struct epoll_event *event)

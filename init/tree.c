@@ -70,8 +70,10 @@ unsigned tree_signal(const struct tree *tree, int signal)
  */
 bool tree_kill(struct tree *tree)
 {
-	if (tree_is_herd(tree))
-		return herd_kill(tree->shepherd) && !tree->has_strays;
+	if (tree_is_herd(tree)) {
+		herd_doom(tree->shepherd);
+		return !tree->has_strays;
+	}
 	if (tree->kill >= 0 && write(tree->kill, "1", 1) == 1)
 		return true;
 	close_fd(&tree->kill);

@@ -83,7 +83,7 @@ class HerdTest(Case):
         with self.a_box() as box:
             stays = self.start(box, BYSTANDER)
             before = stays.members()
-            for program in (STUBBORN, STORM, NURSES, HEADLESS_STORM):
+            for program in (STUBBORN, STORM, NURSES, *[HEADLESS_STORM] * 10):
                 dies = self.start(box, program, processes=100)
                 dies.kill(grace=0)
                 dies.wait()
