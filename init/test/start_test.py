@@ -98,7 +98,7 @@ class StartTest(Case):
             for sleeper in sleepers:
                 sleeper.kill(grace=0)
             box.pump(lambda: all(s.ended for s in sleepers), what="256 ends")
-            self.assertLess(time.monotonic() - start, 5 * PATIENCE)
+            self.assertLess(time.monotonic() - start, 20 * PATIENCE, "not one after the other")
             self.assert_exited(box.run("true"))
 
 
