@@ -26,6 +26,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -202,11 +203,17 @@ public final class Box {
 
   /** The line to init. */
   public InitChannel channel() {
-    if (launch == null || lifecycle.state() != BoxState.RUNNING) {
-      throw new SandboxException(
-          ErrorCode.WRONG_STATE, "box " + id + " is not running but " + lifecycle.state());
-    }
-    return launch.channel();
+    lifecycle.requireRunning(id);
+    return requireNonNull(launch).channel();
+  }
+
+  /**
+   * Makes the place of one exec; empty where there is none.
+   *
+   * <p>RACE: one made under the release of the box would be where all is said to be gone.
+   */
+  public Optional<Path> createLeaf(int exec) throws KernelException {
+    return lifecycle.whileRunning(id, () -> enclosure.createLeaf(exec, uid));
   }
 
   /** The host pid of its pid 1. */

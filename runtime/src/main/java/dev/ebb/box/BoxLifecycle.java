@@ -8,6 +8,7 @@ import static dev.ebb.box.BoxState.RUNNING;
 import static dev.ebb.box.BoxState.STOPPING;
 import static dev.ebb.box.BoxState.STUCK;
 
+import dev.ebb.kernel.KernelException;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
@@ -36,5 +37,22 @@ final class BoxLifecycle {
           ErrorCode.WRONG_STATE, "a box that is " + state + " cannot become " + next);
     }
     state = next;
+  }
+
+  /** Does what is quick, and what must be done before a running box ends or not at all. */
+  synchronized <T> T whileRunning(BoxId id, KernelCall<T> call) throws KernelException {
+    requireRunning(id);
+    return call.run();
+  }
+
+  synchronized void requireRunning(BoxId id) {
+    if (state != RUNNING) {
+      throw new SandboxException(
+          ErrorCode.WRONG_STATE, "box " + id + " is not running but " + state);
+    }
+  }
+
+  interface KernelCall<T> {
+    T run() throws KernelException;
   }
 }

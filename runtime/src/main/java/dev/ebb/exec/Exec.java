@@ -130,7 +130,7 @@ public final class Exec implements AutoCloseable {
       fds.add(input.reader());
     }
     var exec = new Exec(box, spec, scope, stdin);
-    Optional<Path> leaf = box.enclosure().createLeaf(exec.number, box.uid());
+    Optional<Path> leaf = box.createLeaf(exec.number);
     try {
       if (leaf.isPresent()) {
         fds.addFirst(Fd.open(passing, leaf.get(), Fd.Flag.READ, Fd.Flag.DIRECTORY));

@@ -92,6 +92,26 @@ final class ReleaseKernelTest {
     }
   }
 
+  /** A start that began before the end may get so far only when the cgroups are removed. */
+  @Test
+  void noPlaceForACommandIsMadeWhileTheCgroupsAreRemoved()
+      throws IOException, InterruptedException, ExecutionException, TimeoutException {
+    for (int i = 0; i < 10; i++) {
+      Box box = bench.box();
+      var releasing = new FutureTask<>(() -> bench.engine().release(box));
+      Thread.ofVirtual().name("releaser").start(releasing);
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(
+              () -> {
+                for (int exec = 1; ; exec++) {
+                  box.createLeaf(exec);
+                }
+              })
+          .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.WRONG_STATE));
+      assertThat(releasing.get(30, SECONDS).isClean()).isTrue();
+    }
+  }
+
   private void startUntilRefused(Box box) {
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(
