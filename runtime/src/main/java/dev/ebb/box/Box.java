@@ -4,7 +4,6 @@ import static java.util.Objects.requireNonNull;
 
 import dev.ebb.backend.bubblewrap.Bubblewrap;
 import dev.ebb.backend.bubblewrap.InitChannel;
-import dev.ebb.cgroup.BoxNamespace;
 import dev.ebb.cgroup.CgroupLimits;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.kernel.Deadline;
@@ -114,21 +113,15 @@ public final class Box {
       outsideHolding =
           host.instance().ledger().hold(id.value(), Kind.PROCESS, ref.get().toString());
       holdings.add(outsideHolding);
-      if (enclosure instanceof BoxNamespace namespace) {
-        namespace.begun(ref.get());
-      }
+      enclosure.begun(ref.get());
     }
   }
 
-  /** Without cgroups it is init that the next runtime must find. */
   private void settle(Bubblewrap.Launch up) throws KernelException {
-    if (enclosure instanceof BoxNamespace namespace) {
-      Pidfd init = up.channel().init().orElseThrow();
-      namespace.settled(init);
-      var ref = ProcessRef.of(init.pid());
-      if (ref.isPresent()) {
-        holdings.add(host.instance().ledger().hold(id.value(), Kind.PROCESS, ref.get().toString()));
-      }
+    var toFind = enclosure.settled(up.channel().init().orElseThrow());
+    if (toFind.isPresent()) {
+      holdings.add(
+          host.instance().ledger().hold(id.value(), Kind.PROCESS, toFind.get().toString()));
     }
   }
 
@@ -295,8 +288,8 @@ public final class Box {
       return;
     }
     Deadline deadline = Deadline.in(DEATH_BOUND);
-    if (launch != null && !launch.isUp() && enclosure instanceof BoxNamespace namespace) {
-      learnInit(launch.channel(), namespace, deadline);
+    if (launch != null && !launch.isUp()) {
+      learnInit(launch.channel(), deadline);
     }
     List<Integer> members = enclosure.procs();
     account.held(Kind.PROCESS, members.size());
@@ -315,12 +308,12 @@ public final class Box {
   }
 
   /** ORDER: whoever could announce init is dead, but its last words may be unread. */
-  private static void learnInit(InitChannel channel, BoxNamespace namespace, Deadline deadline)
+  private void learnInit(InitChannel channel, Deadline deadline)
       throws KernelException, InterruptedException {
     if (!channel.hangUp(deadline)) {
       throw new KernelException("hear out who made the box", Errno.EBUSY);
     }
-    channel.init().ifPresent(namespace::known);
+    channel.init().ifPresent(enclosure::known);
   }
 
   private static String why(int pid) {

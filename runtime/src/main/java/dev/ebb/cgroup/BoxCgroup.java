@@ -5,8 +5,10 @@ import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import dev.ebb.process.ProcFs;
+import dev.ebb.process.ProcessRef;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -77,6 +79,17 @@ public final class BoxCgroup implements Enclosure {
   public Placement placement() {
     List<Path> tasks = paths().stream().skip(1).map(path -> path.resolve("tasks")).toList();
     return new Placement(Optional.of(box().path()), Optional.of(init().path()), tasks);
+  }
+
+  @Override
+  public void begun(ProcessRef outside) {}
+
+  @Override
+  public void known(Pidfd init) {}
+
+  @Override
+  public Optional<ProcessRef> settled(Pidfd init) {
+    return Optional.empty();
   }
 
   @Override

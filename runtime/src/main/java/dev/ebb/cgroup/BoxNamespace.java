@@ -38,18 +38,19 @@ public final class BoxNamespace implements Enclosure {
     this.box = box;
   }
 
-  /** Its making has begun: {@code outside} leads the session of all that takes part. */
+  @Override
   public void begun(ProcessRef outside) {
     making = new Session(outside, box);
   }
 
-  /** Its init has said hello, and whoever made it is gone. */
-  public void settled(Pidfd pidfd) {
+  @Override
+  public Optional<ProcessRef> settled(Pidfd pidfd) {
     known(pidfd);
     making = null;
+    return Optional.ofNullable(init).map(Init::ref);
   }
 
-  /** Its init is known, perhaps before it has said anything. */
+  @Override
   public void known(Pidfd pidfd) {
     // It is ours to reap, so it is there, dead or alive, until we do.
     ProcessRef.of(pidfd.pid()).ifPresent(ref -> init = new Init(ref, pidfd));

@@ -3,7 +3,9 @@ package dev.ebb.cgroup;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
+import dev.ebb.process.ProcessRef;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -20,6 +22,19 @@ public interface Enclosure {
   void create(CgroupLimits limits, int uid) throws KernelException;
 
   Placement placement();
+
+  /** The making of the box has begun: {@code outside} leads the session of all that takes part. */
+  void begun(ProcessRef outside);
+
+  /** Its init is known, perhaps before it has said anything. */
+  void known(Pidfd init);
+
+  /**
+   * Its init has said hello, and whoever made it is gone.
+   *
+   * @return whom the next runtime must find to end the box; empty where {@link #paths} suffice
+   */
+  Optional<ProcessRef> settled(Pidfd init);
 
   /** False when nobody can be in it: it was never made, or is gone. */
   boolean exists();

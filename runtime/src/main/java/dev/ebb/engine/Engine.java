@@ -1,5 +1,7 @@
 package dev.ebb.engine;
 
+import static java.util.Objects.requireNonNull;
+
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.backend.bubblewrap.Bubblewrap;
 import dev.ebb.backend.bubblewrap.InitBinary;
@@ -73,8 +75,8 @@ public final class Engine implements AutoCloseable {
   private final List<Recovery.Finding> recovered;
   private final Set<Box> boxes = ConcurrentHashMap.newKeySet();
 
-  /** The cgroup this process was in, if it had to be moved. */
-  private @Nullable Path left;
+  /** The cgroup this process moved into, below the one it was in, if it had to. */
+  private @Nullable Path movedTo;
 
   /** Shared by creates, exclusive for the close: no box is made behind its back. */
   private final ReentrantReadWriteLock making = new ReentrantReadWriteLock();
@@ -177,7 +179,7 @@ public final class Engine implements AutoCloseable {
     }
     if (ours.isPresent()) {
       new Cgroup(ours.get()).enter();
-      left = ours.get().getParent();
+      movedTo = ours.get();
     }
     host.hierarchies().delegate(id);
   }
@@ -186,22 +188,18 @@ public final class Engine implements AutoCloseable {
     // ORDER: boxes are gone, their subtree goes, then nothing has controllers but our own place.
     for (Holding holding : holdings) {
       Path path = Path.of(holding.subject());
-      if (left != null
-          && left.equals(path.getParent())
-          && path.endsWith(host.instance().id() + "-self")) {
-        comeBack();
+      if (path.equals(movedTo)) {
+        comeBack(requireNonNull(path.getParent()));
       }
       host.removal().remove(new Cgroup(path));
     }
   }
 
   /** Goes back to where it was, for its own cgroup cannot be removed under it. */
-  private void comeBack() throws KernelException {
-    if (left != null) {
-      BoxCgroup.withdraw(new Cgroup(left));
-      new Cgroup(left).enter();
-      left = null;
-    }
+  private void comeBack(Path left) throws KernelException {
+    BoxCgroup.withdraw(new Cgroup(left));
+    new Cgroup(left).enter();
+    movedTo = null;
   }
 
   /** Releases what dead engines left in the default home; a dry run only tells. */

@@ -204,8 +204,9 @@ public final class Recovery {
 
   /** Members were killed before; whoever is left is stuck, and waiting longer helps nobody. */
   private void remove(Cgroup cgroup) throws KernelException {
-    for (int pid : cgroup.allProcs()) {
-      throw stuck(StuckProcess.of(pid));
+    List<Integer> left = cgroup.allProcs();
+    if (!left.isEmpty()) {
+      throw stuck(StuckProcess.of(left.getFirst()));
     }
     for (Cgroup each : cgroup.bottomUp()) {
       removal.remove(each);
