@@ -217,7 +217,13 @@ static void attribute(struct census *in, struct member *member)
 	member->shepherd = each && is_shepherd(each->pid) ? each->pid : 0;
 }
 
-/* All processes of the box but init and the shepherds. False: not to be had now. */
+/* Of a process that ended meanwhile nothing can be read, and nothing need be. */
+static bool is_gone(void)
+{
+	return errno == 0 || errno == ENOENT || errno == ESRCH;
+}
+
+/* All processes of the box but init. False: not to be had now, which does not mean none. */
 static bool take(struct census *in)
 {
 	DIR *proc = opendir("/proc");
@@ -226,14 +232,16 @@ static bool take(struct census *in)
 	if (!proc)
 		return false;
 	bool is_whole = true;
-	for (struct dirent *entry; is_whole && (entry = readdir(proc));) {
+	for (struct dirent *entry; is_whole && (errno = 0, entry = readdir(proc));) {
 		struct member member = {.pid = isdigit(entry->d_name[0]) ? atoi(entry->d_name) : 0};
-		if (member.pid <= 1 || !read_member(&member))
+		if (member.pid <= 1)
 			continue;
-		is_whole = make_room(in);
-		if (is_whole)
+		if (!read_member(&member))
+			is_whole = is_gone();
+		else if ((is_whole = make_room(in)))
 			in->members[in->count++] = member;
 	}
+	is_whole = is_whole && errno == 0;
 	closedir(proc);
 	for (size_t i = 0; i < in->count; i++)
 		attribute(in, &in->members[i]);
@@ -260,6 +268,11 @@ unsigned herd_signal(pid_t shepherd, int signal)
 	for (const struct member *each = NULL; (each = next(&census, each, shepherd));)
 		members += kill(each->pid, signal) == 0;
 	return members;
+}
+
+bool herd_is_empty(pid_t shepherd)
+{
+	return take(&census) && !next(&census, NULL, shepherd);
 }
 
 /* RACE: one in state D may be in the middle of a fork that was begun before we stopped it. */
@@ -371,11 +384,10 @@ bool herd_kill(void)
 /* Nothing can end it: it waits for a device, or a file system. */
 bool herd_is_stuck(pid_t shepherd)
 {
-	take(&census);
+	bool is_stuck = take(&census);
 	for (const struct member *each = NULL; (each = next(&census, each, shepherd));)
-		if (each->state != 'D')
-			return false;
-	return true;
+		is_stuck = is_stuck && each->state == 'D';
+	return is_stuck;
 }
 
 /* A shepherd that a command has stopped goes on: it is waited for. */

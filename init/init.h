@@ -75,6 +75,7 @@ pid_t herd_fork(const struct start *start, int *news); /* the shepherd's pid, an
 void herd_forget(pid_t reaped);
 unsigned herd_count(void); /* of shepherds */
 unsigned herd_signal(pid_t shepherd, int signal); /* 0: those whose shepherd is dead */
+bool herd_is_empty(pid_t shepherd);
 void herd_doom(pid_t shepherd);                   /* the same; herd_kill is to follow */
 bool herd_kill(void); /* all the doomed; those too fast for us stay so. False: there is none */
 bool herd_is_stuck(pid_t shepherd);

@@ -159,6 +159,7 @@ static void enter_user_namespace(uid_t uid, gid_t gid)
 		die("open a pipe");
 	pid_t mapper = own_uid == uid ? 0 : fork();
 	if (mapper == 0 && own_uid != uid) {
+		close(go[1]); // so that our end is the end of file
 		if (read(go[0], &byte, 1) != 1)
 			_exit(EXIT_FAILURE);
 		map_ids(self, "uid_map", own_uid, uid);

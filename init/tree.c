@@ -28,7 +28,7 @@ bool tree_is_empty(const struct tree *tree)
 {
 	char text[256];
 	if (tree_is_herd(tree))
-		return !tree->shepherd && !(tree->has_strays && herd_signal(0, 0) > 0);
+		return !tree->shepherd && (!tree->has_strays || herd_is_empty(0));
 	ssize_t n = pread(tree->events, text, sizeof text - 1, 0);
 	if (n < 0)
 		return errno == ENODEV; // the leaf itself is gone

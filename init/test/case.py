@@ -58,11 +58,11 @@ class Case(unittest.TestCase):
         box.close()
         self.assertEqual(0, box.init_status, "init ends well when its engine goes")
 
-    def file(self, text):
-        """A descriptor to read this text from, for as long as the test runs."""
+    def file(self, content):
+        """A descriptor to read this from, for as long as the test runs."""
         file = tempfile.TemporaryFile()
         self.files.append(file)
-        file.write(text.encode())
+        file.write(content if isinstance(content, bytes) else content.encode())
         file.seek(0)
         return file.fileno()
 

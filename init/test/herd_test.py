@@ -7,6 +7,7 @@ import time
 
 from case import *
 from end_test import STORM, STUBBORN
+from launch_test import without
 
 # Looks at the clock until it is killed, and says so each time it was stopped.
 BYSTANDER = r"""
@@ -132,6 +133,16 @@ class HerdTest(Case):
                              tuple(victim.ended[k] for k in ("reason", "code", "status")))
             self.assertEqual(1, len(killer.members()))
             self.assertEqual(3, len(members(box.cgroup)), "init, and the killer with its shepherd")
+
+    def test_whom_init_cannot_see_is_not_taken_for_dead(self):
+        blind = self.file(without(217))  # getdents64
+        with self.a_box(keeps=[blind], options=["--seccomp", "KEEP"]) as box:
+            exec_ = box.start("/bin/sh", "-c", "kill -9 $PPID; exec sleep 1000")
+            exec_.wait_started()
+            wait_until(lambda: not os.path.exists(f"/proc/{box.init_pid}/root/proc/{exec_.shepherd}"),
+                       what="the end of the shepherd")
+            with self.assertRaisesRegex(AssertionError, "not within"):
+                box.pump(lambda: exec_.ended, 0.5)
 
     def test_whoever_stops_shepherds_stops_nothing(self):
         with self.a_box() as box:

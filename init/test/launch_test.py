@@ -192,11 +192,15 @@ for number in range(1, 65):
         self.assertTrue(all(count > 0 for count in seen.values()), seen)
 
 
+def without(number):
+    """The program of a filter that answers this call with ENOSYS."""
+    return struct.pack("HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, number,
+                       0x06, 0, 0, 0x00050000 | errno.ENOSYS, 0x06, 0, 0, 0x7FFF0000)
+
+
 def forbid(number):
     """An older kernel: a filter that answers ENOSYS. To be run between fork and exec."""
-    program = struct.pack("HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, number,
-                          0x06, 0, 0, 0x00050000 | errno.ENOSYS, 0x06, 0, 0, 0x7FFF0000)
-    code = ctypes.create_string_buffer(program)
+    code = ctypes.create_string_buffer(without(number))
     filter_ = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(code)))
     if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, filter_) != 0:
         os._exit(1)

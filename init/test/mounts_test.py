@@ -5,6 +5,7 @@ import shutil
 import tempfile
 
 from case import *
+from launch_test import forbid
 
 
 class MountTest(Case):
@@ -67,3 +68,13 @@ class MountTest(Case):
         self.assertRegex(box.messages(), r"^ebb-init: cannot .*/proc/sys/kernel.*:ro.*: E[A-Z]+\n$")
         with self.a_box(mounts=[("/proc/sys/kernel", "ro")], options=["--ro-bind", "/tmp/0", "/mnt"]) as plain:
             self.assert_exited(plain.shell("cat /mnt/ostype"))
+
+    def test_whoever_was_to_map_ids_ends_with_us(self):
+        def may_mount_only_in_a_namespace_and_gets_none():
+            libc.prctl(24, 21)  # no CAP_SYS_ADMIN for what is executed
+            forbid(272)
+
+        box = self.box(mounts=[(self.source, "ro")], hello=False, before_exec=may_mount_only_in_a_namespace_and_gets_none)
+        self.assertEqual(1, box.outside.wait(10 * PATIENCE))
+        self.assertEqual("ebb-init: cannot make a user namespace for --mount: ENOSYS\n", box.messages())
+        wait_until(lambda: reap_orphans() or not children(), what="the end of its child")
