@@ -437,13 +437,12 @@ public final class Exec implements AutoCloseable {
   }
 
   private ExitCause cause(ExecEvents.Ended ended, boolean oom) {
-    if (ended.stuck()) {
-      return new ExitCause.Stuck(stuckProcesses());
+    // RACE: whoever outlived the kill when init looked may be gone by now.
+    var stuck = ended.stuck() ? stuckProcesses() : List.<StuckProcess>of();
+    if (!stuck.isEmpty()) {
+      return new ExitCause.Stuck(stuck);
     }
-    var last =
-        ended.exited()
-            ? new ExitCause.Exit(ended.status(), 0)
-            : new ExitCause.Exit(0, ended.status());
+    var last = lastWord(ended);
     return switch (ended.reason()) {
       case KILLED -> outOfMemory ? new ExitCause.OutOfMemory(last) : new ExitCause.Killed(last);
       case TIMED_OUT -> new ExitCause.TimedOut(last);
@@ -461,6 +460,16 @@ public final class Exec implements AutoCloseable {
             : new ExitCause.Signalled(ended.status());
       }
     };
+  }
+
+  /** One that was still dying when init gave it up died of SIGKILL. */
+  private static ExitCause.Exit lastWord(ExecEvents.Ended ended) {
+    if (ended.unreaped()) {
+      return new ExitCause.Exit(0, Signal.KILL.number());
+    }
+    return ended.exited()
+        ? new ExitCause.Exit(ended.status(), 0)
+        : new ExitCause.Exit(0, ended.status());
   }
 
   private ExitCause lost(boolean oom) {

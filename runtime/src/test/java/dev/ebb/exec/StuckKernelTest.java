@@ -11,6 +11,7 @@ import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
+import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ExitCause;
@@ -118,6 +119,20 @@ class StuckKernelTest {
     assertThat(engine.release(box).isClean()).as("released again after the thaw").isTrue();
     assertThat(box.state()).isEqualTo(BoxState.GONE);
     engine.close();
+  }
+
+  @Test
+  void oneThatDiedAtLastIsNotCalledStuck() throws Exception {
+    try (var engine = Engine.open(home)) {
+      Exec exec = writeAndFreeze(engine, engine.create(spec(disk)));
+      exec.kill(Duration.ZERO);
+      eventually().until(() -> exec.stdout().isEnd("open".length()));
+      assertThat(exec.pids()).as("what init gave up").isNotEmpty();
+      disk.thaw();
+      eventually().until(() -> exec.pids().isEmpty());
+      assertThat(exec.await().cause())
+          .isEqualTo(new ExitCause.Killed(new ExitCause.Exit(0, Signal.KILL.number())));
+    }
   }
 
   @Test
