@@ -54,9 +54,14 @@ class OrdinaryUserAcceptanceTest {
   }
 
   private Run ebb(String... words) throws IOException, InterruptedException {
-    var command =
-        new ArrayList<>(
-            List.of("setpriv", "--reuid", "" + USER, "--regid", "" + USER, "--clear-groups"));
+    return ebb(List.of(), words);
+  }
+
+  /** {@code launcher} runs the rest of its arguments. */
+  private Run ebb(List<String> launcher, String... words) throws IOException, InterruptedException {
+    var command = new ArrayList<>(launcher);
+    command.addAll(
+        List.of("setpriv", "--reuid", "" + USER, "--regid", "" + USER, "--clear-groups"));
     command.addAll(List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC"));
     command.addAll(List.of("--module-path", place.resolve("lib").toString()));
     command.addAll(List.of("--enable-native-access=dev.ebb.kernel"));
@@ -123,5 +128,44 @@ class OrdinaryUserAcceptanceTest {
         .contains("mode none")
         .contains("a box ran in");
     assertThat(run.code()).isZero();
+  }
+
+  /** As systemd hands one to a user: the directory and three of its files are theirs. */
+  @Test
+  void aDelegatedSubtreeIsUsedAndGivenBackEmpty() throws Exception {
+    TestHost.require(Feature.PURE_V2);
+    Path root = Path.of("/sys/fs/cgroup");
+    Files.writeString(root.resolve("cgroup.subtree_control"), "+cpu +memory +pids");
+    Path ours =
+        theirs(
+            Files.createDirectory(root.resolve("ebb-delegated-" + ProcessHandle.current().pid())));
+    try {
+      for (String file : List.of("cgroup.procs", "cgroup.threads", "cgroup.subtree_control")) {
+        theirs(ours.resolve(file));
+      }
+      var inside = List.of("sh", "-c", "echo 0 > " + ours + "/cgroup.procs && exec \"$@\"", "sh");
+      var doctor = ebb(inside, "doctor");
+      assertThat(doctor.out()).contains("mode v2").contains("a box ran in");
+      var run =
+          ebb(
+              inside,
+              "run",
+              "-v",
+              "--pids",
+              "20",
+              "--",
+              "sh",
+              "-c",
+              "setsid sleep 1000 & echo ran");
+      assertThat(run.out()).startsWith("ran\n").contains("released process 1,", "nothing left");
+      var crowd = "i=0; while [ $i -lt 40 ]; do sleep 1000 & i=$((i+1)); done";
+      assertThat(ebb(inside, "run", "--pids", "20", "--", "sh", "-c", crowd).out())
+          .contains("fork");
+      try (var children = Files.list(ours)) {
+        assertThat(children.filter(Files::isDirectory)).isEmpty();
+      }
+    } finally {
+      Files.delete(ours);
+    }
   }
 }

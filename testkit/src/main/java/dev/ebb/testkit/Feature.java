@@ -27,6 +27,17 @@ public enum Feature {
       }
     }
   },
+  PURE_V2("pure cgroup v2") {
+    @Override
+    public boolean isPresent() {
+      try {
+        Path controllers = Path.of("/sys/fs/cgroup/cgroup.controllers");
+        return Files.exists(controllers) && Files.readString(controllers).contains("pids");
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+  },
   LOOP_DEVICES("loop devices") {
     @Override
     public boolean isPresent() {
