@@ -21,6 +21,7 @@ import dev.ebb.ledger.Ledger;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.StuckProcess;
+import dev.ebb.store.LogDirectory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -45,6 +46,7 @@ public final class Box {
   private final BoxId id;
   private final BoxSpec spec;
   private final Enclosure enclosure;
+  private final LogDirectory logs;
   private final Scope scope;
   private final OomWatch oomWatch;
   private final BoxLifecycle lifecycle = new BoxLifecycle();
@@ -52,6 +54,7 @@ public final class Box {
   private final List<Holding> holdings = new ArrayList<>();
   private final ReentrantLock releasing = new ReentrantLock();
   private int uid = -1;
+  private @Nullable Holding logsHolding;
   private @Nullable Holding outsideHolding;
   private Bubblewrap.@Nullable Launch launch;
   private @Nullable Certificate certificate;
@@ -61,6 +64,7 @@ public final class Box {
     this.id = id;
     this.spec = spec;
     enclosure = host.enclosure(id);
+    logs = host.instance().logs(id.value());
     oomWatch = new OomWatch(id, enclosure);
     scope = Scope.in(host.scope());
   }
@@ -91,7 +95,10 @@ public final class Box {
     for (Path path : enclosure.paths()) {
       entries.add(new Ledger.Entry(Kind.CGROUP, path.toString()));
     }
-    holdings.addAll(host.instance().ledger().hold(id.value(), entries));
+    Ledger ledger = host.instance().ledger();
+    logsHolding = ledger.hold(id.value(), Kind.DIRECTORY, logs.path().toString());
+    holdings.addAll(ledger.hold(id.value(), entries));
+    logs.create();
     Limits limits = spec.limits();
     enclosure.create(new CgroupLimits(limits.memory(), limits.pids(), limits.cpus()), uid);
     oomWatch.open(scope, host.poller());
@@ -168,6 +175,11 @@ public final class Box {
     return enclosure;
   }
 
+  /** What its commands wrote. */
+  public LogDirectory logs() {
+    return logs;
+  }
+
   /** The host uid everything in the box runs as. */
   public int uid() {
     return uid;
@@ -228,12 +240,33 @@ public final class Box {
    * failures. Repeating it returns the same certificate, or tries again what was stuck.
    */
   public Certificate release() {
+    return release(false);
+  }
+
+  /** Like {@link #release}, but what its commands wrote stays readable until {@link #forget}. */
+  public Certificate stop() {
+    return release(true);
+  }
+
+  /** Removes what a stopped box had left to read. */
+  public void forget() {
+    if (state() != BoxState.GONE) {
+      throw new SandboxException(ErrorCode.WRONG_STATE, "box " + id + " is " + state());
+    }
+    try {
+      forgetLogs();
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
+  }
+
+  private Certificate release(boolean keepsLogs) {
     boolean interrupted = Thread.interrupted();
     releasing.lock();
     try {
       if (certificate == null || !certificate.isClean()) {
         lifecycle.become(BoxState.STOPPING);
-        certificate = releaseNow();
+        certificate = releaseNow(keepsLogs);
         lifecycle.become(certificate.isClean() ? BoxState.GONE : BoxState.STUCK);
       }
       return certificate;
@@ -245,13 +278,16 @@ public final class Box {
     }
   }
 
-  private Certificate releaseNow() {
+  private Certificate releaseNow(boolean keepsLogs) {
     var account = new Account();
     // ORDER: whoever could still put a process into the cgroup ends before the cgroup is killed.
     attempt(account, Kind.PROCESS, "ebb-init outside", () -> endOutside(account));
     attempt(account, Kind.PROCESS, "of box " + id, () -> endProcesses(account));
     attempt(account, Kind.DESCRIPTOR, "of box " + id, () -> closeDescriptors(account));
     attempt(account, Kind.CGROUP, "of box " + id, () -> removeCgroups(account));
+    if (!keepsLogs) {
+      attempt(account, Kind.DIRECTORY, logs.path().toString(), () -> removeLogs(account));
+    }
     attempt(account, Kind.USER, Integer.toString(uid), () -> strike(account));
     return account.certify(id);
   }
@@ -388,6 +424,26 @@ public final class Box {
     account.held(Kind.CGROUP, present.size());
     enclosure.remove();
     account.released(Kind.CGROUP, present.size());
+  }
+
+  private void removeLogs(Account account) throws KernelException {
+    int count = logsHolding == null ? 0 : 1;
+    account.held(Kind.DIRECTORY, count);
+    forgetLogs();
+    account.released(Kind.DIRECTORY, count);
+  }
+
+  private void forgetLogs() throws KernelException {
+    releasing.lock();
+    try {
+      if (logsHolding != null) {
+        logs.remove();
+        host.instance().ledger().strike(List.of(logsHolding));
+        logsHolding = null;
+      }
+    } finally {
+      releasing.unlock();
+    }
   }
 
   private void strike(Account account) throws KernelException {

@@ -82,9 +82,8 @@ public final class Exec implements AutoCloseable {
     this.spec = spec;
     this.scope = scope;
     number = box.nextExec();
-    Path scratch = box.host().instance().directory();
-    stdout = new OutputLog(scope, scratch, lock, changed);
-    stderr = new OutputLog(scope, scratch, lock, changed);
+    stdout = new OutputLog(box.logs().log(number, "stdout"), lock, changed);
+    stderr = new OutputLog(box.logs().log(number, "stderr"), lock, changed);
     oomKillsBefore = number == 1 ? 0 : box.enclosure().oomKills();
     patience =
         Deadline.in(
@@ -135,10 +134,11 @@ public final class Exec implements AutoCloseable {
       if (leaf.isPresent()) {
         fds.addFirst(Fd.open(passing, leaf.get(), Fd.Flag.READ, Fd.Flag.DIRECTORY));
       }
-      fds.addAll(0, List.of(exec.stdout.file(), exec.stderr.file()));
+      fds.addAll(0, List.of(exec.stdout.create(passing), exec.stderr.create(passing)));
       var request = exec.startRequest(leaf.isPresent());
       box.channel().start(exec.number, request, fds, exec.new Events());
     } catch (KernelException | RuntimeException e) {
+      exec.removeLogs();
       box.enclosure().removeLeaf(exec.number);
       throw e;
     }
@@ -504,8 +504,14 @@ public final class Exec implements AutoCloseable {
   public void close() {
     try {
       box.scope().release(scope);
+      removeLogs();
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }
+  }
+
+  private void removeLogs() throws KernelException {
+    stdout.remove();
+    stderr.remove();
   }
 }

@@ -2,7 +2,9 @@ package dev.ebb.exec;
 
 import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
 import java.nio.file.Path;
@@ -10,26 +12,37 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * One output stream of a command: a nameless file that init fills and anybody reads at their own
- * pace, from any offset. Thread-safe.
+ * One output stream of a command: a file that init fills and anybody reads at their own pace, from
+ * any offset. It costs a descriptor only while it is read. Thread-safe.
  */
 public final class OutputLog {
-  private final Fd file;
+  private final Path file;
   private final ReentrantLock lock;
   private final Condition grown;
   private long size;
   private boolean ended;
 
   /** {@code lock} and {@code grown} are shared by the streams of one exec. */
-  OutputLog(Scope scope, Path directory, ReentrantLock lock, Condition grown)
-      throws KernelException {
-    this.file = Fd.temporary(scope, directory);
+  OutputLog(Path file, ReentrantLock lock, Condition grown) {
+    this.file = file;
     this.lock = lock;
     this.grown = grown;
   }
 
-  Fd file() {
-    return file;
+  /** Makes the file, for init to write to. */
+  Fd create(Scope scope) throws KernelException {
+    return Fd.open(scope, file, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.EXCLUSIVE);
+  }
+
+  /** What it holds is lost; an absent one is no error. */
+  void remove() throws KernelException {
+    try {
+      Filesystem.unlink(file);
+    } catch (KernelException e) {
+      if (!e.is(Errno.ENOENT)) {
+        throw e;
+      }
+    }
   }
 
   void grow(long newSize, boolean last) {
@@ -82,8 +95,12 @@ public final class OutputLog {
   /** Reads what is there at {@code position}, without waiting; 0 for nothing. */
   public int read(long position, byte[] buffer) {
     int length = (int) Math.min(buffer.length, Math.max(0, size() - position));
-    try {
-      return length == 0 ? 0 : Math.max(0, file.readAt(position, buffer, 0, length));
+    if (length == 0) {
+      return 0;
+    }
+    try (var scope = new Scope()) {
+      Fd open = Fd.open(scope, file, Fd.Flag.READ);
+      return Math.max(0, open.readAt(position, buffer, 0, length));
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }

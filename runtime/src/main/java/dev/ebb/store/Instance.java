@@ -26,6 +26,11 @@ public record Instance(String id, Path directory, int block, Ledger ledger) {
   /** A power loss may leave anything in the file. */
   private static final Predicate<String> BLOCK = Pattern.compile("\\d{1,9}").asMatchPredicate();
 
+  /** Where the output of a box's commands is kept. */
+  public LogDirectory logs(String box) {
+    return new LogDirectory(directory.resolve(box));
+  }
+
   static void remove(Path directory) throws KernelException {
     for (String file : FILES) {
       try {

@@ -15,6 +15,7 @@ import dev.ebb.process.Session;
 import dev.ebb.process.StuckProcess;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;
+import dev.ebb.store.LogDirectory;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -23,6 +24,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -140,12 +142,13 @@ public final class Recovery {
 
   private static Fate plan(DeadInstance dead, Holding holding) {
     boolean exists =
-        dead.sameBoot()
-            && switch (holding.kind()) {
-              case PROCESS -> lives(session(holding));
-              case CGROUP -> Files.exists(Path.of(holding.subject()));
-              case USER, DESCRIPTOR, DIRECTORY -> false;
-            };
+        switch (holding.kind()) {
+          case PROCESS -> dead.sameBoot() && lives(session(holding));
+          case CGROUP -> dead.sameBoot() && Files.exists(Path.of(holding.subject()));
+          case DIRECTORY ->
+              logs(dead, holding).map(LogDirectory::path).filter(Files::exists).isPresent();
+          case USER, DESCRIPTOR -> false;
+        };
     return exists ? new Fate.Planned() : new Fate.Absent();
   }
 
@@ -157,7 +160,8 @@ public final class Recovery {
       switch (holding.kind()) {
         case PROCESS -> end(session(holding));
         case CGROUP -> remove(new Cgroup(Path.of(holding.subject())));
-        case USER, DESCRIPTOR, DIRECTORY -> {}
+        case DIRECTORY -> logs(dead, holding).orElseThrow().remove();
+        case USER, DESCRIPTOR -> {}
       }
       LOG.log(
           Level.INFO,
@@ -169,6 +173,12 @@ public final class Recovery {
     } catch (KernelException e) {
       return new Fate.Stuck(String.valueOf(e.getMessage()));
     }
+  }
+
+  /** SAFETY: only what lies where the instance keeps such things. */
+  private static Optional<LogDirectory> logs(DeadInstance dead, Holding holding) {
+    var logs = new LogDirectory(Path.of(holding.subject()));
+    return Optional.of(logs).filter(found -> dead.directory().equals(found.path().getParent()));
   }
 
   /**
