@@ -31,6 +31,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +41,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Box {
   private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
+  private static final Duration FREEZE_BOUND = Duration.ofSeconds(2);
   private static final long REAP_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final BoxHost host;
@@ -49,7 +51,7 @@ public final class Box {
   private final LogDirectory logs;
   private final Scope scope;
   private final OomWatch oomWatch;
-  private final BoxLifecycle lifecycle = new BoxLifecycle();
+  private final BoxLifecycle lifecycle;
   private final AtomicInteger execs = new AtomicInteger();
   private final List<Holding> holdings = new ArrayList<>();
   private final ReentrantLock releasing = new ReentrantLock();
@@ -59,8 +61,10 @@ public final class Box {
   private Bubblewrap.@Nullable Launch launch;
   private @Nullable Certificate certificate;
 
-  private Box(BoxHost host, BoxId id, BoxSpec spec) throws KernelException {
+  private Box(BoxHost host, BoxId id, BoxSpec spec, Consumer<BoxState> listener)
+      throws KernelException {
     this.host = host;
+    lifecycle = new BoxLifecycle(listener);
     this.id = id;
     this.spec = spec;
     enclosure = host.enclosure(id);
@@ -69,11 +73,15 @@ public final class Box {
     scope = Scope.in(host.scope());
   }
 
-  /** Makes a box, or unwinds all that was made so far and tells why. */
-  public static Box create(BoxHost host, BoxSpec spec) {
+  /**
+   * Makes a box, or unwinds all that was made so far and tells why.
+   *
+   * @param listener hears of each change of its state, in order, and must not wait for anything
+   */
+  public static Box create(BoxHost host, BoxId id, BoxSpec spec, Consumer<BoxState> listener) {
     Box box;
     try {
-      box = new Box(host, BoxId.random(), spec);
+      box = new Box(host, id, spec, listener);
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }
@@ -110,6 +118,7 @@ public final class Box {
     settle(launch);
     strikeOutside();
     lifecycle.become(BoxState.RUNNING);
+    launch.channel().whenClosed(() -> lifecycle.tryBecome(BoxState.LOST));
   }
 
   /** Written down so that the next runtime can end it, should this one die right now. */
@@ -208,8 +217,43 @@ public final class Box {
 
   /** The line to init. */
   public InitChannel channel() {
-    lifecycle.requireRunning(id);
+    lifecycle.requireUp(id);
     return requireNonNull(launch).channel();
+  }
+
+  /** A command can be started in it. */
+  public void requireRunning() {
+    lifecycle.requireRunning(id);
+  }
+
+  /** Freezes its commands; one that is paused already stays so. */
+  public void pause() {
+    freeze(BoxState.PAUSED, true);
+  }
+
+  /** Lets them go on. */
+  public void resume() {
+    freeze(BoxState.RUNNING, false);
+  }
+
+  private void freeze(BoxState next, boolean frozen) {
+    if (!enclosure.canFreeze()) {
+      throw new SandboxException(
+          ErrorCode.UNSUPPORTED, "a box can be paused only where there are cgroups: ebb doctor");
+    }
+    releasing.lock();
+    try {
+      lifecycle.requireUp(id);
+      if (state() != next) {
+        enclosure.freeze(frozen, Deadline.in(FREEZE_BOUND));
+        lifecycle.become(next);
+      }
+    } catch (KernelException e) {
+      throw new SandboxException(
+          ErrorCode.SETUP_FAILED, "cannot pause box " + id + ": " + e.getMessage(), e);
+    } finally {
+      releasing.unlock();
+    }
   }
 
   /**
@@ -251,7 +295,7 @@ public final class Box {
   /** Removes what a stopped box had left to read. */
   public void forget() {
     if (state() != BoxState.GONE) {
-      throw new SandboxException(ErrorCode.WRONG_STATE, "box " + id + " is " + state());
+      throw new SandboxException(ErrorCode.WRONG_STATE, "box " + id + " is " + state().word());
     }
     try {
       forgetLogs();

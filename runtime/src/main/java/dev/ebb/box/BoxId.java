@@ -16,7 +16,7 @@ public record BoxId(String value) {
     }
   }
 
-  static BoxId random() throws KernelException {
+  public static BoxId random() throws KernelException {
     return new BoxId("b" + HexFormat.of().formatHex(Self.randomBytes(6)));
   }
 

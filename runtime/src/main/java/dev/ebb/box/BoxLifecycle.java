@@ -12,6 +12,7 @@ import dev.ebb.kernel.KernelException;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /** The one table of legal transitions, and the state of one box. Thread-safe. */
 final class BoxLifecycle {
@@ -25,18 +26,33 @@ final class BoxLifecycle {
           STUCK, EnumSet.of(STOPPING),
           GONE, EnumSet.noneOf(BoxState.class));
 
+  private final Consumer<BoxState> listener;
   private BoxState state = CREATING;
+
+  /** {@code listener} hears of each change, in order; it must not wait for anything. */
+  BoxLifecycle(Consumer<BoxState> listener) {
+    this.listener = listener;
+  }
 
   synchronized BoxState state() {
     return state;
   }
 
   synchronized void become(BoxState next) {
-    if (!LEGAL.getOrDefault(state, Set.of()).contains(next)) {
+    if (!tryBecome(next)) {
       throw new SandboxException(
-          ErrorCode.WRONG_STATE, "a box that is " + state + " cannot become " + next);
+          ErrorCode.WRONG_STATE, "a box that is " + state.word() + " cannot become " + next.word());
+    }
+  }
+
+  /** False when it cannot, from where it is. */
+  synchronized boolean tryBecome(BoxState next) {
+    if (!LEGAL.getOrDefault(state, Set.of()).contains(next)) {
+      return false;
     }
     state = next;
+    listener.accept(next);
+    return true;
   }
 
   /** Does what is quick, and what must be done before a running box ends or not at all. */
@@ -48,7 +64,14 @@ final class BoxLifecycle {
   synchronized void requireRunning(BoxId id) {
     if (state != RUNNING) {
       throw new SandboxException(
-          ErrorCode.WRONG_STATE, "box " + id + " is not running but " + state);
+          ErrorCode.WRONG_STATE, "box " + id + " is not running but " + state.word());
+    }
+  }
+
+  /** Its init can be talked to. */
+  synchronized void requireUp(BoxId id) {
+    if (state != PAUSED) {
+      requireRunning(id);
     }
   }
 

@@ -1,5 +1,7 @@
 package dev.ebb.box;
 
+import java.util.Locale;
+
 /** Where a box is in its life. */
 public enum BoxState {
   CREATING,
@@ -10,5 +12,14 @@ public enum BoxState {
   STUCK,
   /** Found dead. */
   LOST,
-  GONE
+  GONE;
+
+  public String word() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+
+  /** Its commands are there, running or frozen. */
+  public boolean isAlive() {
+    return this == RUNNING || this == PAUSED;
+  }
 }

@@ -7,6 +7,7 @@ public enum ErrorCode {
   BAD_REQUEST(Fault.CALLER, false),
   MOUNT_REFUSED(Fault.CALLER, false),
   WRONG_STATE(Fault.CALLER, false),
+  UNSUPPORTED(Fault.HOST, false),
   HOST_UNFIT(Fault.HOST, false),
   NO_USERS_LEFT(Fault.HOST, true),
   SETUP_FAILED(Fault.HOST, true),

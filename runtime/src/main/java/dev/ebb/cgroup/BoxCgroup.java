@@ -13,7 +13,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The cgroups of one box: {@code <box>/init} for its pid 1 beside {@code <box>/work/<exec>} for
@@ -28,6 +30,7 @@ public final class BoxCgroup implements Enclosure {
   private static final long RESERVE_PIDS = 8;
 
   private static final long RESERVE_MEMORY = 16L << 20;
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   /** What version 2 must offer. */
   static final List<String> CONTROLLERS = List.of("cpu", "memory", "pids");
@@ -214,6 +217,24 @@ public final class BoxCgroup implements Enclosure {
     long refused = new PidsController(leaf(exec)).maxEvents();
     removal.remove(leaf(exec));
     refusedInRemovedLeaves.addAndGet(refused);
+  }
+
+  @Override
+  public boolean canFreeze() {
+    return true;
+  }
+
+  /** Init stays awake: it must answer, and end what is frozen. */
+  @Override
+  public void freeze(boolean frozen, Deadline deadline) throws KernelException {
+    work().freeze(frozen);
+    while (work().isFrozen() != frozen) {
+      if (deadline.isOver()) {
+        work().freeze(false);
+        throw new KernelException("freeze " + work().path(), Errno.EBUSY);
+      }
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
   }
 
   @Override

@@ -152,6 +152,16 @@ public final class BoxNamespace implements Enclosure {
   public void remove() {}
 
   @Override
+  public boolean canFreeze() {
+    return false;
+  }
+
+  @Override
+  public void freeze(boolean frozen, Deadline deadline) throws KernelException {
+    throw new KernelException("freeze without cgroups", Errno.EOPNOTSUPP);
+  }
+
+  @Override
   public Optional<Fd> oomEvents(Scope scope) {
     return Optional.empty();
   }

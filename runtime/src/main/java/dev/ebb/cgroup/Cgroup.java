@@ -109,6 +109,12 @@ public record Cgroup(Path path) {
     CgroupFile.of(path, "cgroup.freeze").write(frozen ? "1" : "0");
   }
 
+  /** True when every process in it and below stands still. Version 2 only. */
+  public boolean isFrozen() throws KernelException {
+    String events = CgroupFile.of(path, "cgroup.events").read();
+    return CgroupFile.value(events, "frozen").filter(frozen -> frozen != 0).isPresent();
+  }
+
   /** Sends SIGKILL to all in it and below; neither waits nor reaps. An absent cgroup has nobody. */
   public void kill() throws KernelException {
     try {

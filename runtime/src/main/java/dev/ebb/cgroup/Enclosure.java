@@ -54,6 +54,16 @@ public interface Enclosure {
   /** Removes what was made; what is absent is success. */
   void remove() throws KernelException;
 
+  /** Whether its commands can be made to stand still. */
+  boolean canFreeze();
+
+  /**
+   * Makes the commands stand still, or go on, and waits until they do.
+   *
+   * @throws KernelException EBUSY when one would not stand still; then all go on
+   */
+  void freeze(boolean frozen, Deadline deadline) throws KernelException;
+
   /** Readable when the OOM killer is about to strike; empty where nobody need be told. */
   Optional<Fd> oomEvents(Scope scope) throws KernelException;
 

@@ -7,7 +7,9 @@ import dev.ebb.backend.bubblewrap.Bubblewrap;
 import dev.ebb.backend.bubblewrap.InitBinary;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxHost;
+import dev.ebb.box.BoxId;
 import dev.ebb.box.BoxSpec;
+import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.HostUids;
 import dev.ebb.box.SandboxException;
@@ -47,6 +49,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -232,12 +235,30 @@ public final class Engine implements AutoCloseable {
 
   /** Makes a box; it lives until it is released, or this engine is closed. */
   public Box create(BoxSpec spec) {
+    return create(newId(), spec, state -> {});
+  }
+
+  /** A name for a box to be made. */
+  public BoxId newId() {
+    try {
+      return BoxId.random();
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
+  }
+
+  /**
+   * Makes a box by a name that no other box of this engine ever had.
+   *
+   * @param listener hears of each change of its state, in order, and must not wait for anything
+   */
+  public Box create(BoxId id, BoxSpec spec, Consumer<BoxState> listener) {
     making.readLock().lock();
     try {
       if (closed) {
         throw new SandboxException(ErrorCode.WRONG_STATE, "the engine is closed");
       }
-      Box box = Box.create(host, spec);
+      Box box = Box.create(host, id, spec, listener);
       boxes.add(box);
       return box;
     } finally {
@@ -254,9 +275,22 @@ public final class Engine implements AutoCloseable {
   public Certificate release(Box box) {
     Certificate certificate = box.release();
     if (certificate.isClean()) {
+      // One that was stopped before still has its logs.
+      box.forget();
       boxes.remove(box);
     }
     return certificate;
+  }
+
+  /** Like {@link #release}, but what its commands wrote stays readable until {@link #forget}. */
+  public Certificate stop(Box box) {
+    return box.stop();
+  }
+
+  /** Removes what a stopped box had left to read. */
+  public void forget(Box box) {
+    box.forget();
+    boxes.remove(box);
   }
 
   /** What a command did, and the proof that nothing of it is left. */

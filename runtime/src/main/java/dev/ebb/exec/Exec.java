@@ -94,7 +94,7 @@ public final class Exec implements AutoCloseable {
 
   /** Starts a command; what cannot be executed is a result, not an exception. */
   public static Exec start(Box box, ExecSpec spec) {
-    requireRunning(box);
+    box.requireRunning();
     try (var passing = new Scope()) {
       Scope scope = Scope.in(box.scope());
       try {
@@ -105,17 +105,13 @@ public final class Exec implements AutoCloseable {
       }
     } catch (KernelException | IllegalStateException e) {
       // RACE: a box that is released meanwhile makes this fail in many ways, for one reason.
-      requireRunning(box);
+      box.requireRunning();
       boolean tooLong = e instanceof KernelException kernel && kernel.is(Errno.E2BIG);
       throw new SandboxException(
           tooLong ? ErrorCode.BAD_REQUEST : ErrorCode.SETUP_FAILED,
           "cannot start the command: " + e.getMessage(),
           e);
     }
-  }
-
-  private static void requireRunning(Box box) {
-    var _ = box.channel();
   }
 
   /** Our copies of what init is given live in {@code passing}. */
@@ -474,7 +470,7 @@ public final class Exec implements AutoCloseable {
 
   private ExitCause lost(boolean oom) {
     var killed = new ExitCause.Exit(0, Signal.KILL.number());
-    if (box.state() != BoxState.RUNNING) {
+    if (!box.state().isAlive() && box.state() != BoxState.LOST) {
       return new ExitCause.Killed(killed);
     }
     return oom ? new ExitCause.OutOfMemory(killed) : new ExitCause.Lost();

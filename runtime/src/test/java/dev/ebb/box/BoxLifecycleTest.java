@@ -62,7 +62,7 @@ class BoxLifecycleTest {
   }
 
   private static BoxLifecycle in(BoxState state) {
-    var lifecycle = new BoxLifecycle();
+    var lifecycle = new BoxLifecycle(next -> {});
     WAYS.getOrDefault(state, List.of()).forEach(lifecycle::become);
     assertThat(lifecycle.state()).isEqualTo(state);
     return lifecycle;
@@ -79,9 +79,20 @@ class BoxLifecycleTest {
       assertThatThrownBy(() -> lifecycle.become(to))
           .isInstanceOfSatisfying(
               SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.WRONG_STATE))
-          .hasMessage("a box that is " + from + " cannot become " + to);
+          .hasMessage("a box that is " + from.word() + " cannot become " + to.word());
       assertThat(lifecycle.state()).isEqualTo(from);
     }
+  }
+
+  @Test
+  void whoListensHearsOfEachChangeInOrder() {
+    var heard = new ArrayList<BoxState>();
+    var lifecycle = new BoxLifecycle(heard::add);
+    lifecycle.become(RUNNING);
+    lifecycle.become(PAUSED);
+    assertThat(lifecycle.tryBecome(GONE)).isFalse();
+    assertThat(lifecycle.tryBecome(LOST)).isTrue();
+    assertThat(heard).containsExactly(RUNNING, PAUSED, LOST);
   }
 
   @Test

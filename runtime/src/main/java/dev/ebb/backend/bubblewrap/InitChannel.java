@@ -54,6 +54,7 @@ public final class InitChannel {
   private @Nullable Pidfd init;
   private boolean hello;
   private boolean closed;
+  private Runnable listener = () -> {};
 
   /** Takes over {@code socket} and gives init its nonce; events flow at once. */
   InitChannel(Scope scope, Poller poller, UnixSocket socket, byte[] nonce) throws KernelException {
@@ -110,6 +111,21 @@ public final class InitChannel {
       return closed;
     } finally {
       state.unlock();
+    }
+  }
+
+  /** Runs {@code listener} once the other end is gone, at once if it is already. */
+  public void whenClosed(Runnable listener) {
+    boolean already;
+    state.lock();
+    try {
+      this.listener = listener;
+      already = closed;
+    } finally {
+      state.unlock();
+    }
+    if (already) {
+      listener.run();
     }
   }
 
@@ -304,7 +320,16 @@ public final class InitChannel {
 
   /** The other end is gone: so is every exec that has not ended. */
   private void close() {
-    change(() -> closed = true);
+    Runnable told;
+    state.lock();
+    try {
+      closed = true;
+      told = listener;
+      changed.signalAll();
+    } finally {
+      state.unlock();
+    }
+    told.run();
     for (Integer exec : List.copyOf(execs.keySet())) {
       ExecEvents events = execs.remove(exec);
       if (events != null) {
