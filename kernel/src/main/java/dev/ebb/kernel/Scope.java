@@ -1,7 +1,9 @@
 package dev.ebb.kernel;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -61,6 +63,24 @@ public final class Scope implements AutoCloseable, Owned {
         size += each instanceof Scope scope ? scope.size() : 1;
       }
       return size;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The descriptors it owns, those of scopes within it included, as they name themselves. */
+  public List<String> contents() {
+    lock.lock();
+    try {
+      var names = new ArrayList<String>();
+      for (Owned each : owned) {
+        switch (each) {
+          case Scope scope -> names.addAll(scope.contents());
+          case Fd fd -> names.add(fd.toString());
+          default -> {}
+        }
+      }
+      return names;
     } finally {
       lock.unlock();
     }

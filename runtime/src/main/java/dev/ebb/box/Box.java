@@ -270,6 +270,11 @@ public final class Box {
     return channel().init().orElseThrow().pid();
   }
 
+  /** What the runtime has open for it. */
+  public List<String> descriptors() {
+    return scope.contents();
+  }
+
   /** Every process of the box, by its host pid. */
   public List<Integer> pids() {
     try {

@@ -7,11 +7,17 @@ public enum ErrorCode {
   BAD_REQUEST(Fault.CALLER, false),
   MOUNT_REFUSED(Fault.CALLER, false),
   WRONG_STATE(Fault.CALLER, false),
+  NOT_FOUND(Fault.CALLER, false),
+  FORBIDDEN(Fault.CALLER, false),
+  CONFLICT(Fault.CALLER, false),
+  NO_SPACE(Fault.CALLER, false),
   UNSUPPORTED(Fault.HOST, false),
   HOST_UNFIT(Fault.HOST, false),
   NO_USERS_LEFT(Fault.HOST, true),
   SETUP_FAILED(Fault.HOST, true),
   SETUP_TIMED_OUT(Fault.HOST, true),
+  /** The daemon takes no more work. */
+  DRAINING(Fault.HOST, true),
   INTERRUPTED(Fault.CALLER, true),
   INTERNAL(Fault.US, false);
 

@@ -106,7 +106,17 @@ public final class Engine implements AutoCloseable {
 
   /** Opens the default home for a process that is Ebb's own, and may be moved between cgroups. */
   public static Engine openForProcess() {
-    return open(Home.locate(System.getenv()), true);
+    return openForProcess(Home.locate(System.getenv()));
+  }
+
+  /** The same on {@code path}. */
+  public static Engine openForProcess(Path path) {
+    return open(path, true);
+  }
+
+  /** Where the state of Ebb lies unless somebody says otherwise. */
+  public static Path defaultHome() {
+    return Home.locate(System.getenv());
   }
 
   private static Engine open(Path path, boolean mayMove) {

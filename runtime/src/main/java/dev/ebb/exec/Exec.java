@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -53,6 +54,7 @@ public final class Exec implements AutoCloseable {
   private final Runnable oomListener = this::outOfMemory;
   private volatile boolean outOfMemory;
   private volatile int shepherd;
+  private volatile OptionalInt started = OptionalInt.empty();
 
   private @Nullable Outcome outcome;
   private long endNanos;
@@ -167,8 +169,15 @@ public final class Exec implements AutoCloseable {
 
   private final class Events implements ExecEvents {
     @Override
-    public void started(int adopter) {
-      shepherd = adopter;
+    public void started(int number, int adopter) {
+      lock.lock();
+      try {
+        shepherd = adopter;
+        started = OptionalInt.of(number);
+        changed.signalAll();
+      } finally {
+        lock.unlock();
+      }
     }
 
     @Override
@@ -222,6 +231,17 @@ public final class Exec implements AutoCloseable {
     return number;
   }
 
+  /** Waits until init has said that it runs, or how it ended; false when it has not in time. */
+  public boolean awaitStart(Duration patience) throws InterruptedException {
+    await(() -> started.isPresent() || outcome != null, Deadline.in(patience));
+    return started.isPresent() || outcome != null;
+  }
+
+  /** The command's pid inside the box, once it is known; it may have ended since. */
+  public OptionalInt pid() {
+    return started;
+  }
+
   /** Its living processes, by their host pids. */
   public List<Integer> pids() {
     try {
@@ -241,12 +261,18 @@ public final class Exec implements AutoCloseable {
 
   /** Waits until either stream has more than was read; false once both are read to their end. */
   public boolean awaitOutput(long stdoutRead, long stderrRead) throws InterruptedException {
+    return awaitOutput(stdoutRead, stderrRead, FOREVER);
+  }
+
+  /** The same, and true also when nothing has come in time. */
+  public boolean awaitOutput(long stdoutRead, long stderrRead, Duration patience)
+      throws InterruptedException {
     await(
         () ->
             stdout.size() > stdoutRead
                 || stderr.size() > stderrRead
                 || (stdout.isEnd(stdoutRead) && stderr.isEnd(stderrRead)),
-        Deadline.in(FOREVER));
+        Deadline.in(patience));
     return !(stdout.isEnd(stdoutRead) && stderr.isEnd(stderrRead));
   }
 

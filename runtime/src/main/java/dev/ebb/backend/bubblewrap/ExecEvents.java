@@ -9,9 +9,10 @@ public interface ExecEvents {
   /**
    * It runs.
    *
+   * @param pid of the command inside the box; 0 if it was killed before it was known
    * @param shepherd the pid inside of what adopts its orphans; 0 when it has a cgroup instead
    */
-  void started(int shepherd);
+  void started(int pid, int shepherd);
 
   /** It never ran; the last word. */
   void refused(Step step, int errno);

@@ -264,9 +264,9 @@ public final class InitChannel {
       case Protocol.MESSAGE_LAUNCHED -> launched(body.getInt());
       case Protocol.MESSAGE_HELLO -> hello(body);
       case Protocol.MESSAGE_STARTED -> {
-        var _ = body.getInt();
+        int pid = body.getInt();
         int shepherd = body.getInt();
-        exec(exec, false).ifPresent(e -> e.started(shepherd));
+        exec(exec, false).ifPresent(e -> e.started(pid, shepherd));
       }
       case Protocol.MESSAGE_OUTPUT ->
           exec(exec, false).ifPresent(e -> e.output(body.getLong(), body.getLong()));

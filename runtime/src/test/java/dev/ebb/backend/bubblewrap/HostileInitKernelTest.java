@@ -131,7 +131,7 @@ final class HostileInitKernelTest {
 
   private final class Losing implements ExecEvents {
     @Override
-    public void started(int pidInside) {}
+    public void started(int pidInside, int shepherd) {}
 
     @Override
     public void refused(Step step, int errno) {}

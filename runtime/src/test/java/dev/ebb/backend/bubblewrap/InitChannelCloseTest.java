@@ -34,7 +34,7 @@ final class InitChannelCloseTest {
 
   private final class Listener implements ExecEvents {
     @Override
-    public void started(int pidInside) {
+    public void started(int pidInside, int shepherd) {
       heard.add("started");
     }
 

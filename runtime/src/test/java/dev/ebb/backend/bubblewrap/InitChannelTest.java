@@ -57,7 +57,7 @@ class InitChannelTest {
     private final List<String> told = new CopyOnWriteArrayList<>();
 
     @Override
-    public void started(int pidInside) {
+    public void started(int pidInside, int shepherd) {
       told.add("started " + pidInside);
     }
 

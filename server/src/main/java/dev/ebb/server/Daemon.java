@@ -1,0 +1,201 @@
+package dev.ebb.server;
+
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.engine.Engine;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
+import dev.ebb.server.access.Gate;
+import dev.ebb.server.access.Keys;
+import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.rest.Rest;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashSet;
+import java.util.Locale;
+import java.util.Set;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.unixdomain.server.UnixDomainServerConnector;
+import org.eclipse.jetty.util.HostPort;
+import org.eclipse.jetty.util.thread.VirtualThreadPool;
+
+/**
+ * A running daemon: one engine, its boxes, and the doors to them. Closing it ends every box, then
+ * the doors.
+ */
+public final class Daemon implements AutoCloseable {
+  private static final Logger LOG = System.getLogger(Daemon.class.getName());
+  private static final int HEADER_MOST = 16 * 1024;
+  private static final int IDLE_MILLIS = 60_000;
+  private static final int QUEUE = 128;
+
+  /** A body must come faster than a person types. */
+  private static final long LEAST_BYTES_A_SECOND = 64;
+
+  private final Scope scope;
+  private final Path socket;
+  private final Engine engine;
+  private final Boxes boxes;
+  private final Server server;
+
+  private Daemon(Scope scope, Path socket, Engine engine, Boxes boxes, Server server) {
+    this.scope = scope;
+    this.socket = socket;
+    this.engine = engine;
+    this.boxes = boxes;
+    this.server = server;
+  }
+
+  /** Comes up, or unwinds and tells why. */
+  public static Daemon start(Settings settings) throws Exception {
+    var scope = new Scope();
+    try {
+      Files.createDirectories(settings.home());
+      alone(scope, settings.home());
+      Engine engine = Engine.openForProcess(settings.home());
+      scope.own(engine::close);
+      return start(settings, scope, engine);
+    } catch (Exception e) {
+      try {
+        scope.close();
+      } catch (KernelException suppressed) {
+        e.addSuppressed(suppressed);
+      }
+      throw e;
+    }
+  }
+
+  /** One daemon a home. */
+  private static void alone(Scope scope, Path home) throws KernelException, IOException {
+    Path file = home.resolve("daemon");
+    Fd lock = Fd.open(scope, file, Fd.Flag.READ_WRITE, Fd.Flag.CREATE);
+    if (!Filesystem.tryLock(lock)) {
+      String pid = Files.readString(file, StandardCharsets.US_ASCII).strip();
+      throw new SandboxException(
+          ErrorCode.CONFLICT,
+          "a daemon serves " + home + " already" + (pid.isEmpty() ? "" : ", pid " + pid));
+    }
+    Filesystem.truncate(lock, 0);
+    lock.write(ProcessHandle.current().pid() + "\n");
+  }
+
+  private static Daemon start(Settings settings, Scope scope, Engine engine) throws Exception {
+    var boxes = new Boxes(engine);
+    scope.own(boxes::close);
+    var threads = new VirtualThreadPool();
+    // A stream is a task for as long as it flows.
+    threads.setMaxConcurrentTasks(0);
+    var server = new Server(threads);
+    scope.own(() -> stop(server));
+    server.addConnector(unixConnector(server, settings.socket()));
+    if (settings.listen().isPresent()) {
+      server.addConnector(tcpConnector(server, settings, settings.listen().get()));
+    }
+    Path home = settings.home();
+    var gate = new Gate(new Keys(home), hosts(settings), Files.getOwner(home));
+    server.setHandler(Rest.handler(boxes, gate, settings.policy()));
+    server.start();
+    Files.setPosixFilePermissions(settings.socket(), PosixFilePermissions.fromString("rw-------"));
+    LOG.log(Level.INFO, "event=serving socket={0}", settings.socket());
+    return new Daemon(scope, settings.socket(), engine, boxes, server);
+  }
+
+  private static void stop(Server server) {
+    try {
+      server.stop();
+    } catch (Exception e) {
+      LOG.log(Level.WARNING, "event=server_stop_failed", e);
+    }
+  }
+
+  private static HttpConnectionFactory http() {
+    var configuration = new HttpConfiguration();
+    configuration.setSendServerVersion(false);
+    configuration.setSendDateHeader(false);
+    configuration.setRequestHeaderSize(HEADER_MOST);
+    configuration.setMinRequestDataRate(LEAST_BYTES_A_SECOND);
+    // A caller over the unix socket may send any Host, or none.
+    configuration.setServerAuthority(new HostPort("localhost"));
+    return new HttpConnectionFactory(configuration);
+  }
+
+  /** A socket that nobody answers on is a dead daemon's: whoever is alone may remove it. */
+  private static UnixDomainServerConnector unixConnector(Server server, Path socket)
+      throws IOException {
+    if (socket.toString().getBytes(StandardCharsets.UTF_8).length > 107) {
+      throw new SandboxException(
+          ErrorCode.BAD_REQUEST, "the path of the socket is longer than 107 bytes: " + socket);
+    }
+    Files.deleteIfExists(socket);
+    var connector = new UnixDomainServerConnector(server, 1, 1, http());
+    connector.setUnixDomainPath(socket);
+    connector.setAcceptQueueSize(QUEUE);
+    connector.setIdleTimeout(IDLE_MILLIS);
+    return connector;
+  }
+
+  private static ServerConnector tcpConnector(
+      Server server, Settings settings, InetSocketAddress address) {
+    var http = http();
+    http.getHttpConfiguration().setServerAuthority(null);
+    var connector = new ServerConnector(server, 1, 1, http);
+    connector.setHost(address.getHostString());
+    connector.setPort(address.getPort());
+    connector.setAcceptQueueSize(QUEUE);
+    connector.setIdleTimeout(IDLE_MILLIS);
+    return connector;
+  }
+
+  private static Set<String> hosts(Settings settings) {
+    var hosts = new HashSet<>(Set.of("localhost", "127.0.0.1", "[::1]", "::1"));
+    settings.hosts().forEach(host -> hosts.add(host.toLowerCase(Locale.ROOT)));
+    settings
+        .listen()
+        .ifPresent(address -> hosts.add(address.getHostString().toLowerCase(Locale.ROOT)));
+    return hosts;
+  }
+
+  /** The TCP port it listens on, 0 if it does not. */
+  public int port() {
+    for (var connector : server.getConnectors()) {
+      if (connector instanceof ServerConnector tcp) {
+        return tcp.getLocalPort();
+      }
+    }
+    return 0;
+  }
+
+  public Path socket() {
+    return socket;
+  }
+
+  public Boxes boxes() {
+    return boxes;
+  }
+
+  public Engine engine() {
+    return engine;
+  }
+
+  /** ORDER: boxes end while their callers can still be told, then the doors close. */
+  @Override
+  public void close() {
+    boxes.close();
+    try {
+      scope.close();
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
+  }
+}

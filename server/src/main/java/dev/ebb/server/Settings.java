@@ -1,0 +1,46 @@
+package dev.ebb.server;
+
+import dev.ebb.server.access.Policy;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * What a daemon is started with.
+ *
+ * @param home where all its state lies
+ * @param socket the unix socket it answers on
+ * @param listen the TCP address it answers on too, with keys
+ * @param hosts names it may be called by over TCP, beside those of the loopback
+ */
+public record Settings(
+    Path home,
+    Path socket,
+    Optional<InetSocketAddress> listen,
+    Optional<Certified> tls,
+    Set<String> hosts,
+    Policy policy) {
+
+  /** A certificate chain and its key, in PEM files. */
+  public record Certified(Path certificate, Path key) {}
+
+  public Settings {
+    hosts = Set.copyOf(hosts);
+  }
+
+  /** On the unix socket of {@code home} only. */
+  public static Settings of(Path home) {
+    return new Settings(
+        home,
+        home.resolve("ebb.sock"),
+        Optional.empty(),
+        Optional.empty(),
+        Set.of(),
+        Policy.STRICT);
+  }
+
+  public Settings withListen(InetSocketAddress address) {
+    return new Settings(home, socket, Optional.of(address), tls, hosts, policy);
+  }
+}

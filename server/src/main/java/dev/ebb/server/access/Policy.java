@@ -1,0 +1,56 @@
+package dev.ebb.server.access;
+
+import dev.ebb.backend.Mount;
+import dev.ebb.backend.Network;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * What a caller may ask of the host. An admin may ask for anything.
+ *
+ * @param mounts directories that may be shown, with all below them; read-only
+ * @param writableMounts those that may be written too
+ * @param hostNetwork boxes may see the host's network
+ */
+public record Policy(List<Path> mounts, List<Path> writableMounts, boolean hostNetwork) {
+  public static final Policy STRICT = new Policy(List.of(), List.of(), false);
+
+  public Policy {
+    mounts = List.copyOf(mounts);
+    writableMounts = List.copyOf(writableMounts);
+  }
+
+  public void check(Caller caller, BoxSpec spec) {
+    if (caller.isAdmin()) {
+      return;
+    }
+    if (spec.network() == Network.HOST && !hostNetwork) {
+      throw forbidden("the network of the host");
+    }
+    for (Mount mount : spec.mounts()) {
+      if (!allows(mount.host(), mount.readOnly())) {
+        throw forbidden("a mount of " + mount.host() + (mount.readOnly() ? "" : ", writable"));
+      }
+    }
+    for (Path packages : spec.packages()) {
+      if (!allows(packages, true)) {
+        throw forbidden("packages of " + packages);
+      }
+    }
+  }
+
+  /** Links are not followed on the way to a mount, so its name says where it is. */
+  private boolean allows(Path path, boolean readOnly) {
+    Path plain = path.toAbsolutePath().normalize();
+    return writableMounts.stream().anyMatch(plain::startsWith)
+        || (readOnly && mounts.stream().anyMatch(plain::startsWith));
+  }
+
+  private static SandboxException forbidden(String what) {
+    return new SandboxException(
+        ErrorCode.FORBIDDEN, "the policy of this server does not allow " + what);
+  }
+}

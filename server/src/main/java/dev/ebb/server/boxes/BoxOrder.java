@@ -1,0 +1,62 @@
+package dev.ebb.server.boxes;
+
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * A box as somebody wants it.
+ *
+ * @param ttl how long it may live; empty: until it is ended
+ * @param idleTimeout how long it may live without a command
+ */
+public record BoxOrder(
+    Optional<String> name,
+    Map<String, String> labels,
+    BoxSpec spec,
+    Optional<Duration> ttl,
+    Optional<Duration> idleTimeout) {
+
+  private static final Pattern NAME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}");
+  private static final int MOST_LABELS = 64;
+  private static final int LONGEST_LABEL = 256;
+
+  public BoxOrder {
+    labels = java.util.Collections.unmodifiableMap(new LinkedHashMap<>(labels));
+    name.ifPresent(BoxOrder::checkName);
+    require(labels.size() <= MOST_LABELS, "more than " + MOST_LABELS + " labels");
+    labels.forEach(BoxOrder::checkLabel);
+    ttl.ifPresent(time -> require(time.isPositive(), "ttlMillis must be positive"));
+    idleTimeout.ifPresent(time -> require(time.isPositive(), "idleTimeoutMillis must be positive"));
+  }
+
+  public static BoxOrder of(BoxSpec spec) {
+    return new BoxOrder(Optional.empty(), Map.of(), spec, Optional.empty(), Optional.empty());
+  }
+
+  private static void checkName(String name) {
+    require(
+        NAME.matcher(name).matches(),
+        "bad name \"%s\": use up to 63 of letters, digits, _ . and -, not starting with a sign"
+            .formatted(name));
+    require(!ServedBox.isId(name), "the name \"" + name + "\" looks like the id of a box");
+  }
+
+  private static void checkLabel(String key, String value) {
+    require(
+        !key.isEmpty() && key.length() <= LONGEST_LABEL && value.length() <= LONGEST_LABEL,
+        "a label needs a key, and at most " + LONGEST_LABEL + " characters in key and value");
+    require(key.indexOf('=') < 0, "the key of a label cannot hold \"=\"");
+  }
+
+  private static void require(boolean condition, String message) {
+    if (!condition) {
+      throw new SandboxException(ErrorCode.BAD_REQUEST, message);
+    }
+  }
+}

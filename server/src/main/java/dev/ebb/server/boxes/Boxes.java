@@ -1,0 +1,287 @@
+package dev.ebb.server.boxes;
+
+import dev.ebb.box.BoxState;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.engine.Engine;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.ledger.Holding;
+import dev.ebb.server.access.Caller;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The boxes of all tenants. Owns the engine's boxes from their order until they are forgotten;
+ * enforces time to live and idle timeout. Thread-safe.
+ */
+public final class Boxes implements AutoCloseable {
+  private static final Logger LOG = System.getLogger(Boxes.class.getName());
+
+  /** How many boxes that are gone are remembered. */
+  private static final int GONE_KEPT = 100;
+
+  private static final Duration ROUND = Duration.ofMillis(100);
+  private static final Duration STUCK_RETRY = Duration.ofSeconds(5);
+  private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
+
+  private final Engine engine;
+  private final Events events = new Events();
+  private final AtomicLong orders = new AtomicLong();
+
+  /** By the order they came in. */
+  private final Map<Long, ServedBox> all = new ConcurrentSkipListMap<>();
+
+  private final Map<String, Long> ids = new ConcurrentHashMap<>();
+  private final Map<Key, ServedBox> names = new ConcurrentHashMap<>();
+  private final Map<Key, Once> once = new ConcurrentHashMap<>();
+  private final Thread housekeeper;
+  private volatile boolean draining;
+
+  private record Key(String tenant, String word) {}
+
+  /** The first use of an idempotency key: for which body, and what came of it. */
+  private record Once(String digest, ServedBox box) {}
+
+  /** What an order came to: a new box, or the one that the same order made before. */
+  public record Created(ServedBox box, boolean isNew) {}
+
+  public Boxes(Engine engine) {
+    this.engine = engine;
+    housekeeper = Thread.ofVirtual().name("ebb-housekeeper").start(this::keepHouse);
+  }
+
+  public Events events() {
+    return events;
+  }
+
+  public boolean isDraining() {
+    return draining;
+  }
+
+  /**
+   * An order that may be repeated: the same {@code key} with the same {@code digest} of the body.
+   */
+  public record Idempotency(String key, String digest) {}
+
+  /** Makes a box, unless this very order made one before. */
+  public Created create(Caller caller, BoxOrder order, Optional<Idempotency> idempotency) {
+    requireOpen();
+    var box = new ServedBox(engine, events, caller.tenant(), order);
+    if (idempotency.isPresent()) {
+      var first = new Once(idempotency.get().digest(), box);
+      Once other = once.putIfAbsent(new Key(caller.tenant(), idempotency.get().key()), first);
+      if (other != null) {
+        return repeated(other, first.digest());
+      }
+    }
+    try {
+      register(box);
+      return new Created(box, true);
+    } catch (RuntimeException e) {
+      idempotency.ifPresent(key -> once.remove(new Key(caller.tenant(), key.key())));
+      throw e;
+    }
+  }
+
+  private static Created repeated(Once first, String digest) {
+    if (!first.digest().equals(digest)) {
+      throw new SandboxException(
+          ErrorCode.CONFLICT, "this idempotency key was used for another request");
+    }
+    // Waits for it, and fails as it did.
+    var _ = first.box().box();
+    return new Created(first.box(), false);
+  }
+
+  private void register(ServedBox box) {
+    var name = box.order().name().map(word -> new Key(box.tenant(), word));
+    if (name.isPresent() && names.putIfAbsent(name.get(), box) != null) {
+      var taken =
+          new SandboxException(
+              ErrorCode.CONFLICT, "the name \"" + name.get().word() + "\" is taken");
+      box.fail(taken);
+      throw taken;
+    }
+    long number = orders.incrementAndGet();
+    all.put(number, box);
+    ids.put(box.id(), number);
+    try {
+      box.make(() -> end(box, Duration.ZERO, ServedBox.EndedBy.DIED));
+      if (draining) {
+        // RACE: the drain may have looked before this one was listed.
+        end(box, Duration.ZERO, ServedBox.EndedBy.DRAIN);
+        throw new SandboxException(ErrorCode.DRAINING, "the daemon is going down");
+      }
+    } catch (RuntimeException e) {
+      unlist(box);
+      throw e;
+    }
+  }
+
+  private void requireOpen() {
+    if (draining) {
+      throw new SandboxException(ErrorCode.DRAINING, "the daemon is going down");
+    }
+  }
+
+  /** By id, or by name. What is another tenant's does not exist. */
+  public ServedBox find(Caller caller, String word) {
+    Long number = ids.get(word);
+    ServedBox box = number == null ? named(caller, word) : all.get(number);
+    if (box == null || !caller.mayTouch(box.tenant())) {
+      throw new SandboxException(ErrorCode.NOT_FOUND, "no box \"" + word + "\"");
+    }
+    return box;
+  }
+
+  private @Nullable ServedBox named(Caller caller, String word) {
+    return names.get(new Key(caller.tenant(), word));
+  }
+
+  /** Those the caller may see, the oldest first. */
+  public List<ServedBox> list(Caller caller) {
+    return all.values().stream().filter(box -> caller.mayTouch(box.tenant())).toList();
+  }
+
+  /** What the ledger lists for a box. */
+  public List<Holding> holdings(ServedBox box) {
+    return engine.holdings().stream().filter(holding -> holding.box().equals(box.id())).toList();
+  }
+
+  /**
+   * Ends a box and forgets it; one that does not end stays.
+   *
+   * @param force without it only what has ended is forgotten
+   */
+  public Certificate remove(ServedBox box, boolean force) throws InterruptedException {
+    if (!force && box.state() != BoxState.GONE) {
+      throw new SandboxException(
+          ErrorCode.WRONG_STATE,
+          "box " + box.id() + " is " + box.state().word() + ": stop it first, or force it");
+    }
+    Certificate certificate = box.end(Duration.ZERO, ServedBox.EndedBy.REQUEST);
+    if (certificate.isClean()) {
+      box.forget();
+      unlist(box);
+    }
+    return certificate;
+  }
+
+  private void unlist(ServedBox box) {
+    box.order().name().ifPresent(word -> names.remove(new Key(box.tenant(), word), box));
+    once.values().removeIf(each -> each.box() == box);
+    Long number = ids.remove(box.id());
+    if (number != null) {
+      all.remove(number);
+    }
+  }
+
+  // --- deadlines ---
+
+  private void keepHouse() {
+    Instant retryAt = Instant.now().plus(STUCK_RETRY);
+    try {
+      while (!draining) {
+        Thread.sleep(ROUND);
+        Instant now = Instant.now();
+        boolean retry = now.isAfter(retryAt);
+        retryAt = retry ? now.plus(STUCK_RETRY) : retryAt;
+        for (ServedBox box : all.values()) {
+          look(box, now, retry);
+        }
+        forgetTheOldest();
+      }
+    } catch (InterruptedException e) {
+      LOG.log(Level.DEBUG, "event=housekeeper_ends");
+    }
+  }
+
+  private void look(ServedBox box, Instant now, boolean retryStuck) {
+    if (box.state().isAlive() && box.isOverdue(now)) {
+      endAside(box, ServedBox.EndedBy.TTL);
+    } else if (box.state().isAlive() && box.isIdle(now)) {
+      endAside(box, ServedBox.EndedBy.IDLE);
+    } else if (box.state() == BoxState.STUCK && retryStuck) {
+      endAside(box, ServedBox.EndedBy.REQUEST);
+    }
+  }
+
+  private void endAside(ServedBox box, ServedBox.EndedBy by) {
+    if (box.beginEnding()) {
+      Thread.ofVirtual()
+          .name("ebb-end-" + box.id())
+          .start(
+              () -> {
+                end(box, DEFAULT_GRACE, by);
+                box.endedEnding();
+              });
+    }
+  }
+
+  private static void end(ServedBox box, Duration grace, ServedBox.EndedBy by) {
+    try {
+      Certificate certificate = box.end(grace, by);
+      LOG.log(
+          certificate.isClean() ? Level.DEBUG : Level.WARNING,
+          "event=box_ended box={0} by={1} certificate=\"{2}\"",
+          box.id(),
+          by.word(),
+          certificate);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "event=box_end_failed box=" + box.id(), e);
+    }
+  }
+
+  private void forgetTheOldest() {
+    var gone = all.values().stream().filter(box -> box.state() == BoxState.GONE).toList();
+    if (gone.size() > GONE_KEPT) {
+      gone.stream()
+          .sorted(Comparator.comparing(box -> box.endedAt().orElse(Instant.MAX)))
+          .limit(gone.size() - GONE_KEPT)
+          .forEach(this::forget);
+    }
+  }
+
+  private void forget(ServedBox box) {
+    try {
+      box.forget();
+      unlist(box);
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "event=forget_failed box=" + box.id(), e);
+    }
+  }
+
+  /** Takes no more orders and ends every box, all at once. */
+  @Override
+  public void close() {
+    draining = true;
+    housekeeper.interrupt();
+    var ending = new ArrayList<Thread>();
+    for (ServedBox box : all.values()) {
+      ending.add(
+          Thread.ofVirtual()
+              .name("ebb-drain-" + box.id())
+              .start(() -> end(box, DEFAULT_GRACE, ServedBox.EndedBy.DRAIN)));
+    }
+    try {
+      for (Thread each : ending) {
+        each.join();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

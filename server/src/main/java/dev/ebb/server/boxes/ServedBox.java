@@ -1,0 +1,274 @@
+package dev.ebb.server.boxes;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxId;
+import dev.ebb.box.BoxState;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.engine.Engine;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.ledger.Certificate;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** One box of a tenant, from its order until it is forgotten. Thread-safe. */
+public final class ServedBox {
+  /** How many commands that have ended are remembered. */
+  private static final int ENDED_KEPT = 100;
+
+  private static final Duration START_PATIENCE = Duration.ofSeconds(10);
+  private static final Pattern ID = Pattern.compile("b[0-9a-f]{12}");
+
+  /** Whose doing the end of a box was. */
+  public enum EndedBy {
+    REQUEST,
+    TTL,
+    IDLE,
+    DRAIN,
+    DIED;
+
+    public String word() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  private final Engine engine;
+  private final Events events;
+  private final BoxId id;
+  private final String tenant;
+  private final BoxOrder order;
+  private final Instant createdAt = Instant.now();
+  private final CompletableFuture<Box> made = new CompletableFuture<>();
+  private final NavigableMap<Integer, ServedExec> execs = new ConcurrentSkipListMap<>();
+  private final AtomicReference<@Nullable EndedBy> endedBy = new AtomicReference<>();
+  private final AtomicBoolean ending = new AtomicBoolean();
+  private volatile BoxState state = BoxState.CREATING;
+  private volatile Instant usedAt = createdAt;
+  private volatile @Nullable Instant endedAt;
+  private volatile @Nullable Certificate certificate;
+
+  ServedBox(Engine engine, Events events, String tenant, BoxOrder order) {
+    this.engine = engine;
+    this.events = events;
+    this.tenant = tenant;
+    this.order = order;
+    id = engine.newId();
+  }
+
+  static boolean isId(String text) {
+    return ID.matcher(text).matches();
+  }
+
+  /** Makes the box; {@code whenLost} runs when it has died by itself. */
+  void make(Runnable whenLost) {
+    try {
+      made.complete(engine.create(id, order.spec(), next -> changed(next, whenLost)));
+    } catch (RuntimeException e) {
+      made.completeExceptionally(e);
+      throw e;
+    }
+  }
+
+  /** It will never be made. */
+  void fail(SandboxException reason) {
+    made.completeExceptionally(reason);
+  }
+
+  /** True for the one who shall end it, when nobody asked. */
+  boolean beginEnding() {
+    return ending.compareAndSet(false, true);
+  }
+
+  void endedEnding() {
+    ending.set(false);
+  }
+
+  /** Called in order, and must not wait. */
+  private void changed(BoxState next, Runnable whenLost) {
+    state = next;
+    if (next == BoxState.GONE) {
+      endedAt = Instant.now();
+    }
+    events.publish(tenant, "box", describe("state", next.word()));
+    if (next == BoxState.LOST) {
+      Thread.ofVirtual().name("ebb-lost-" + id).start(whenLost);
+    }
+  }
+
+  private Map<String, Object> describe(String key, Object value) {
+    var data = new LinkedHashMap<String, Object>();
+    data.put("box", id.value());
+    order.name().ifPresent(name -> data.put("name", name));
+    data.put(key, value);
+    EndedBy reason = endedBy.get();
+    if (reason != null) {
+      data.put("reason", reason.word());
+    }
+    return data;
+  }
+
+  public String id() {
+    return id.value();
+  }
+
+  public String tenant() {
+    return tenant;
+  }
+
+  public BoxOrder order() {
+    return order;
+  }
+
+  public BoxState state() {
+    return state;
+  }
+
+  public Instant createdAt() {
+    return createdAt;
+  }
+
+  public Optional<Instant> endedAt() {
+    return Optional.ofNullable(endedAt);
+  }
+
+  public Optional<EndedBy> endedBy() {
+    return Optional.ofNullable(endedBy.get());
+  }
+
+  public Optional<Certificate> certificate() {
+    return Optional.ofNullable(certificate);
+  }
+
+  public List<ServedExec> execs() {
+    return List.copyOf(execs.values());
+  }
+
+  public ServedExec exec(int number) {
+    ServedExec exec = execs.get(number);
+    if (exec == null) {
+      throw new SandboxException(
+          ErrorCode.NOT_FOUND, "box " + id + " knows no exec " + number + ", or no longer");
+    }
+    return exec;
+  }
+
+  public long running() {
+    return execs.values().stream().filter(ServedExec::isRunning).count();
+  }
+
+  /** The box itself, when it is made; waits for that. */
+  public Box box() {
+    try {
+      return made.join();
+    } catch (CompletionException e) {
+      throw e.getCause() instanceof SandboxException reason
+          ? reason
+          : new IllegalStateException(e.getCause());
+    }
+  }
+
+  /** Somebody works with it. */
+  public void use() {
+    usedAt = Instant.now();
+  }
+
+  /** Starts a command and waits until it runs, or is known not to. */
+  public ServedExec start(ExecSpec spec) throws InterruptedException {
+    use();
+    Exec started = Exec.start(box(), spec);
+    var exec = new ServedExec(this, started, spec);
+    execs.put(exec.number(), exec);
+    publish(exec, Map.of("state", "running"));
+    Thread.ofVirtual().name("ebb-exec-" + id + "-" + exec.number()).start(() -> attend(exec));
+    started.awaitStart(START_PATIENCE);
+    return exec;
+  }
+
+  private void attend(ServedExec exec) {
+    exec.attend();
+    use();
+    var data = new LinkedHashMap<String, Object>();
+    data.put("state", "ended");
+    if (exec.ending().orElse(null) instanceof ServedExec.Ending.Result(var result, _)) {
+      data.put("status", result.cause().status());
+      data.put("exitCode", result.cause().code());
+    }
+    publish(exec, data);
+    prune();
+  }
+
+  private void publish(ServedExec exec, Map<String, Object> what) {
+    var data = describe("exec", exec.number());
+    data.putAll(what);
+    events.publish(tenant, "exec", data);
+  }
+
+  /** Forgets the oldest that have ended. */
+  private synchronized void prune() {
+    var ended = execs.values().stream().filter(exec -> !exec.isRunning()).toList();
+    for (ServedExec exec : ended.subList(0, Math.max(0, ended.size() - ENDED_KEPT))) {
+      execs.remove(exec.number());
+      exec.exec().close();
+    }
+  }
+
+  /** Forgets one command that has ended, with what it wrote. */
+  public void forget(ServedExec exec) {
+    if (execs.remove(exec.number()) != null) {
+      exec.exec().close();
+    }
+  }
+
+  /** The kill ladder on every running command, all at once. */
+  public List<ServedExec> killAll(Duration grace) {
+    var running = execs.values().stream().filter(ServedExec::isRunning).toList();
+    running.forEach(exec -> exec.exec().kill(grace));
+    return running;
+  }
+
+  /**
+   * Ends it: commands by the ladder, then the box. Repeating it gives the same certificate, or
+   * tries again what was stuck.
+   */
+  public Certificate end(Duration grace, EndedBy by) throws InterruptedException {
+    Box box = box();
+    endedBy.compareAndSet(null, by);
+    if (grace.isPositive() && state == BoxState.RUNNING) {
+      var killed = new ArrayList<>(killAll(grace));
+      for (ServedExec exec : killed) {
+        exec.await(grace.plusSeconds(10));
+      }
+    }
+    Certificate proof = engine.stop(box);
+    certificate = proof;
+    return proof;
+  }
+
+  void forget() {
+    engine.forget(box());
+  }
+
+  boolean isOverdue(Instant now) {
+    return order.ttl().filter(ttl -> now.isAfter(createdAt.plus(ttl))).isPresent();
+  }
+
+  boolean isIdle(Instant now) {
+    return running() == 0
+        && order.idleTimeout().filter(idle -> now.isAfter(usedAt.plus(idle))).isPresent();
+  }
+}

@@ -1,0 +1,87 @@
+package dev.ebb.server.boxes;
+
+import dev.ebb.box.SandboxException;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecResult;
+import dev.ebb.exec.ExecSpec;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** One command of a served box, from its start until it is forgotten. Thread-safe. */
+public final class ServedExec {
+  private final ServedBox box;
+  private final Exec exec;
+  private final ExecSpec spec;
+  private final Instant startedAt = Instant.now();
+  private final CompletableFuture<Ending> ending = new CompletableFuture<>();
+
+  /** How it ended; or why it could not even begin. */
+  public sealed interface Ending {
+    Instant at();
+
+    record Result(ExecResult result, Instant at) implements Ending {}
+
+    record Refused(SandboxException reason, Instant at) implements Ending {}
+  }
+
+  ServedExec(ServedBox box, Exec exec, ExecSpec spec) {
+    this.box = box;
+    this.exec = exec;
+    this.spec = spec;
+  }
+
+  /** Waits for the end, which somebody must: only then is all of the command given back. */
+  void attend() {
+    try {
+      ending.complete(new Ending.Result(exec.await(), Instant.now()));
+    } catch (SandboxException e) {
+      ending.complete(new Ending.Refused(e, Instant.now()));
+    } catch (InterruptedException | RuntimeException e) {
+      ending.completeExceptionally(e);
+    }
+  }
+
+  public ServedBox box() {
+    return box;
+  }
+
+  public Exec exec() {
+    return exec;
+  }
+
+  public ExecSpec spec() {
+    return spec;
+  }
+
+  public int number() {
+    return exec.number();
+  }
+
+  public Instant startedAt() {
+    return startedAt;
+  }
+
+  public boolean isRunning() {
+    return !ending.isDone();
+  }
+
+  public Optional<Ending> ending() {
+    return Optional.ofNullable(ending.getNow(null));
+  }
+
+  /** Empty when it has not ended in time. */
+  public Optional<Ending> await(Duration patience) throws InterruptedException {
+    try {
+      return Optional.of(ending.get(patience.toNanos(), TimeUnit.NANOSECONDS));
+    } catch (TimeoutException e) {
+      return Optional.empty();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("exec " + number() + " has no end", e.getCause());
+    }
+  }
+}

@@ -1,0 +1,172 @@
+package dev.ebb.server.rest;
+
+import dev.ebb.box.BoxState;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.server.access.Policy;
+import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.boxes.ServedBox;
+import java.io.IOException;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/** Boxes: made, listed, paused, ended. */
+final class BoxRoutes {
+  private static final int PAGE = 100;
+  private static final int PAGE_MOST = 1000;
+  private static final Pattern KEY = Pattern.compile("[\\x21-\\x7e]{1,255}");
+
+  private final Boxes boxes;
+  private final Policy policy;
+
+  BoxRoutes(Boxes boxes, Policy policy) {
+    this.boxes = boxes;
+    this.policy = policy;
+  }
+
+  List<Route> routes() {
+    return List.of(
+        Route.of("POST", "/v1/boxes", this::create),
+        Route.of("GET", "/v1/boxes", this::list, "label", "state", "name", "limit", "after"),
+        Route.of("GET", "/v1/boxes/{box}", this::inspect),
+        Route.of("DELETE", "/v1/boxes/{box}", this::remove, "force"),
+        Route.of("POST", "/v1/boxes/{box}/pause", this::pause),
+        Route.of("POST", "/v1/boxes/{box}/resume", this::resume),
+        Route.of("POST", "/v1/boxes/{box}/stop", this::stop, "graceMillis"));
+  }
+
+  private ServedBox box(Exchange exchange) {
+    return boxes.find(exchange.caller(), exchange.path("box"));
+  }
+
+  private void create(Exchange exchange) throws IOException, InterruptedException {
+    byte[] body = exchange.body();
+    var key = exchange.header("Idempotency-Key");
+    key.ifPresent(BoxRoutes::checkKey);
+    Orders.Ordered ordered = Orders.box(Fields.parse(body));
+    policy.check(exchange.caller(), ordered.order().spec());
+    var idempotency = key.map(word -> new Boxes.Idempotency(word, digest(body)));
+    var created = boxes.create(exchange.caller(), ordered.order(), idempotency);
+    if (created.isNew()) {
+      write(created.box(), ordered.files());
+    }
+    exchange.answer(created.isNew() ? 201 : 200, Documents.box(created.box()));
+  }
+
+  /** A box that cannot hold what it was ordered with is none. */
+  private void write(ServedBox box, List<Orders.Content> files)
+      throws IOException, InterruptedException {
+    try {
+      BoxFilesRoutes.write(box, files);
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      boxes.remove(box, true);
+      throw e;
+    }
+  }
+
+  private static void checkKey(String key) {
+    if (!KEY.matcher(key).matches()) {
+      throw new Problem(
+          Problem.Code.BAD_REQUEST, "Idempotency-Key must be 1 to 255 visible characters");
+    }
+  }
+
+  private static String digest(byte[] body) {
+    try {
+      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(body));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private void list(Exchange exchange) throws IOException {
+    int limit = (int) exchange.number("limit", PAGE, PAGE_MOST);
+    var labels = exchange.queries("label");
+    var name = exchange.query("name");
+    var state = exchange.query("state").map(BoxRoutes::state);
+    var matching =
+        boxes.list(exchange.caller()).stream()
+            .filter(box -> labels.stream().allMatch(label -> has(box, label)))
+            .filter(box -> name.isEmpty() || name.equals(box.order().name()))
+            .filter(box -> state.isEmpty() || state.get() == box.state())
+            .toList();
+    int from = exchange.query("after").map(after -> indexAfter(matching, after)).orElse(0);
+    var page = matching.subList(from, Math.min(matching.size(), from + limit));
+    var answer = Documents.object("boxes", page.stream().map(Documents::box).toList());
+    if (from + page.size() < matching.size() && !page.isEmpty()) {
+      answer.put("next", page.getLast().id());
+    }
+    exchange.answer(200, answer);
+  }
+
+  private static int indexAfter(List<ServedBox> boxes, String id) {
+    for (int i = 0; i < boxes.size(); i++) {
+      if (boxes.get(i).id().equals(id)) {
+        return i + 1;
+      }
+    }
+    throw new Problem(Problem.Code.BAD_REQUEST, "no box \"" + id + "\" to list after");
+  }
+
+  private static boolean has(ServedBox box, String label) {
+    int equals = label.indexOf('=');
+    Map<String, String> labels = box.order().labels();
+    return equals < 0
+        ? labels.containsKey(label)
+        : label.substring(equals + 1).equals(labels.get(label.substring(0, equals)));
+  }
+
+  private static BoxState state(String word) {
+    for (BoxState state : BoxState.values()) {
+      if (state.word().equals(word)) {
+        return state;
+      }
+    }
+    throw new Problem(Problem.Code.BAD_REQUEST, "no state \"" + word + "\"");
+  }
+
+  private void inspect(Exchange exchange) throws IOException {
+    ServedBox box = box(exchange);
+    var document = Documents.box(box);
+    document.put("holdings", Inventory.of(boxes, box));
+    Inventory.usage(box).ifPresent(usage -> document.put("usage", usage));
+    exchange.answer(200, document);
+  }
+
+  private void pause(Exchange exchange) throws IOException {
+    ServedBox box = box(exchange);
+    box.box().pause();
+    exchange.answer(200, Documents.box(box));
+  }
+
+  private void resume(Exchange exchange) throws IOException {
+    ServedBox box = box(exchange);
+    box.box().resume();
+    box.use();
+    exchange.answer(200, Documents.box(box));
+  }
+
+  private void stop(Exchange exchange) throws IOException, InterruptedException {
+    Duration grace = exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE);
+    ServedBox box = box(exchange);
+    Certificate certificate = box.end(grace, ServedBox.EndedBy.REQUEST);
+    exchange.answer(certificate.isClean() ? 200 : 202, Documents.box(box));
+  }
+
+  private void remove(Exchange exchange) throws IOException, InterruptedException {
+    boolean force = exchange.flag("force", false);
+    ServedBox box = box(exchange);
+    Certificate certificate = boxes.remove(box, force);
+    Optional<Certificate> first = box.certificate();
+    exchange.answer(
+        certificate.isClean() ? 200 : 202,
+        Documents.object(
+            "id", box.id(), "certificate", Documents.certificate(first.orElse(certificate))));
+  }
+}

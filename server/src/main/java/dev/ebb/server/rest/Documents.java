@@ -1,0 +1,226 @@
+package dev.ebb.server.rest;
+
+import dev.ebb.backend.Mount;
+import dev.ebb.box.Limits;
+import dev.ebb.cgroup.CgroupUsage;
+import dev.ebb.exec.ExecResult;
+import dev.ebb.exec.OutputLog;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.ledger.Kind;
+import dev.ebb.process.ExitCause;
+import dev.ebb.server.boxes.ServedBox;
+import dev.ebb.server.boxes.ServedExec;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** What is said, as JSON objects. */
+final class Documents {
+  /** How much of each stream goes into one answer. */
+  static final int OUTPUT_MOST = 1 << 20;
+
+  private Documents() {}
+
+  static Map<String, Object> object(Object... pairs) {
+    var object = new LinkedHashMap<String, Object>();
+    for (int i = 0; i < pairs.length; i += 2) {
+      object.put((String) pairs[i], pairs[i + 1]);
+    }
+    return object;
+  }
+
+  // --- boxes ---
+
+  static Map<String, Object> box(ServedBox box) {
+    var order = box.order();
+    var document = object("id", box.id());
+    order.name().ifPresent(name -> document.put("name", name));
+    document.put("tenant", box.tenant());
+    document.put("state", box.state().word());
+    document.put("labels", order.labels());
+    document.put("limits", limits(order.spec().limits()));
+    document.put("network", order.spec().network().name().toLowerCase(Locale.ROOT));
+    document.put("mounts", order.spec().mounts().stream().map(Documents::mount).toList());
+    document.put("packages", order.spec().packages().stream().map(Path::toString).toList());
+    document.put("createdAt", box.createdAt().toString());
+    order.ttl().ifPresent(ttl -> document.put("ttlMillis", ttl.toMillis()));
+    order.ttl().ifPresent(ttl -> document.put("expiresAt", box.createdAt().plus(ttl).toString()));
+    order.idleTimeout().ifPresent(idle -> document.put("idleTimeoutMillis", idle.toMillis()));
+    box.endedAt().ifPresent(at -> document.put("endedAt", at.toString()));
+    box.endedBy().ifPresent(by -> document.put("endedBy", by.word()));
+    document.put("runningExecs", box.running());
+    box.certificate().ifPresent(proof -> document.put("certificate", certificate(proof)));
+    return document;
+  }
+
+  private static Map<String, Object> limits(Limits limits) {
+    return object(
+        "memoryBytes", limits.memory().bytes(),
+        "pids", limits.pids(),
+        "cpus", limits.cpus(),
+        "diskBytes", limits.disk().bytes());
+  }
+
+  private static Map<String, Object> mount(Mount mount) {
+    return object(
+        "source", mount.host().toString(), "target", mount.box(), "readOnly", mount.readOnly());
+  }
+
+  static Map<String, Object> certificate(Certificate certificate) {
+    return object(
+        "subject", certificate.box(),
+        "held", counts(certificate.held()),
+        "released", counts(certificate.released()),
+        "stuck",
+            certificate.stuck().stream()
+                .map(
+                    s ->
+                        object(
+                            "kind", s.kind().word(), "subject", s.subject(), "reason", s.reason()))
+                .toList(),
+        "clean", certificate.isClean(),
+        "durationMillis", certificate.took().toNanos() / 1e6);
+  }
+
+  private static Map<String, Object> counts(Map<Kind, Integer> counts) {
+    var object = new LinkedHashMap<String, Object>();
+    for (Kind kind : Kind.values()) {
+      if (counts.containsKey(kind)) {
+        object.put(kind.word(), counts.get(kind));
+      }
+    }
+    return object;
+  }
+
+  // --- execs ---
+
+  static Map<String, Object> exec(ServedExec exec) {
+    var document =
+        object(
+            "box", exec.box().id(),
+            "number", exec.number(),
+            "command", exec.spec().command(),
+            "state", exec.isRunning() ? "running" : "ended",
+            "startedAt", exec.startedAt().toString());
+    exec.exec().pid().ifPresent(pid -> document.put("pid", pid));
+    var ending = exec.ending();
+    document.put("pids", ending.isPresent() ? List.of() : exec.exec().pids());
+    document.put("stdoutBytes", exec.exec().stdout().size());
+    document.put("stderrBytes", exec.exec().stderr().size());
+    if (ending.isPresent()) {
+      document.put("endedAt", ending.get().at().toString());
+      switch (ending.get()) {
+        case ServedExec.Ending.Result(var result, _) -> result(document, result);
+        case ServedExec.Ending.Refused(var reason, _) -> {
+          document.put("status", "not-started");
+          document.put("exitCode", 125);
+          document.put(
+              "cause",
+              object("kind", "not-started", "message", String.valueOf(reason.getMessage())));
+        }
+      }
+    }
+    return document;
+  }
+
+  private static void result(Map<String, Object> document, ExecResult result) {
+    document.put("status", result.cause().status());
+    document.put("exitCode", result.cause().code());
+    document.put("cause", cause(result.cause()));
+    document.put("durationMillis", result.wall().toNanos() / 1e6);
+    document.put("truncated", result.truncated());
+    document.put(
+        "leftovers",
+        object(
+            "killed",
+            result.leftovers().count() - result.leftovers().kept().size(),
+            "kept",
+            result.leftovers().kept().stream()
+                .map(kept -> object("pid", kept.pid(), "command", kept.command()))
+                .toList()));
+    document.put("usage", usage(result.usage()));
+  }
+
+  static Map<String, Object> usage(CgroupUsage usage) {
+    return object(
+        "cpuMillis", usage.cpu().toNanos() / 1e6,
+        "peakMemoryBytes", usage.peakMemoryBytes(),
+        "peakProcesses", usage.peakPids(),
+        "oomKills", usage.oomKills(),
+        "forksRefused", usage.pidsRefused());
+  }
+
+  private static Map<String, Object> cause(ExitCause cause) {
+    return switch (cause) {
+      case ExitCause.Exited(var code) -> object("kind", "exited", "code", code);
+      case ExitCause.Signalled(var signal) -> object("kind", "signalled", "signal", signal);
+      case ExitCause.TimedOut(var last) -> last("timed-out", last);
+      case ExitCause.OutOfMemory(var last) -> last("out-of-memory", last);
+      case ExitCause.OutputLimit(var last) -> last("output-limit", last);
+      case ExitCause.Killed(var last) -> last("killed", last);
+      case ExitCause.NotStarted(var code, var reason) ->
+          object("kind", "not-started", "code", code, "message", reason);
+      case ExitCause.Lost _ -> object("kind", "lost");
+      case ExitCause.Stuck(var processes) ->
+          object(
+              "kind",
+              "stuck",
+              "processes",
+              processes.stream()
+                  .map(
+                      p ->
+                          object(
+                              "pid", p.pid(),
+                              "state", String.valueOf(p.state()),
+                              "waitChannel", p.waitChannel(),
+                              "file", p.file()))
+                  .toList());
+    };
+  }
+
+  private static Map<String, Object> last(String kind, ExitCause.Exit last) {
+    return last.signal() != 0
+        ? object("kind", kind, "signal", last.signal())
+        : object("kind", kind, "code", last.code());
+  }
+
+  // --- output ---
+
+  /** With the beginning of what it wrote. */
+  static Map<String, Object> result(ServedExec exec) {
+    var document = exec(exec);
+    byte[] stdout = read(exec.exec().stdout(), 0);
+    byte[] stderr = read(exec.exec().stderr(), 0);
+    document.put("stdout", output(stdout));
+    document.put("stderr", output(stderr));
+    if (stdout.length < exec.exec().stdout().size()
+        || stderr.length < exec.exec().stderr().size()) {
+      document.put("truncated", true);
+    }
+    return document;
+  }
+
+  /** What there is from {@code offset} on, up to a bound. */
+  static byte[] read(OutputLog log, long offset) {
+    int length = (int) Math.min(OUTPUT_MOST, Math.max(0, log.size() - offset));
+    byte[] bytes = new byte[length];
+    int done = log.read(offset, bytes);
+    return done == length ? bytes : Arrays.copyOf(bytes, done);
+  }
+
+  static Map<String, Object> output(byte[] bytes) {
+    try {
+      String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+      return object("text", text);
+    } catch (CharacterCodingException e) {
+      return object("base64", Base64.getEncoder().encodeToString(bytes));
+    }
+  }
+}

@@ -1,0 +1,102 @@
+package dev.ebb.server.rest;
+
+import dev.ebb.engine.Engine;
+import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.boxes.Events;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/** What happens, why something is there, and how the daemon itself is. */
+final class EventRoutes {
+  private final Boxes boxes;
+  private final String version;
+
+  EventRoutes(Boxes boxes, String version) {
+    this.boxes = boxes;
+    this.version = version;
+  }
+
+  List<Route> routes() {
+    return List.of(
+        Route.of("GET", "/v1/events", this::events, "after"),
+        Route.of("GET", "/v1/why/{subject}", EventRoutes::why),
+        Route.of("GET", "/v1/version", this::version),
+        Route.of("GET", "/v1/openapi.json", EventRoutes::openapi));
+  }
+
+  /** Without a key: they say nothing but that. */
+  List<Route> open() {
+    return List.of(
+        Route.of(
+            "GET", "/healthz", exchange -> exchange.answer(200, Documents.object("alive", true))),
+        Route.of("GET", "/readyz", this::ready));
+  }
+
+  private void ready(Exchange exchange) throws IOException {
+    if (boxes.isDraining()) {
+      throw new Problem(Problem.Code.DRAINING, "the daemon is going down");
+    }
+    exchange.answer(200, Documents.object("ready", true));
+  }
+
+  private void events(Exchange exchange) throws IOException, InterruptedException {
+    long latest = boxes.events().last();
+    long seen =
+        exchange
+            .header("Last-Event-ID")
+            .map(id -> parse(id))
+            .orElseGet(() -> exchange.number("after", latest, Long.MAX_VALUE));
+    var stream = new EventStream(exchange);
+    while (!boxes.isDraining()) {
+      Events.Batch batch = boxes.events().await(seen, EventStream.HEARTBEAT);
+      if (batch.missed()) {
+        stream.send("gap", Long.toString(seen), Documents.object("after", seen));
+      }
+      for (Events.Event event : batch.events()) {
+        if (exchange.caller().mayTouch(event.tenant())) {
+          stream.send(event.kind(), Long.toString(event.id()), event.data());
+        }
+        seen = event.id();
+      }
+      if (batch.events().isEmpty()) {
+        stream.beat();
+      }
+    }
+  }
+
+  private static long parse(String id) {
+    try {
+      return Long.parseUnsignedLong(id.strip());
+    } catch (NumberFormatException e) {
+      throw new Problem(Problem.Code.BAD_REQUEST, "Last-Event-ID must be a number");
+    }
+  }
+
+  private static void why(Exchange exchange) throws IOException {
+    if (!exchange.caller().isAdmin()) {
+      throw new Problem(Problem.Code.FORBIDDEN, "an admin key is needed");
+    }
+    String subject = exchange.path("subject");
+    var answer =
+        Engine.why(subject)
+            .orElseThrow(
+                () -> new Problem(Problem.Code.NOT_FOUND, "nobody knows \"" + subject + "\""));
+    exchange.answer(
+        200, Documents.object("subject", subject, "box", answer.box(), "reason", answer.reason()));
+  }
+
+  private void version(Exchange exchange) throws IOException {
+    exchange.answer(200, Documents.object("version", version));
+  }
+
+  private static void openapi(Exchange exchange) throws IOException {
+    try (var document = EventRoutes.class.getResourceAsStream("openapi.json")) {
+      if (document == null) {
+        throw new Problem(Problem.Code.NOT_FOUND, "this build has no OpenAPI document");
+      }
+      String text = new String(document.readAllBytes(), StandardCharsets.UTF_8);
+      exchange.answer(200, "application/json", text.getBytes(StandardCharsets.UTF_8));
+    }
+  }
+}

@@ -1,0 +1,113 @@
+package dev.ebb.server.rest;
+
+import dev.ebb.exec.OutputLog;
+import dev.ebb.server.boxes.ServedExec;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Map;
+
+/** Server-sent events. Whoever has gone is noticed at the next word: one a second at least. */
+final class EventStream {
+  static final Duration HEARTBEAT = Duration.ofSeconds(1);
+  private static final int CHUNK = 64 * 1024;
+
+  private final OutputStream out;
+
+  EventStream(Exchange exchange) throws IOException {
+    out = exchange.stream(200, "text/event-stream");
+    out.flush();
+  }
+
+  void send(String event, String id, Object data) throws IOException {
+    String head = "event: " + event + "\nid: " + id + "\ndata: ";
+    out.write(head.getBytes(StandardCharsets.UTF_8));
+    out.write(Exchange.json(data));
+    out.write("\n\n".getBytes(StandardCharsets.UTF_8));
+    out.flush();
+  }
+
+  void beat() throws IOException {
+    out.write(":\n\n".getBytes(StandardCharsets.UTF_8));
+    out.flush();
+  }
+
+  /** How far each stream was told. */
+  record Position(long stdout, long stderr) {
+    static final Position START = new Position(0, 0);
+
+    /** As an event's id has it. */
+    static Position parse(String id) {
+      String[] words = id.strip().split(":");
+      try {
+        if (words.length == 2) {
+          return new Position(Long.parseUnsignedLong(words[0]), Long.parseUnsignedLong(words[1]));
+        }
+      } catch (NumberFormatException e) {
+        // Below.
+      }
+      throw new Problem(
+          Problem.Code.BAD_REQUEST, "Last-Event-ID must be <stdout offset>:<stderr offset>");
+    }
+
+    @Override
+    public String toString() {
+      return stdout + ":" + stderr;
+    }
+  }
+
+  /** Tells what a command writes, from {@code from} on, until its end. */
+  Position follow(ServedExec exec, Position from) throws IOException, InterruptedException {
+    Position at = from;
+    while (exec.exec().awaitOutput(at.stdout, at.stderr, HEARTBEAT)) {
+      byte[] out = next(exec.exec().stdout(), at.stdout);
+      at = new Position(at.stdout + out.length, at.stderr);
+      tell("stdout", at, out);
+      byte[] err = next(exec.exec().stderr(), at.stderr);
+      at = new Position(at.stdout, at.stderr + err.length);
+      tell("stderr", at, err);
+      if (out.length == 0 && err.length == 0) {
+        beat();
+      }
+    }
+    while (exec.await(HEARTBEAT).isEmpty()) {
+      beat();
+    }
+    return at;
+  }
+
+  private void tell(String stream, Position at, byte[] bytes) throws IOException {
+    if (bytes.length > 0) {
+      send(stream, at.toString(), Documents.output(bytes));
+    }
+  }
+
+  void end(Position at, Map<String, Object> document) throws IOException {
+    send("end", at.toString(), document);
+  }
+
+  /** Some of what is there, cut between characters where there is a place to. */
+  private static byte[] next(OutputLog log, long offset) {
+    byte[] bytes = new byte[(int) Math.min(CHUNK, Math.max(0, log.size() - offset))];
+    int n = log.read(offset, bytes);
+    int end = log.isEnd(offset + n) ? n : wholeCharacters(bytes, n);
+    return Arrays.copyOf(bytes, end == 0 ? n : end);
+  }
+
+  /** How many bytes are left without a character that the end has cut in two. */
+  private static int wholeCharacters(byte[] bytes, int n) {
+    for (int back = 1; back <= Math.min(3, n); back++) {
+      int b = bytes[n - back] & 0xff;
+      if (b < 0x80) {
+        return n;
+      }
+      if (b >= 0xc0) {
+        int length = b >= 0xf0 ? 4 : b >= 0xe0 ? 3 : 2;
+        return length > back ? n - back : n;
+      }
+    }
+    return n;
+  }
+}

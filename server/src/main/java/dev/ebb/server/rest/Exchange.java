@@ -1,0 +1,178 @@
+package dev.ebb.server.rest;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.ebb.server.access.Caller;
+import io.avaje.json.mapper.JsonMapper;
+import io.avaje.json.stream.JsonStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.eclipse.jetty.http.HttpField;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.io.Content;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.Blocker;
+import org.eclipse.jetty.util.Fields;
+
+/** One request and its answer, in our words. Blocking: each has a virtual thread of its own. */
+final class Exchange {
+  private static final JsonMapper MAPPER =
+      JsonMapper.builder().jsonStream(JsonStream.builder().serializeEmpty(true).build()).build();
+  private static final int BODY_MOST = 16 << 20;
+  private static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
+
+  private final Request request;
+  private final Response response;
+  private final Caller caller;
+  private final Map<String, String> path;
+  private final Fields query;
+
+  Exchange(
+      Request request, Response response, Caller caller, Map<String, String> path, Fields query) {
+    this.request = request;
+    this.response = response;
+    this.caller = caller;
+    this.path = path;
+    this.query = query;
+  }
+
+  Caller caller() {
+    return caller;
+  }
+
+  // --- what was asked ---
+
+  /** A part of the path, as the route names it. */
+  String path(String name) {
+    return requireNonNull(path.get(name));
+  }
+
+  Optional<String> query(String name) {
+    Fields.Field field = query.get(name);
+    if (field == null) {
+      return Optional.empty();
+    }
+    if (field.getValues().size() > 1) {
+      throw bad("query \"" + name + "\" comes more than once");
+    }
+    return Optional.of(String.valueOf(field.getValue()));
+  }
+
+  List<String> queries(String name) {
+    return query.getValuesOrEmpty(name);
+  }
+
+  boolean flag(String name, boolean otherwise) {
+    return query(name)
+        .map(
+            text ->
+                switch (text) {
+                  case "true", "1", "" -> true;
+                  case "false", "0" -> false;
+                  default -> throw bad("query \"" + name + "\" must be true or false");
+                })
+        .orElse(otherwise);
+  }
+
+  long number(String name, long otherwise, long most) {
+    return query(name)
+        .map(
+            text -> {
+              try {
+                long number = Long.parseLong(text);
+                if (number >= 0 && number <= most) {
+                  return number;
+                }
+              } catch (NumberFormatException e) {
+                // Below.
+              }
+              throw bad("query \"" + name + "\" must be a whole number from 0 to " + most);
+            })
+        .orElse(otherwise);
+  }
+
+  Duration millis(String name, Duration otherwise) {
+    return Duration.ofMillis(number(name, otherwise.toMillis(), LONGEST_MILLIS));
+  }
+
+  private static Problem bad(String detail) {
+    return new Problem(Problem.Code.BAD_REQUEST, detail);
+  }
+
+  Optional<String> header(String name) {
+    return Optional.ofNullable(request.getHeaders().get(name));
+  }
+
+  /** Whether the caller wants this rather than JSON. */
+  boolean accepts(String type) {
+    return request.getHeaders().getValuesList(HttpHeader.ACCEPT).stream()
+        .anyMatch(value -> value.contains(type));
+  }
+
+  InputStream content() {
+    return Content.Source.asInputStream(request);
+  }
+
+  /** The whole body, which must be short. */
+  byte[] body() throws IOException {
+    byte[] body;
+    try (InputStream content = content()) {
+      body = content.readNBytes(BODY_MOST + 1);
+    }
+    if (body.length > BODY_MOST) {
+      throw new Problem(Problem.Code.TOO_LARGE, "the body is larger than " + BODY_MOST + " bytes");
+    }
+    return body;
+  }
+
+  // --- what is answered ---
+
+  void answer(int status, Object document) throws IOException {
+    answer(status, "application/json", json(document));
+  }
+
+  void answer(int status, String type, byte[] body) throws IOException {
+    head(status, type);
+    response.getHeaders().put(HttpHeader.CONTENT_LENGTH, body.length);
+    try (var blocker = Blocker.callback()) {
+      response.write(true, ByteBuffer.wrap(body), blocker);
+      blocker.block();
+    }
+  }
+
+  void done() {
+    response.setStatus(204);
+  }
+
+  /** For an answer of unknown length; it is on its way with the first byte. */
+  OutputStream stream(int status, String type) {
+    head(status, type);
+    return Content.Sink.asOutputStream(response);
+  }
+
+  private void head(int status, String type) {
+    response.setStatus(status);
+    response.getHeaders().put(HttpHeader.CONTENT_TYPE, type);
+    response.getHeaders().put(new HttpField(HttpHeader.CACHE_CONTROL, "no-store"));
+  }
+
+  void header(String name, String value) {
+    response.getHeaders().put(name, value);
+  }
+
+  boolean isAnswered() {
+    return response.isCommitted();
+  }
+
+  static byte[] json(Object document) {
+    return MAPPER.toJson(document).getBytes(StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,343 @@
+package dev.ebb.server.rest;
+
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.exec.OutputLog;
+import dev.ebb.exec.Stdin;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.server.access.Policy;
+import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.boxes.ServedBox;
+import dev.ebb.server.boxes.ServedExec;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Commands: started, waited for, read, written to, killed. */
+final class ExecRoutes {
+  private static final Duration RUN_TIMEOUT = Duration.ofSeconds(60);
+  private static final Duration LONG = Duration.ofDays(3650);
+  private static final int CHUNK = 64 * 1024;
+
+  private final Boxes boxes;
+  private final Policy policy;
+
+  ExecRoutes(Boxes boxes, Policy policy) {
+    this.boxes = boxes;
+    this.policy = policy;
+  }
+
+  List<Route> routes() {
+    String exec = "/v1/boxes/{box}/execs/{exec}";
+    return List.of(
+        Route.of("POST", "/v1/boxes/{box}/execs", this::start, "wait", "detach"),
+        Route.of("GET", "/v1/boxes/{box}/execs", this::list),
+        Route.of("POST", "/v1/boxes/{box}/kill-all", this::killAll, "graceMillis", "wait"),
+        Route.of("GET", exec, this::get),
+        Route.of("GET", exec + "/wait", this::await, "timeoutMillis"),
+        Route.of("POST", exec + "/kill", this::kill, "signal", "graceMillis", "wait"),
+        Route.of("POST", exec + "/stdin", this::stdin, "close"),
+        Route.of(
+            "GET",
+            exec + "/output",
+            this::output,
+            "stream",
+            "offset",
+            "limit",
+            "stdoutOffset",
+            "stderrOffset"),
+        Route.of("POST", "/v1/run", this::run));
+  }
+
+  private ServedBox box(Exchange exchange) {
+    return boxes.find(exchange.caller(), exchange.path("box"));
+  }
+
+  private ServedExec exec(Exchange exchange) {
+    ServedBox box = box(exchange);
+    try {
+      return box.exec(Integer.parseInt(exchange.path("exec")));
+    } catch (NumberFormatException e) {
+      throw new Problem(
+          Problem.Code.NOT_FOUND, "an exec is a number, not \"" + exchange.path("exec") + "\"");
+    }
+  }
+
+  private void list(Exchange exchange) throws IOException {
+    var execs = box(exchange).execs().stream().map(Documents::exec).toList();
+    exchange.answer(200, Documents.object("execs", execs));
+  }
+
+  private void get(Exchange exchange) throws IOException {
+    exchange.answer(200, Documents.exec(exec(exchange)));
+  }
+
+  // --- start ---
+
+  private void start(Exchange exchange) throws IOException, InterruptedException {
+    boolean wait = exchange.flag("wait", false);
+    boolean detach = exchange.flag("detach", false);
+    Orders.Command command = Orders.command(Fields.parse(exchange.body()), Duration.ZERO);
+    ServedExec exec = start(box(exchange), command);
+    if (wait) {
+      attend(exchange, exec, detach, Documents::result);
+      return;
+    }
+    exec.ending().ifPresent(ExecRoutes::requireBegun);
+    exchange.answer(201, Documents.exec(exec));
+  }
+
+  private static ServedExec start(ServedBox box, Orders.Command command)
+      throws InterruptedException {
+    ServedExec exec = box.start(command.spec());
+    command.input().ifPresent(bytes -> feed(exec, bytes));
+    return exec;
+  }
+
+  private static void feed(ServedExec exec, byte[] bytes) {
+    Stdin stdin = exec.exec().stdin().orElseThrow();
+    Thread.ofVirtual()
+        .name("ebb-input-" + exec.box().id() + "-" + exec.number())
+        .start(
+            () -> {
+              try {
+                stdin.write(bytes, 0, bytes.length);
+                stdin.close();
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            });
+  }
+
+  private static void requireBegun(ServedExec.Ending ending) {
+    if (ending instanceof ServedExec.Ending.Refused(var reason, _)) {
+      throw reason;
+    }
+  }
+
+  private interface Last {
+    Map<String, Object> document(ServedExec exec) throws InterruptedException;
+  }
+
+  /** Waits for the end for the caller; one who goes away takes the command along. */
+  private static void attend(Exchange exchange, ServedExec exec, boolean detach, Last last)
+      throws IOException, InterruptedException {
+    try {
+      if (exchange.accepts("text/event-stream")) {
+        stream(exchange, exec, last);
+      } else {
+        answer(exchange, exec, last);
+      }
+    } catch (IOException e) {
+      if (!detach) {
+        exec.exec().kill(exec.spec().grace());
+      }
+      throw e;
+    }
+  }
+
+  private static void stream(Exchange exchange, ServedExec exec, Last last)
+      throws IOException, InterruptedException {
+    var events = new EventStream(exchange);
+    var at = events.follow(exec, EventStream.Position.START);
+    events.end(at, last.document(exec));
+  }
+
+  /** White space goes ahead of a late answer, so that both ends know of each other. */
+  private static void answer(Exchange exchange, ServedExec exec, Last last)
+      throws IOException, InterruptedException {
+    Optional<ServedExec.Ending> ending = exec.await(EventStream.HEARTBEAT);
+    if (ending.isPresent()) {
+      requireBegun(ending.get());
+      exchange.answer(200, last.document(exec));
+      return;
+    }
+    try (OutputStream out = exchange.stream(200, "application/json")) {
+      do {
+        out.write('\n');
+        out.flush();
+      } while (exec.await(EventStream.HEARTBEAT).isEmpty());
+      out.write(Exchange.json(last.document(exec)));
+    }
+  }
+
+  private void run(Exchange exchange) throws IOException, InterruptedException {
+    Fields fields = Fields.parse(exchange.body());
+    Orders.Ordered ordered = Orders.box(fields.object("box").orElseGet(Fields::none));
+    Orders.Command command =
+        Orders.command(fields.object("exec").orElseGet(Fields::none), RUN_TIMEOUT);
+    fields.end();
+    policy.check(exchange.caller(), ordered.order().spec());
+    ServedBox box = boxes.create(exchange.caller(), ordered.order(), Optional.empty()).box();
+    try {
+      BoxFilesRoutes.write(box, ordered.files());
+      ServedExec exec = start(box, command);
+      attend(exchange, exec, false, ended -> runResult(exchange, box, ended));
+    } finally {
+      boxes.remove(box, true);
+    }
+  }
+
+  /** ORDER: the output is read before the box goes, and the box is gone before the answer does. */
+  private Map<String, Object> runResult(Exchange exchange, ServedBox box, ServedExec exec)
+      throws InterruptedException {
+    var document =
+        exchange.accepts("text/event-stream") ? Documents.exec(exec) : Documents.result(exec);
+    Certificate certificate = boxes.remove(box, true);
+    document.put("certificate", Documents.certificate(certificate));
+    return document;
+  }
+
+  // --- end ---
+
+  private void await(Exchange exchange) throws IOException, InterruptedException {
+    Duration patience = exchange.millis("timeoutMillis", LONG);
+    ServedExec exec = exec(exchange);
+    long end = System.nanoTime() + Math.min(patience.toNanos(), LONG.toNanos());
+    if (exec.await(EventStream.HEARTBEAT.compareTo(patience) < 0 ? EventStream.HEARTBEAT : patience)
+            .isPresent()
+        || System.nanoTime() >= end) {
+      exchange.answer(200, Documents.exec(exec));
+      return;
+    }
+    try (OutputStream out = exchange.stream(200, "application/json")) {
+      do {
+        out.write('\n');
+        out.flush();
+      } while (exec.await(EventStream.HEARTBEAT).isEmpty() && System.nanoTime() < end);
+      out.write(Exchange.json(Documents.exec(exec)));
+    }
+  }
+
+  private void kill(Exchange exchange) throws IOException, InterruptedException {
+    String signal = exchange.query("signal").orElse("TERM");
+    Duration grace = exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE);
+    boolean wait = exchange.flag("wait", true);
+    ServedExec exec = exec(exchange);
+    switch (signal) {
+      case "TERM", "SIGTERM", "15" -> exec.exec().kill(grace);
+      case "KILL", "SIGKILL", "9" -> exec.exec().kill(Duration.ZERO);
+      default -> throw new Problem(Problem.Code.BAD_REQUEST, "unknown signal \"" + signal + "\"");
+    }
+    if (wait) {
+      exec.await(grace.plusSeconds(30));
+    }
+    exchange.answer(200, Documents.exec(exec));
+  }
+
+  private void killAll(Exchange exchange) throws IOException, InterruptedException {
+    Duration grace = exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE);
+    boolean wait = exchange.flag("wait", true);
+    var killed = box(exchange).killAll(grace);
+    if (wait) {
+      for (ServedExec exec : killed) {
+        exec.await(grace.plusSeconds(30));
+      }
+    }
+    exchange.answer(200, Documents.object("execs", killed.stream().map(Documents::exec).toList()));
+  }
+
+  // --- input and output ---
+
+  private void stdin(Exchange exchange) throws IOException, InterruptedException {
+    boolean close = exchange.flag("close", false);
+    ServedExec exec = exec(exchange);
+    exec.box().use();
+    Stdin stdin = exec.exec().stdin().orElseThrow(() -> closed(exec));
+    byte[] chunk = new byte[CHUNK];
+    try (InputStream content = exchange.content()) {
+      for (int n = content.read(chunk); n >= 0; n = content.read(chunk)) {
+        if (n > 0 && !stdin.write(chunk, 0, n)) {
+          throw closed(exec);
+        }
+      }
+    }
+    if (close) {
+      stdin.close();
+    }
+    exchange.done();
+  }
+
+  private static SandboxException closed(ServedExec exec) {
+    return new SandboxException(
+        ErrorCode.WRONG_STATE, "exec " + exec.number() + " reads no input, or no longer");
+  }
+
+  private void output(Exchange exchange) throws IOException, InterruptedException {
+    ServedExec exec = exec(exchange);
+    if (exchange.accepts("text/event-stream")) {
+      var from =
+          exchange
+              .header("Last-Event-ID")
+              .map(EventStream.Position::parse)
+              .orElseGet(() -> position(exchange));
+      var events = new EventStream(exchange);
+      events.end(events.follow(exec, from), Documents.exec(exec));
+    } else if (exchange.accepts("application/json")) {
+      json(exchange, exec, position(exchange));
+    } else {
+      raw(exchange, exec);
+    }
+  }
+
+  private static EventStream.Position position(Exchange exchange) {
+    return new EventStream.Position(
+        exchange.number("stdoutOffset", 0, Long.MAX_VALUE),
+        exchange.number("stderrOffset", 0, Long.MAX_VALUE));
+  }
+
+  private static void json(Exchange exchange, ServedExec exec, EventStream.Position from)
+      throws IOException {
+    byte[] stdout = Documents.read(exec.exec().stdout(), from.stdout());
+    byte[] stderr = Documents.read(exec.exec().stderr(), from.stderr());
+    long stdoutEnd = from.stdout() + stdout.length;
+    long stderrEnd = from.stderr() + stderr.length;
+    exchange.answer(
+        200,
+        Documents.object(
+            "stdout",
+            Documents.output(stdout),
+            "stdoutOffset",
+            stdoutEnd,
+            "stderr",
+            Documents.output(stderr),
+            "stderrOffset",
+            stderrEnd,
+            "ended",
+            exec.exec().stdout().isEnd(stdoutEnd) && exec.exec().stderr().isEnd(stderrEnd)));
+  }
+
+  private static void raw(Exchange exchange, ServedExec exec) throws IOException {
+    OutputLog log =
+        switch (exchange.query("stream").orElse("stdout")) {
+          case "stdout" -> exec.exec().stdout();
+          case "stderr" -> exec.exec().stderr();
+          default ->
+              throw new Problem(
+                  Problem.Code.BAD_REQUEST, "query \"stream\" must be stdout or stderr");
+        };
+    long offset = exchange.number("offset", 0, Long.MAX_VALUE);
+    long length =
+        Math.min(
+            exchange.number("limit", Long.MAX_VALUE, Long.MAX_VALUE),
+            Math.max(0, log.size() - offset));
+    exchange.header("Ebb-Next-Offset", Long.toString(offset + length));
+    exchange.header("Content-Length", Long.toString(length));
+    byte[] chunk = new byte[CHUNK];
+    try (OutputStream out = exchange.stream(200, "application/octet-stream")) {
+      for (long done = 0; done < length; ) {
+        int n = (int) Math.min(log.read(offset + done, chunk), length - done);
+        if (n <= 0) {
+          throw new IOException("the log ends too early");
+        }
+        out.write(chunk, 0, n);
+        done += n;
+      }
+    }
+  }
+}

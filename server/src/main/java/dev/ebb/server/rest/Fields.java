@@ -1,0 +1,235 @@
+package dev.ebb.server.rest;
+
+import io.avaje.json.JsonException;
+import io.avaje.json.mapper.JsonMapper;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The fields of a JSON object in a request; whoever reads them says at last that there are no more.
+ */
+final class Fields {
+  private static final JsonMapper MAPPER = JsonMapper.builder().build();
+  private static final int DEEPEST = 32;
+  private static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
+
+  private final String where;
+  private final Map<String, Object> values;
+  private final Set<String> known = new HashSet<>();
+
+  private Fields(String where, Map<String, Object> values) {
+    this.where = where;
+    this.values = values;
+  }
+
+  static Fields none() {
+    return new Fields("", Map.of());
+  }
+
+  static Fields parse(byte[] body) {
+    try {
+      String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
+      if (text.isBlank()) {
+        return new Fields("", Map.of());
+      }
+      requireShallow(text);
+      return new Fields("", MAPPER.fromJsonObject(text));
+    } catch (CharacterCodingException e) {
+      throw bad("the body is not UTF-8");
+    } catch (JsonException | IllegalStateException e) {
+      throw bad("the body is not a JSON object: " + e.getMessage());
+    }
+  }
+
+  /** SAFETY: the parser would take the thread's stack for it. */
+  private static void requireShallow(String text) {
+    int depth = 0;
+    boolean quoted = false;
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (quoted) {
+        i += c == '\\' ? 1 : 0;
+        quoted = c != '"';
+      } else if (c == '"') {
+        quoted = true;
+      } else if (c == '{' || c == '[') {
+        if (++depth > DEEPEST) {
+          throw bad("the body is nested deeper than " + DEEPEST);
+        }
+      } else if (c == '}' || c == ']') {
+        depth--;
+      }
+    }
+  }
+
+  private static Problem bad(String detail) {
+    return new Problem(Problem.Code.BAD_REQUEST, detail);
+  }
+
+  private Problem wrong(String name, String wanted) {
+    return bad("\"" + where + name + "\" must be " + wanted);
+  }
+
+  private @Nullable Object take(String name) {
+    known.add(name);
+    return values.get(name);
+  }
+
+  /** Refuses what nobody asked for: it would be ignored in silence. */
+  void end() {
+    for (String name : values.keySet()) {
+      if (!known.contains(name)) {
+        throw bad(
+            "unknown field \""
+                + where
+                + name
+                + "\"; known here: "
+                + String.join(", ", new TreeSet<>(known)));
+      }
+    }
+  }
+
+  Optional<String> text(String name) {
+    return Optional.ofNullable(text(name, take(name)));
+  }
+
+  private @Nullable String text(String name, @Nullable Object value) {
+    if (value == null || value instanceof String) {
+      return (String) value;
+    }
+    throw wrong(name, "a string");
+  }
+
+  boolean flag(String name) {
+    Object value = take(name);
+    if (value == null || value instanceof Boolean) {
+      return Boolean.TRUE.equals(value);
+    }
+    throw wrong(name, "true or false");
+  }
+
+  OptionalLong number(String name, long least, long most) {
+    Object value = take(name);
+    if (value == null) {
+      return OptionalLong.empty();
+    }
+    if (value instanceof Number number && number.doubleValue() == Math.rint(number.doubleValue())) {
+      long whole = number.longValue();
+      if (whole >= least && whole <= most) {
+        return OptionalLong.of(whole);
+      }
+    }
+    throw wrong(name, "a whole number from " + least + " to " + most);
+  }
+
+  Optional<Double> fraction(String name) {
+    Object value = take(name);
+    if (value == null) {
+      return Optional.empty();
+    }
+    if (value instanceof Number number && Double.isFinite(number.doubleValue())) {
+      return Optional.of(number.doubleValue());
+    }
+    throw wrong(name, "a number");
+  }
+
+  Optional<Duration> millis(String name) {
+    var millis = number(name, 0, LONGEST_MILLIS);
+    return millis.isPresent()
+        ? Optional.of(Duration.ofMillis(millis.getAsLong()))
+        : Optional.empty();
+  }
+
+  Optional<Fields> object(String name) {
+    return Optional.ofNullable(take(name)).map(value -> object(name, value));
+  }
+
+  @SuppressWarnings("unchecked") // JSON has no other keys
+  private Fields object(String name, Object value) {
+    if (value instanceof Map<?, ?> map) {
+      return new Fields(where + name + ".", (Map<String, Object>) map);
+    }
+    throw wrong(name, "an object");
+  }
+
+  private List<?> list(String name) {
+    Object value = take(name);
+    if (value == null) {
+      return List.of();
+    }
+    if (value instanceof List<?> list) {
+      return list;
+    }
+    throw wrong(name, "an array");
+  }
+
+  List<String> texts(String name) {
+    var texts = new ArrayList<String>();
+    for (Object each : list(name)) {
+      if (!(each instanceof String text)) {
+        throw wrong(name, "an array of strings");
+      }
+      texts.add(text);
+    }
+    return texts;
+  }
+
+  List<Fields> objects(String name) {
+    var objects = new ArrayList<Fields>();
+    List<?> list = list(name);
+    for (int i = 0; i < list.size(); i++) {
+      Object each = list.get(i);
+      objects.add(object(name + "[" + i + "]", each == null ? "" : each));
+    }
+    return objects;
+  }
+
+  Map<String, String> textMap(String name) {
+    var map = new LinkedHashMap<String, String>();
+    object(name)
+        .ifPresent(
+            fields ->
+                fields.values.forEach(
+                    (key, value) ->
+                        map.put(
+                            key,
+                            fields
+                                .text(key)
+                                .orElseThrow(() -> wrong(name + "." + key, "a string")))));
+    return map;
+  }
+
+  /** Bytes, as an Output: {@code {"text"}} or {@code {"base64"}}. */
+  Optional<byte[]> bytes(String name) {
+    return object(name).map(fields -> fields.content());
+  }
+
+  private byte[] content() {
+    Optional<String> text = text("text");
+    Optional<String> base64 = text("base64");
+    end();
+    if (text.isPresent() == base64.isPresent()) {
+      throw bad("\"" + where + "\" needs either \"text\" or \"base64\"");
+    }
+    try {
+      return text.isPresent()
+          ? text.get().getBytes(StandardCharsets.UTF_8)
+          : Base64.getDecoder().decode(base64.orElseThrow());
+    } catch (IllegalArgumentException e) {
+      throw wrong("base64", "base64");
+    }
+  }
+}

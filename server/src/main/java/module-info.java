@@ -1,0 +1,11 @@
+/** The daemon: boxes and commands over HTTP. */
+module dev.ebb.server {
+  requires static com.google.errorprone.annotations;
+  requires static org.jspecify;
+  requires dev.ebb.runtime;
+  requires io.avaje.json;
+  requires jdk.net;
+  requires jdk.unsupported;
+  requires org.eclipse.jetty.server;
+  requires org.eclipse.jetty.unixdomain.server;
+}
