@@ -22,10 +22,12 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
+import org.eclipse.jetty.server.ConnectionFactory;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.server.SslConnectionFactory;
 import org.eclipse.jetty.unixdomain.server.UnixDomainServerConnector;
 import org.eclipse.jetty.util.HostPort;
 import org.eclipse.jetty.util.thread.VirtualThreadPool;
@@ -39,9 +41,6 @@ public final class Daemon implements AutoCloseable {
   private static final int HEADER_MOST = 16 * 1024;
   private static final int IDLE_MILLIS = 60_000;
   private static final int QUEUE = 128;
-
-  /** A body must come faster than a person types. */
-  private static final long LEAST_BYTES_A_SECOND = 64;
 
   private final Scope scope;
   private final Path socket;
@@ -124,7 +123,6 @@ public final class Daemon implements AutoCloseable {
     configuration.setSendServerVersion(false);
     configuration.setSendDateHeader(false);
     configuration.setRequestHeaderSize(HEADER_MOST);
-    configuration.setMinRequestDataRate(LEAST_BYTES_A_SECOND);
     // A caller over the unix socket may send any Host, or none.
     configuration.setServerAuthority(new HostPort("localhost"));
     return new HttpConnectionFactory(configuration);
@@ -149,12 +147,20 @@ public final class Daemon implements AutoCloseable {
       Server server, Settings settings, InetSocketAddress address) {
     var http = http();
     http.getHttpConfiguration().setServerAuthority(null);
-    var connector = new ServerConnector(server, 1, 1, http);
+    var connector = new ServerConnector(server, 1, 1, factories(settings, http));
     connector.setHost(address.getHostString());
     connector.setPort(address.getPort());
     connector.setAcceptQueueSize(QUEUE);
     connector.setIdleTimeout(IDLE_MILLIS);
     return connector;
+  }
+
+  private static ConnectionFactory[] factories(Settings settings, HttpConnectionFactory http) {
+    return settings
+        .tls()
+        .map(files -> new SslConnectionFactory(Tls.context(files), http.getProtocol()))
+        .map(tls -> new ConnectionFactory[] {tls, http})
+        .orElseGet(() -> new ConnectionFactory[] {http});
   }
 
   private static Set<String> hosts(Settings settings) {

@@ -20,6 +20,7 @@ final class Orders {
   // --- boxes ---
 
   /** A file that a new box is to hold. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
   record Content(String path, byte[] bytes) {}
 
   /** A box, and what is to be written into it. */

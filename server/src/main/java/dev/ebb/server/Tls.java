@@ -1,0 +1,73 @@
+package dev.ebb.server;
+
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.KeyStore;
+import java.security.PrivateKey;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
+import java.security.spec.PKCS8EncodedKeySpec;
+import java.util.Base64;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.eclipse.jetty.util.ssl.SslContextFactory;
+
+/** A certificate and its key, out of PEM files. */
+final class Tls {
+  private static final Pattern KEY =
+      Pattern.compile("-----BEGIN PRIVATE KEY-----([A-Za-z0-9+/=\\s]+)-----END PRIVATE KEY-----");
+  private static final List<String> ALGORITHMS = List.of("RSA", "EC", "EdDSA");
+  private static final char[] IN_MEMORY = {};
+
+  private Tls() {}
+
+  static SslContextFactory.Server context(Settings.Certified files) {
+    try {
+      var chain = chain(files.certificate());
+      var store = KeyStore.getInstance("PKCS12");
+      store.load(null, null);
+      store.setKeyEntry("ebb", key(files.key()), IN_MEMORY, chain);
+      var context = new SslContextFactory.Server();
+      context.setKeyStore(store);
+      context.setKeyStorePassword("");
+      return context;
+    } catch (GeneralSecurityException | IOException e) {
+      throw new SandboxException(
+          ErrorCode.BAD_REQUEST,
+          "cannot use the certificate %s with the key %s: %s"
+              .formatted(files.certificate(), files.key(), e.getMessage()),
+          e);
+    }
+  }
+
+  private static Certificate[] chain(Path file) throws GeneralSecurityException, IOException {
+    try (var in = Files.newInputStream(file)) {
+      return CertificateFactory.getInstance("X.509")
+          .generateCertificates(in)
+          .toArray(Certificate[]::new);
+    }
+  }
+
+  private static PrivateKey key(Path file) throws GeneralSecurityException, IOException {
+    var match = KEY.matcher(Files.readString(file, StandardCharsets.US_ASCII));
+    if (!match.find()) {
+      throw new IOException("no PKCS#8 key in " + file + "; openssl pkcs8 -topk8 -nodes makes one");
+    }
+    var spec = new PKCS8EncodedKeySpec(Base64.getMimeDecoder().decode(match.group(1)));
+    GeneralSecurityException last = new GeneralSecurityException("no such kind of key");
+    for (String algorithm : ALGORITHMS) {
+      try {
+        return KeyFactory.getInstance(algorithm).generatePrivate(spec);
+      } catch (GeneralSecurityException e) {
+        last = e;
+      }
+    }
+    throw last;
+  }
+}
