@@ -106,7 +106,7 @@ drop_unchecked() {
 
 # Nothing that goes into the dist is newer than the dist.
 is_built() {
-  [ -e "$dist/built" ] && [ -z "$(cd "$root" && find pom.xml init kernel runtime third_party cli dist \
+  [ -e "$dist/built" ] && [ -z "$(cd "$root" && find pom.xml init kernel runtime third_party server client cli dist \
     \( -name target -o -path init/build -o -path init/test -o -path '*/src/test' \) -prune \
     -o \( -type f -o -path '*/src/*' \) -newer dist/target/built -print -quit)" ]
 }
@@ -163,7 +163,13 @@ ready() {
 # 85 ms later. The compiler and every test JVM hold that line instead.
 become_java() {
   jars=''
-  for jar in "$lib"/*.jar; do jars=$jars:$jar; done
-  exec ${launcher:-} "$jdk/bin/java" -XX:+UseSerialGC -XX:ActiveProcessorCount=2 -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xlog:disable \
+  for jar in "$lib"/*.jar ${more:+"$more"/*.jar}; do jars=$jars:$jar; done
+  exec ${launcher:-} "$jdk/bin/java" -XX:+UseSerialGC -XX:ActiveProcessorCount=2 -XX:-UsePerfData -Xlog:disable \
     --module-path "${jars#:}" --enable-native-access=dev.ebb.kernel "$@"
+}
+
+# The daemon lives long: it has the second compiler.
+become_server() {
+  more=$dist/ebb/server
+  become_java -m dev.ebb.server/dev.ebb.server.Main "$@"
 }

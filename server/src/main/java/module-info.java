@@ -3,9 +3,12 @@ module dev.ebb.server {
   requires static com.google.errorprone.annotations;
   requires static org.jspecify;
   requires dev.ebb.runtime;
+  requires info.picocli;
   requires io.avaje.json;
+  requires java.logging;
   requires jdk.net;
   requires jdk.unsupported;
   requires org.eclipse.jetty.server;
   requires org.eclipse.jetty.unixdomain.server;
+  requires org.tomlj;
 }

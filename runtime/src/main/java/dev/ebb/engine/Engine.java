@@ -114,6 +114,17 @@ public final class Engine implements AutoCloseable {
     return open(path, true);
   }
 
+  /** The default home, made if it was missing, and refused if it is not ours alone. */
+  public static Path prepareHome() {
+    Path path = defaultHome();
+    try {
+      return Home.open(path).path();
+    } catch (KernelException | IOException e) {
+      throw new SandboxException(
+          ErrorCode.HOST_UNFIT, "cannot use Ebb's home " + path + ": " + reason(e), e);
+    }
+  }
+
   /** Where the state of Ebb lies unless somebody says otherwise. */
   public static Path defaultHome() {
     return Home.locate(System.getenv());

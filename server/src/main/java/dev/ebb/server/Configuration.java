@@ -1,0 +1,227 @@
+package dev.ebb.server;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.server.access.Policy;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.tomlj.Toml;
+import org.tomlj.TomlArray;
+import org.tomlj.TomlParseError;
+import org.tomlj.TomlParseResult;
+
+/**
+ * What a daemon is configured with, and by whom: a flag wins over the environment, that over the
+ * file, that over the default.
+ */
+final class Configuration {
+  static final Path SYSTEM_FILE = Path.of("/etc/ebb/ebb.toml");
+
+  /** Everything that can be set; a list is separated by commas. */
+  enum Key {
+    SOCKET("socket", "the unix socket to answer on"),
+    LISTEN("listen", "HOST:PORT to answer on too, with keys; empty: the unix socket only"),
+    TLS_CERTIFICATE("tls.certificate", "PEM file with the certificate chain for TCP"),
+    TLS_KEY("tls.key", "PEM file with its key, PKCS#8"),
+    HOSTS("hosts", "names the daemon may be called by over TCP, beside the loopback's"),
+    MOUNTS("policy.mounts", "directories that any tenant may mount read-only"),
+    WRITABLE_MOUNTS("policy.writable-mounts", "directories that any tenant may mount"),
+    HOST_NETWORK("policy.host-network", "true: any tenant may use the network of the host");
+
+    private final String name;
+    private final String description;
+
+    Key(String name, String description) {
+      this.name = name;
+      this.description = description;
+    }
+
+    String word() {
+      return name;
+    }
+
+    String description() {
+      return description;
+    }
+
+    String flag() {
+      return "--" + name.replace('.', '-');
+    }
+
+    String variable() {
+      return "EBB_" + name.replace('.', '_').replace('-', '_').toUpperCase(Locale.ROOT);
+    }
+  }
+
+  /** A value and where it came from. */
+  record Value(String text, String origin) {}
+
+  private final Path home;
+  private final Map<Key, Value> values;
+
+  private Configuration(Path home, Map<Key, Value> values) {
+    this.home = home;
+    this.values = values;
+  }
+
+  /**
+   * Puts it together.
+   *
+   * @param file to be read, which must exist if it is given
+   */
+  static Configuration of(
+      Path home, Optional<Path> file, Map<String, String> environment, Map<Key, String> flags) {
+    var values = new EnumMap<Key, Value>(Key.class);
+    for (Key key : Key.values()) {
+      String otherwise = key == Key.SOCKET ? home.resolve("ebb.sock").toString() : "";
+      values.put(key, new Value(otherwise, "default"));
+    }
+    file.or(
+            () ->
+                Stream.of(home.resolve("ebb.toml"), SYSTEM_FILE).filter(Files::exists).findFirst())
+        .ifPresent(path -> read(path, values));
+    for (Key key : Key.values()) {
+      Optional.ofNullable(environment.get(key.variable()))
+          .ifPresent(text -> values.put(key, new Value(text, key.variable())));
+      Optional.ofNullable(flags.get(key))
+          .ifPresent(text -> values.put(key, new Value(text, key.flag())));
+    }
+    return new Configuration(home, values);
+  }
+
+  private static void read(Path file, Map<Key, Value> values) {
+    TomlParseResult toml;
+    try {
+      toml = Toml.parse(file);
+    } catch (IOException e) {
+      throw bad("cannot read " + file + ": " + e);
+    }
+    if (toml.hasErrors()) {
+      String errors =
+          toml.errors().stream().map(TomlParseError::toString).collect(Collectors.joining("; "));
+      throw bad(file + ": " + errors);
+    }
+    Map<String, Key> known =
+        Stream.of(Key.values()).collect(Collectors.toMap(Key::word, key -> key));
+    for (String name : toml.dottedKeySet()) {
+      Key key = known.get(name);
+      if (key == null) {
+        throw bad(
+            "%s: unknown key \"%s\"; known: %s"
+                .formatted(
+                    file,
+                    name,
+                    known.keySet().stream().sorted().collect(Collectors.joining(", "))));
+      }
+      values.put(key, new Value(text(toml.get(name)), file.toString()));
+    }
+  }
+
+  private static String text(@Nullable Object value) {
+    return value instanceof TomlArray array
+        ? array.toList().stream().map(String::valueOf).collect(Collectors.joining(","))
+        : String.valueOf(value);
+  }
+
+  private static SandboxException bad(String message) {
+    return new SandboxException(ErrorCode.BAD_REQUEST, message);
+  }
+
+  Map<Key, Value> values() {
+    return values;
+  }
+
+  Path home() {
+    return home;
+  }
+
+  private String text(Key key) {
+    return requireNonNull(values.get(key)).text();
+  }
+
+  private SandboxException wrong(Key key, String wanted) {
+    Value value = requireNonNull(values.get(key));
+    return bad(
+        "%s is \"%s\" (%s), but must be %s"
+            .formatted(key.word(), value.text(), value.origin(), wanted));
+  }
+
+  private List<String> list(Key key) {
+    return Stream.of(text(key).split(",")).map(String::strip).filter(t -> !t.isEmpty()).toList();
+  }
+
+  private List<Path> paths(Key key) {
+    return list(key).stream().map(text -> absolute(key, text)).toList();
+  }
+
+  private Path absolute(Key key, String text) {
+    Path path = Path.of(text);
+    if (!path.isAbsolute()) {
+      throw wrong(key, "an absolute path");
+    }
+    return path.normalize();
+  }
+
+  Settings settings() {
+    var policy = new Policy(paths(Key.MOUNTS), paths(Key.WRITABLE_MOUNTS), flag(Key.HOST_NETWORK));
+    return new Settings(
+        home,
+        absolute(Key.SOCKET, text(Key.SOCKET)),
+        listen(),
+        tls(),
+        Set.copyOf(list(Key.HOSTS)),
+        policy);
+  }
+
+  private boolean flag(Key key) {
+    return switch (text(key)) {
+      case "true" -> true;
+      case "false", "" -> false;
+      default -> throw wrong(key, "true or false");
+    };
+  }
+
+  private Optional<InetSocketAddress> listen() {
+    String text = text(Key.LISTEN);
+    if (text.isEmpty()) {
+      return Optional.empty();
+    }
+    int colon = text.lastIndexOf(':');
+    try {
+      int port = Integer.parseInt(text.substring(colon + 1));
+      if (colon > 0 && port >= 0 && port <= 65535) {
+        String host = text.substring(0, colon);
+        return Optional.of(new InetSocketAddress(host.replaceAll("^\\[|\\]$", ""), port));
+      }
+    } catch (NumberFormatException e) {
+      // Below.
+    }
+    throw wrong(Key.LISTEN, "HOST:PORT");
+  }
+
+  private Optional<Settings.Certified> tls() {
+    boolean certificate = !text(Key.TLS_CERTIFICATE).isEmpty();
+    if (certificate != !text(Key.TLS_KEY).isEmpty()) {
+      throw bad("tls.certificate and tls.key are needed together");
+    }
+    return certificate
+        ? Optional.of(
+            new Settings.Certified(
+                absolute(Key.TLS_CERTIFICATE, text(Key.TLS_CERTIFICATE)),
+                absolute(Key.TLS_KEY, text(Key.TLS_KEY))))
+        : Optional.empty();
+  }
+}

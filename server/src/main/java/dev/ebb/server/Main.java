@@ -1,0 +1,208 @@
+package dev.ebb.server;
+
+import dev.ebb.box.SandboxException;
+import dev.ebb.engine.Engine;
+import dev.ebb.server.access.Caller;
+import dev.ebb.server.access.Keys;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Optional;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+
+/** The commands that need the server's own classes: serve, config and key. */
+public final class Main {
+  private static final int OWN_FAILURE = 125;
+
+  private Main() {}
+
+  public static void main(String[] args) {
+    int code = run(args);
+    System.out.flush();
+    Runtime.getRuntime().halt(code);
+  }
+
+  static int run(String... args) {
+    CommandLine commands = new CommandLine(commands());
+    try {
+      return dispatch(commands, commands.parseArgs(args));
+    } catch (ParameterException e) {
+      String command = e.getCommandLine().getCommandSpec().qualifiedName(" ");
+      System.err.println(command + ": " + e.getMessage());
+      System.err.println("Try '" + command + " --help'.");
+    } catch (SandboxException | IllegalArgumentException e) {
+      System.err.println("ebb: " + e.getMessage());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      System.err.println("ebb: interrupted");
+    }
+    return OWN_FAILURE;
+  }
+
+  // --- what there is ---
+
+  private static CommandSpec commands() {
+    CommandSpec root = CommandSpec.create().name("ebb");
+    root.addSubcommand(
+        "serve", configured("serve", "Serve boxes and commands over HTTP, until SIGTERM."));
+    CommandSpec config =
+        configured("config", "Print what serve would use, and where each value comes from.");
+    config.addOption(flag("--json", "one JSON object"));
+    root.addSubcommand("config", config);
+    root.addSubcommand("key", keySpec());
+    return root;
+  }
+
+  private static CommandSpec command(String name, String description) {
+    CommandSpec spec = CommandSpec.create().name(name);
+    spec.usageMessage().description(description).abbreviateSynopsis(true).width(100);
+    return spec.addOption(
+        OptionSpec.builder("-h", "--help")
+            .type(boolean.class)
+            .usageHelp(true)
+            .description("show this help")
+            .build());
+  }
+
+  private static OptionSpec flag(String name, String description) {
+    return OptionSpec.builder(name).type(boolean.class).description(description).build();
+  }
+
+  private static OptionSpec value(String name, String label, String description) {
+    return OptionSpec.builder(name)
+        .paramLabel(label)
+        .type(String.class)
+        .description(description)
+        .build();
+  }
+
+  private static CommandSpec configured(String name, String description) {
+    CommandSpec spec = command(name, description);
+    spec.addOption(
+        value("--config", "FILE", "TOML file; else ebb.toml in the home, or /etc/ebb/ebb.toml"));
+    for (Configuration.Key key : Configuration.Key.values()) {
+      spec.addOption(value(key.flag(), "VALUE", key.description() + " (" + key.variable() + ")"));
+    }
+    return spec;
+  }
+
+  private static CommandSpec keySpec() {
+    CommandSpec spec =
+        command("key", "Make, list and revoke the keys that open the daemon over TCP.");
+    CommandSpec create = command("create", "Make a key and print it, this once.");
+    create.addOption(value("--tenant", "NAME", "whose boxes it opens; \"default\" if not given"));
+    create.addOption(value("--note", "TEXT", "what it is for"));
+    create.addOption(flag("--admin", "it opens the boxes of every tenant"));
+    spec.addSubcommand("create", create);
+    CommandSpec list = command("ls", "List the keys, which does not show them.");
+    spec.addSubcommand("ls", list);
+    CommandSpec revoke = command("revoke", "Revoke a key, at once.");
+    revoke.addPositional(
+        PositionalParamSpec.builder()
+            .paramLabel("ID")
+            .type(String.class)
+            .arity("1")
+            .description("as ls prints it")
+            .build());
+    spec.addSubcommand("revoke", revoke);
+    return spec;
+  }
+
+  // --- what they do ---
+
+  private static int dispatch(CommandLine commands, ParseResult parsed)
+      throws InterruptedException {
+    ParseResult last = parsed;
+    while (last.hasSubcommand()) {
+      last = last.subcommand();
+    }
+    String name = last.commandSpec().qualifiedName(" ");
+    if (last.hasMatchedOption("--help")) {
+      last.commandSpec().commandLine().usage(System.out);
+      return 0;
+    }
+    return switch (name) {
+      case "ebb serve" -> Serving.run(configuration(last).settings());
+      case "ebb config" -> config(configuration(last), last.hasMatchedOption("--json"));
+      case "ebb key create" -> createKey(last);
+      case "ebb key ls" -> listKeys();
+      case "ebb key revoke" -> revokeKey(last.matchedPositionalValue(0, ""));
+      default -> {
+        commands.getSubcommands().getOrDefault("key", commands).usage(System.err);
+        yield OWN_FAILURE;
+      }
+    };
+  }
+
+  private static Configuration configuration(ParseResult parsed) {
+    Map<Configuration.Key, String> flags = new EnumMap<>(Configuration.Key.class);
+    for (Configuration.Key key : Configuration.Key.values()) {
+      String text = parsed.matchedOptionValue(key.flag(), (String) null);
+      if (text != null) {
+        flags.put(key, text);
+      }
+    }
+    Optional<String> file =
+        Optional.ofNullable(parsed.matchedOptionValue("--config", System.getenv("EBB_CONFIG")));
+    return Configuration.of(
+        Engine.defaultHome(), file.map(Path::of).map(Path::toAbsolutePath), System.getenv(), flags);
+  }
+
+  private static int config(Configuration configuration, boolean json) {
+    // Whatever is wrong is said before anything is printed.
+    var _ = configuration.settings();
+    if (json) {
+      System.out.println(ConfigurationDocument.json(configuration));
+    } else {
+      System.out.printf("%-24s %-40s %s%n", "home", configuration.home(), "EBB_HOME, or default");
+      configuration
+          .values()
+          .forEach(
+              (key, value) ->
+                  System.out.printf("%-24s %-40s %s%n", key.word(), value.text(), value.origin()));
+    }
+    return 0;
+  }
+
+  private static Keys keys() {
+    return new Keys(Engine.prepareHome());
+  }
+
+  private static int createKey(ParseResult parsed) {
+    String tenant = parsed.matchedOptionValue("--tenant", Caller.DEFAULT_TENANT);
+    String note = parsed.matchedOptionValue("--note", "");
+    var created = keys().create(tenant, parsed.hasMatchedOption("--admin"), note);
+    System.err.println(
+        "key " + created.entry().id() + " of tenant " + tenant + ", shown this once:");
+    System.out.println(created.key());
+    return 0;
+  }
+
+  private static int listKeys() {
+    System.out.printf("%-10s %-16s %-6s %-28s %s%n", "ID", "TENANT", "ROLE", "CREATED", "NOTE");
+    for (Keys.Entry entry : keys().list()) {
+      System.out.printf(
+          "%-10s %-16s %-6s %-28s %s%n",
+          entry.id(),
+          entry.tenant(),
+          entry.isAdmin() ? "admin" : "user",
+          entry.createdAt(),
+          entry.note());
+    }
+    return 0;
+  }
+
+  private static int revokeKey(String id) {
+    if (!keys().revoke(id)) {
+      System.err.println("ebb: no key " + id + "; ebb key ls lists them");
+      return OWN_FAILURE;
+    }
+    System.out.println(id);
+    return 0;
+  }
+}

@@ -1,0 +1,51 @@
+package dev.ebb.server;
+
+import dev.ebb.box.SandboxException;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import sun.misc.Signal;
+
+/** The daemon as a process: up until somebody wants it down. */
+final class Serving {
+  private static final int OWN_FAILURE = 125;
+
+  /** Held, or it would be forgotten with its level. */
+  private static final Logger JETTY = Logger.getLogger("org.eclipse.jetty");
+
+  private Serving() {}
+
+  static int run(Settings settings) throws InterruptedException {
+    JETTY.setLevel(Level.WARNING);
+    var wanted = new CountDownLatch(1);
+    for (String name : List.of("TERM", "INT")) {
+      Signal.handle(new Signal(name), signal -> wanted.countDown());
+    }
+    try (var daemon = Daemon.start(settings)) {
+      System.out.println("ebb: serving on " + daemon.socket() + address(settings, daemon));
+      wanted.await();
+      System.out.println("ebb: ending every box");
+    } catch (InterruptedException | SandboxException e) {
+      throw e;
+    } catch (Exception e) {
+      System.err.println("ebb: cannot serve: " + e.getMessage());
+      return OWN_FAILURE;
+    }
+    System.out.println("ebb: down");
+    return 0;
+  }
+
+  private static String address(Settings settings, Daemon daemon) {
+    return settings
+        .listen()
+        .map(
+            address ->
+                " and %s://%s:%d"
+                    .formatted(
+                        settings.tls().isPresent() ? "https" : "http",
+                        address.getHostString(),
+                        daemon.port()))
+        .orElse("");
+  }
+}
