@@ -7,8 +7,9 @@
  *             their trees, reaps everything, and dies with the engine
  *
  * Read main.c; then outside.c and mounts.c; then inside.c, exec.c, terminal.c,
- * start.c, seccomp.c, tree.c and, for hosts without cgroups, herd.c. wire.c and
- * process.c serve both roles. The words spoken with the engine are in protocol.h.
+ * start.c, files.c, seccomp.c, tree.c and, for hosts without cgroups, herd.c.
+ * wire.c and process.c serve both roles. The words spoken with the engine are
+ * in protocol.h.
  */
 #ifndef EBB_INIT_H
 #define EBB_INIT_H
@@ -195,6 +196,9 @@ bool start_parse(struct start *start, const struct message *message);
 pid_t start_fork(const struct start *start);
 noreturn void start_run(const struct start *start);
 noreturn void start_refuse(const struct start *start, enum start_step step, int error);
+
+/* files.c: the operations of START_FILE */
+noreturn void files_run(uint32_t argc, char **argv);
 
 /* seccomp.c: what a command may not ask of the kernel */
 bool seccomp_apply(void);

@@ -51,6 +51,20 @@ enum message_type {
 #define START_KEEP 2u      /* leave daemonised children alive when the command ends */
 #define START_HAS_LEAF 4u  /* the third descriptor is its cgroup; else it gets a shepherd */
 #define START_TERMINAL 8u  /* it gets a terminal; stdin is typed there, all output is stdout */
+#define START_FILE 16u     /* nothing is executed: argv is one of the operations below */
+
+/*
+ * A file operation ends with an errno as its exit status.
+ *
+ *   read PATH OFFSET         a regular file, from there on, to stdout
+ *   write PATH MODE          stdin is frames, a u32 size and so many bytes; an empty one ends the
+ *                            file. Then it is there as a whole; else all is as it was
+ *   stat PATH                an entry: type mode size mtime_ns target name, each ending in NUL
+ *   list PATH                an entry for each in the directory
+ *   mkdir PATH               and its parents
+ *   move FROM TO
+ *   remove PATH [recursive]
+ */
 
 struct start_request {
 	uint64_t timeout_ms;   /* from now; 0 = none. Then the ladder runs with grace_ms */

@@ -5,7 +5,7 @@
 
 #include "init.h"
 
-#define START_FLAGS (START_HAS_STDIN | START_KEEP | START_HAS_LEAF | START_TERMINAL)
+#define START_FLAGS (START_HAS_STDIN | START_KEEP | START_HAS_LEAF | START_TERMINAL | START_FILE)
 
 static bool parse_strings(struct start *start, char *text, size_t size)
 {
@@ -29,13 +29,14 @@ bool start_parse(struct start *start, const struct message *message)
 	bool has_leaf = request->flags & START_HAS_LEAF;
 	bool has_input = request->flags & START_HAS_STDIN;
 	bool has_terminal = request->flags & START_TERMINAL;
+	bool is_file = request->flags & START_FILE;
 	unsigned count = 2;
 	start->logs[0] = message->fds[0];
 	start->logs[1] = message->fds[1];
 	start->leaf = has_leaf ? message->fds[count++] : -1;
 	start->input = has_input ? message->fds[count++] : STDIN_FILENO;
 	if (message->fd_count != count || (request->flags & ~START_FLAGS) != 0 ||
-	    (!has_terminal && (request->rows || request->columns)))
+	    (is_file && has_terminal) || (!has_terminal && (request->rows || request->columns)))
 		return false;
 	return parse_strings(start, (char *)message->body + sizeof *request,
 	                     message->header.size - sizeof *request);
@@ -114,6 +115,10 @@ noreturn void start_run(const struct start *start)
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !seccomp_apply())
 		start_refuse(start, STEP_LIMITS, errno);
 	offer_to_oom_killer();
+	if (request->flags & START_FILE) {
+		close(start->failure); // as exec would
+		files_run(request->argc, argv);
+	}
 	environ = environment; // where execvp finds the PATH: the command's, not ours
 	execvp(argv[0], argv);
 	start_refuse(start, STEP_EXEC, errno);

@@ -17,7 +17,7 @@ START = struct.Struct("=QQQQQQQQIIIHH")
 ENDED = struct.Struct("=IIiiQQIIQQII")
 LAUNCHED, HELLO, MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL = 1, 2, 16, 17, 18, 19
 STARTED, REFUSED, OUTPUT, MSG_ENDED = 32, 33, 34, 35
-HAS_STDIN, KEEP, HAS_LEAF, TERMINAL = 1, 2, 4, 8
+HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE = 1, 2, 4, 8, 16
 STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
 BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT, OUT_OF_MEMORY = 0, 1, 2, 3, 4
 STUCK, TRUNCATED, UNREAPED, CROWDED = 1, 2, 4, 8
@@ -272,11 +272,12 @@ class Box:
 
     def start(self, *argv, env=None, workdir="/workspace", timeout=0, grace=1000, limit=1 << 30, files=1024,
               file_size=1 << 40, keep=False, stdin=None, logs=None, may_kill=True, memory=0, data_size=0, processes=0,
-              terminal=None):
+              terminal=None, is_file=False):
         exec_ = self.new_exec(may_kill)
         env = ENVIRONMENT if env is None else env
         strings = [workdir, *argv] + [f"{k}={v}" for k, v in env.items()]
         flags = (KEEP if keep else 0) | (HAS_STDIN if stdin is not None else 0) | (TERMINAL if terminal else 0)
+        flags |= FILE if is_file else 0
         body = START.pack(timeout, grace, limit, files, file_size, memory, data_size, processes,
                           flags | (0 if HERD else HAS_LEAF), len(argv), len(env), *(terminal or (0, 0)))
         body += b"".join(os.fsencode(s) + b"\0" for s in strings)

@@ -57,7 +57,7 @@ class ProtocolTest(Case):
             return START.pack(0, 0, 100, 100, 100, 0, 0, 0, flags, argc, envc, rows, columns) + strings
         bodies = [b"", body()[:-1], body()[:START.size - 1], body(strings=b""), body(argc=0, strings=b"/\0"),
                   body(argc=2), body(envc=1), body(argc=0xFFFFFFFF, envc=0xFFFFFFFF), body(argc=0xFFFFFFFF, envc=2),
-                  body(flags=0), body(flags=HAS_LEAF | 64), body(flags=HAS_LEAF | HAS_STDIN), body(rows=1), body(columns=1), body(strings=b"/\0true\0x"),
+                  body(flags=0), body(flags=HAS_LEAF | 64), body(flags=HAS_LEAF | HAS_STDIN), body(flags=HAS_LEAF | FILE | TERMINAL), body(rows=1), body(columns=1), body(strings=b"/\0true\0x"),
                   body(strings=b"\0" * 1000), body(strings=b"x" * MESSAGE_MAX)[:MESSAGE_MAX]]
         with self.a_box() as box:
             for bad in bodies:
@@ -137,7 +137,7 @@ def fuzzy_start(dice):
     counts = dice.choice([0, 1, 2, 3, 1 << 31]), dice.choice([0, 0, 1, 2])
     words = [b"/", b"true", b"sleep", b"100", b"x" * dice.randrange(5000), b"PATH=/bin", b"\xff"]
     strings = [dice.choice(words) + dice.choice([b"\0", b"\0", b"\0", b""]) for _ in range(dice.randrange(8))]
-    return START.pack(*numbers, dice.choice([4, 4, 0, 5, 6, 9, 12, 13]), *counts, 0, dice.choice([0, 0, 80])) + b"".join(strings)
+    return START.pack(*numbers, dice.choice([4, 4, 0, 5, 6, 9, 12, 13, 20, 21]), *counts, 0, dice.choice([0, 0, 80])) + b"".join(strings)
 
 
 FUZZY = {MSG_START: fuzzy_start, MSG_KILL: fuzzy_kill, MSG_RESIZE: lambda dice: dice.randbytes(4),

@@ -30,7 +30,7 @@ class SignalTest(Case):
             for number in (signal.SIGUSR1, signal.SIGHUP, signal.SIGRTMAX):
                 exec_.signal(number)
                 box.pump(lambda: exec_.output().count(b"heard %d\n" % number) == 3, what="all")
-            time.sleep(0.2)
+            time.sleep(1.2)
             self.assertEqual(9, exec_.output().count(b"heard"))
             self.assertEqual(3, len(exec_.members()), "nothing follows")
             exec_.kill(grace=0)

@@ -7,6 +7,9 @@ public sealed interface ExecKind {
   /** Pipes for stdout and stderr. */
   record Command() implements ExecKind {}
 
+  /** Nothing is executed: the command is a file operation of init/protocol.h. */
+  record FileOperation() implements ExecKind {}
+
   /** A terminal of this size, whose output is stdout. */
   record Terminal(int rows, int columns) implements ExecKind {
     public static final int SIDE_MAX = 0xFFFF;

@@ -18,7 +18,7 @@ import java.util.Map;
  * @param outputLimit of stdout and stderr together
  * @param takesInput false: stdin is /dev/null
  * @param keep leave daemonised children alive, and list them, when the command ends
- * @param kind whether it has a terminal
+ * @param kind whether it has a terminal, or is no command at all
  */
 public record ExecSpec(
     List<String> command,

@@ -1,10 +1,10 @@
 package dev.ebb.backend.bubblewrap;
 
+import dev.ebb.backend.BoxText;
 import dev.ebb.backend.ExecKind;
 import dev.ebb.kernel.Pidfd;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -32,6 +32,7 @@ final class Protocol {
   static final int START_KEEP = 2;
   static final int START_HAS_LEAF = 4;
   static final int START_TERMINAL = 8;
+  static final int START_FILE = 16;
 
   static final int STEP_REQUEST = 1;
   static final int STEP_CLONE = 2;
@@ -92,7 +93,15 @@ final class Protocol {
     return (request.hasStdin() ? START_HAS_STDIN : 0)
         | (request.keep() ? START_KEEP : 0)
         | (request.hasLeaf() ? START_HAS_LEAF : 0)
-        | (request.kind() instanceof ExecKind.Terminal ? START_TERMINAL : 0);
+        | flag(request.kind());
+  }
+
+  private static int flag(ExecKind kind) {
+    return switch (kind) {
+      case ExecKind.Command() -> 0;
+      case ExecKind.Terminal _ -> START_TERMINAL;
+      case ExecKind.FileOperation() -> START_FILE;
+    };
   }
 
   private static int rows(ExecKind kind) {
@@ -115,7 +124,7 @@ final class Protocol {
         text.append(word).append('\0');
       }
     }
-    return text.toString().getBytes(StandardCharsets.UTF_8);
+    return BoxText.encode(text.toString());
   }
 
   static ExecEvents.Step step(int number) {
