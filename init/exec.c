@@ -23,12 +23,18 @@ void exec_clear(struct exec *exec)
 	};
 }
 
+static bool control(struct exec *exec, int operation, int fd, enum exec_source source,
+                    uint32_t events)
+{
+	struct epoll_event event = {.events = events,
+	                            .data.u64 = (uint64_t)exec->slot << SOURCE_BITS | source};
+	return epoll_ctl(exec->epoll, operation, fd, &event) == 0;
+}
+
 static bool watch(struct exec *exec, int fd, enum exec_source source)
 {
 	bool is_leaf = source == SOURCE_TREE && !tree_is_herd(&exec->tree);
-	struct epoll_event event = {.events = is_leaf ? EPOLLPRI : EPOLLIN,
-	                            .data.u64 = (uint64_t)exec->slot << 2 | source};
-	return epoll_ctl(exec->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+	return control(exec, EPOLL_CTL_ADD, fd, source, is_leaf ? EPOLLPRI : EPOLLIN);
 }
 
 // KERNEL: a child between fork and exec shares the file; close alone would not end the watch.
@@ -41,6 +47,10 @@ static void unwatch(struct exec *exec, int *fd)
 
 static void release(struct exec *exec)
 {
+	if (exec->terminal)
+		unwatch(exec, &exec->terminal->input);
+	free(exec->terminal);
+	exec->terminal = NULL;
 	for (int i = 0; i < 2; i++) {
 		unwatch(exec, &exec->streams[i].pipe);
 		close_fd(&exec->streams[i].log);
@@ -68,8 +78,39 @@ static bool open_pipes(struct exec *exec, struct start *start)
 {
 	struct stream *streams = exec->streams;
 	return open_pipe(exec, &streams[0].pipe, &start->outputs[0], SOURCE_STDOUT) &&
-	       open_pipe(exec, &streams[1].pipe, &start->outputs[1], SOURCE_STDERR) &&
-	       open_pipe(exec, &exec->failure, &start->failure, SOURCE_FAILURE);
+	       open_pipe(exec, &streams[1].pipe, &start->outputs[1], SOURCE_STDERR);
+}
+
+static bool open_terminal(struct exec *exec, struct start *start)
+{
+	exec->terminal = calloc(1, sizeof *exec->terminal);
+	if (!exec->terminal)
+		return false;
+	exec->terminal->input = -1;
+	exec->terminal->interest = EPOLLIN;
+	exec->streams[0].pipe = terminal_open(&start->request, &start->slave);
+	return exec->streams[0].pipe >= 0 && watch(exec, exec->streams[0].pipe, SOURCE_STDOUT);
+}
+
+/* KERNEL: only a oneshot watch that is over does not tell the end of a pipe again and again. */
+static bool take_input(struct exec *exec, struct message *message)
+{
+	int *input = &message->fds[message->fd_count - 1];
+	if (fcntl(*input, F_SETFL, O_NONBLOCK) != 0 ||
+	    !control(exec, EPOLL_CTL_ADD, *input, SOURCE_INPUT, EPOLLIN | EPOLLONESHOT))
+		return false;
+	exec->terminal->input = *input;
+	*input = -1; // ours now
+	return true;
+}
+
+/* What the command reads and writes. */
+static bool connect_streams(struct exec *exec, struct start *start, struct message *message)
+{
+	bool has_input = start->request.flags & START_HAS_STDIN;
+	if (!(start->request.flags & START_TERMINAL))
+		return open_pipes(exec, start);
+	return open_terminal(exec, start) && (!has_input || take_input(exec, message));
 }
 
 static enum start_step launch_herd(struct exec *exec, struct start *start)
@@ -86,9 +127,10 @@ static enum start_step launch_herd(struct exec *exec, struct start *start)
 }
 
 /* Everything that can fail comes before the fork; returns where it did, or 0. */
-static enum start_step launch(struct exec *exec, struct start *start)
+static enum start_step launch(struct exec *exec, struct start *start, struct message *message)
 {
-	if (!open_pipes(exec, start))
+	if (!connect_streams(exec, start, message) ||
+	    !open_pipe(exec, &exec->failure, &start->failure, SOURCE_FAILURE))
 		return STEP_LIMITS;
 	if (start->leaf < 0)
 		return launch_herd(exec, start);
@@ -100,17 +142,18 @@ static enum start_step launch(struct exec *exec, struct start *start)
 
 void exec_start(struct exec *exec, struct message *message)
 {
-	struct start start = {.outputs = {-1, -1}, .failure = -1};
+	struct start start = {.outputs = {-1, -1}, .failure = -1, .slave = -1};
 	if (!start_parse(&start, message)) {
 		exec_refuse(exec, message->header.exec, STEP_REQUEST, EINVAL);
 		return;
 	}
 	uint64_t cpu_before = cpu_of_the_dead();
-	enum start_step failed = launch(exec, &start);
+	enum start_step failed = launch(exec, &start, message);
 	int error = errno;
 	close_fd(&start.outputs[0]);
 	close_fd(&start.outputs[1]);
 	close_fd(&start.failure);
+	close_fd(&start.slave);
 	if (failed) {
 		exec_refuse(exec, message->header.exec, failed, error);
 		return;
@@ -137,6 +180,16 @@ void exec_refuse(struct exec *exec, uint32_t id, enum start_step step, int error
 	exec->refusal = (struct refusal){step, error};
 }
 
+/* Not before exec(2): it is for the command, not for what is to become one. */
+static void pass_signals(struct exec *exec)
+{
+	if (!exec->leader || exec->failure >= 0 || exec->phase == EXEC_KILLING)
+		return;
+	for (int signal = 1; exec->signals; signal++, exec->signals >>= 1)
+		if (exec->signals & 1)
+			tree_signal(&exec->tree, signal);
+}
+
 static void hear_of_start(struct exec *exec)
 {
 	struct refusal refusal;
@@ -148,6 +201,7 @@ static void hear_of_start(struct exec *exec)
 	else
 		exec->started_due = true;
 	unwatch(exec, &exec->failure);
+	pass_signals(exec);
 }
 
 // --------------------------------------------------------------------- output
@@ -193,6 +247,8 @@ static ssize_t copy_output(struct exec *exec, struct stream *stream, size_t most
 {
 	char chunk[OUTPUT_CHUNK];
 	ssize_t n = read(stream->pipe, chunk, most < sizeof chunk ? most : sizeof chunk);
+	if (exec->terminal && (n > 0 || errno == EIO))
+		exec->terminal->is_hung_up = n < 0;
 	if (n > 0)
 		take_output(exec, stream, chunk, n);
 	if (n == 0)
@@ -200,17 +256,55 @@ static ssize_t copy_output(struct exec *exec, struct stream *stream, size_t most
 	return n;
 }
 
+/* KERNEL: a terminal counts what has arrived, not what is on its way. It holds no more than this. */
+static int left_in(const struct exec *exec, const struct stream *stream)
+{
+	int left = 0;
+	if (exec->terminal)
+		return OUTPUT_CHUNK;
+	return ioctl(stream->pipe, FIONREAD, &left) == 0 ? left : 0;
+}
+
 /* What is in the pipes by now: a living writer could go on for ever. */
 static void drain(struct exec *exec)
 {
 	for (int i = 0; i < 2; i++) {
 		struct stream *stream = &exec->streams[i];
-		int left;
-		if (stream->pipe < 0 || ioctl(stream->pipe, FIONREAD, &left) != 0)
-			continue;
+		int left = stream->pipe < 0 ? 0 : left_in(exec, stream);
 		for (ssize_t n; left > 0 && (n = copy_output(exec, stream, left)) > 0;)
 			left -= n;
 	}
+}
+
+// ------------------------------------------------------------------- terminal
+
+/* What it waits for follows from what it holds. */
+static void heed_terminal(struct exec *exec)
+{
+	struct terminal *terminal = exec->terminal;
+	uint32_t interest = terminal_interest(terminal);
+	if (interest != terminal->interest)
+		control(exec, EPOLL_CTL_MOD, exec->streams[0].pipe, SOURCE_STDOUT, interest);
+	terminal->interest = interest;
+	if (terminal->end == 0 && terminal->input >= 0)
+		control(exec, EPOLL_CTL_MOD, terminal->input, SOURCE_INPUT, EPOLLIN | EPOLLONESHOT);
+}
+
+static void attend_terminal(struct exec *exec, enum exec_source source)
+{
+	struct stream *stream = &exec->streams[0];
+	if (source == SOURCE_INPUT)
+		terminal_read(exec->terminal, stream->pipe);
+	else
+		copy_output(exec, stream, OUTPUT_CHUNK);
+	terminal_write(exec->terminal, stream->pipe);
+	heed_terminal(exec);
+}
+
+void exec_resize(struct exec *exec, uint16_t rows, uint16_t columns)
+{
+	if (exec->terminal)
+		terminal_resize(exec->streams[0].pipe, rows, columns);
 }
 
 // ------------------------------------------------------------------------ end
@@ -232,6 +326,12 @@ static void ask(struct exec *exec)
 	tree_signal(&exec->tree, exec->asked);
 	tree_signal(&exec->tree, SIGCONT);
 	exec->asked = 0;
+}
+
+void exec_signal(struct exec *exec, int signal)
+{
+	exec->signals |= 1ull << (signal - 1);
+	pass_signals(exec);
 }
 
 /* The ladder: a signal, the grace, SIGKILL. Who climbs it first gives the reason. */
@@ -341,6 +441,7 @@ static void hear_shepherd(struct exec *exec)
 		else if (exec->asked)
 			ask(exec);
 	}
+	pass_signals(exec);
 }
 
 /*
@@ -406,6 +507,8 @@ void exec_attend(struct exec *exec, enum exec_source source)
 		hear_shepherd(exec);
 	else if (source == SOURCE_TREE)
 		check_tree(exec);
+	else if (exec->terminal)
+		attend_terminal(exec, source);
 	else if (exec->streams[source].pipe >= 0)
 		copy_output(exec, &exec->streams[source], OUTPUT_CHUNK);
 }

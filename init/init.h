@@ -6,9 +6,10 @@
  *   inside    pid 1 of the box: starts commands, copies their output, ends
  *             their trees, reaps everything, and dies with the engine
  *
- * Read main.c; then outside.c and mounts.c; then inside.c, exec.c, start.c,
- * seccomp.c, tree.c and, for hosts without cgroups, herd.c. wire.c and
- * process.c serve both roles. The words spoken with the engine are in protocol.h.
+ * Read main.c; then outside.c and mounts.c; then inside.c, exec.c, terminal.c,
+ * start.c, files.c, seccomp.c, tree.c and, for hosts without cgroups, herd.c.
+ * wire.c and process.c serve both roles. The words spoken with the engine are
+ * in protocol.h.
  */
 #ifndef EBB_INIT_H
 #define EBB_INIT_H
@@ -98,6 +99,24 @@ bool tree_is_empty(const struct tree *tree);
 unsigned tree_signal(const struct tree *tree, int signal); /* how many it reached; 0 counts */
 bool tree_kill(struct tree *tree); /* false: to be repeated until the tree is empty */
 
+/* terminal.c: from the engine's pipe to the master of a terminal */
+#define TYPED_MAX 4096
+
+struct terminal {
+	int input;         /* -1: none, or it has ended */
+	uint32_t interest; /* in the master */
+	bool is_hung_up;   /* nobody holds the slave now */
+	char last;         /* of what was typed */
+	size_t begin, end; /* of what is not typed yet */
+	char typed[TYPED_MAX];
+};
+
+int terminal_open(const struct start_request *request, int *slave); /* the master, or -1 */
+bool terminal_resize(int master, uint16_t rows, uint16_t columns);
+void terminal_read(struct terminal *terminal, int master);
+void terminal_write(struct terminal *terminal, int master);
+uint32_t terminal_interest(const struct terminal *terminal);
+
 /* exec.c: one command, from START to the last word about it */
 enum exec_phase {
 	EXEC_FREE,    /* the slot is */
@@ -107,10 +126,12 @@ enum exec_phase {
 	EXEC_OVER,    /* holds nothing but its last word */
 };
 
-enum exec_source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_FAILURE, SOURCE_TREE };
+enum exec_source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_FAILURE, SOURCE_TREE, SOURCE_INPUT };
+
+#define SOURCE_BITS 3
 
 struct stream {
-	int pipe; /* from the command */
+	int pipe; /* from the command, or the master of its terminal */
 	int log;  /* -1 after a failed write */
 	uint64_t size;
 };
@@ -133,6 +154,8 @@ struct exec {
 	struct tree tree;
 	int failure; /* the leader's report of a failed start; exec(2) closes it */
 	struct stream streams[2];
+	struct terminal *terminal; /* NULL: none */
+	uint64_t signals;          /* those that nobody could hear yet, by bit */
 	uint64_t limit, room; /* of output */
 	uint64_t grace;
 	uint64_t deadline;
@@ -149,6 +172,8 @@ void exec_start(struct exec *exec, struct message *message);
 void exec_refuse(struct exec *exec, uint32_t id, enum start_step step, int error);
 void exec_attend(struct exec *exec, enum exec_source source);
 void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t grace);
+void exec_signal(struct exec *exec, int signal);
+void exec_resize(struct exec *exec, uint16_t rows, uint16_t columns);
 void exec_leader_ended(struct exec *exec, int code, int status);
 void exec_shepherd_ended(struct exec *exec, bool is_done);
 void exec_used(struct exec *exec, struct usage usage);
@@ -164,12 +189,16 @@ struct start {
 	int leaf; /* -1: a shepherd instead */
 	int logs[2], input;
 	int outputs[2], failure; /* the child's ends of its pipes */
+	int slave; /* -1: no terminal */
 };
 
 bool start_parse(struct start *start, const struct message *message);
 pid_t start_fork(const struct start *start);
 noreturn void start_run(const struct start *start);
 noreturn void start_refuse(const struct start *start, enum start_step step, int error);
+
+/* files.c: the operations of START_FILE */
+noreturn void files_run(uint32_t argc, char **argv);
 
 /* seccomp.c: what a command may not ask of the kernel */
 bool seccomp_apply(void);

@@ -16,6 +16,7 @@
 #define REAP_AT_ONCE 1024
 #define GARBAGE 2 /* exit status: the engine broke the protocol */
 #define LOOK_EVERY 50 /* ms */
+#define SIGNAL_MAX 64
 
 #define TAG_CONTROL (UINT64_MAX - 1)
 #define TAG_CHILDREN UINT64_MAX
@@ -166,14 +167,43 @@ static bool kill_exec(struct box *box)
 	return request.zero == 0;
 }
 
+static bool resize_exec(struct box *box)
+{
+	uint16_t size[2];
+	if (box->message.header.size != sizeof size || box->message.header.fds != 0)
+		return false;
+	memcpy(size, box->message.body, sizeof size);
+	struct exec *exec = find_exec(box, box->message.header.exec);
+	if (exec)
+		exec_resize(exec, size[0], size[1]);
+	return true;
+}
+
+static bool signal_exec(struct box *box)
+{
+	uint32_t signal;
+	if (box->message.header.size != sizeof signal || box->message.header.fds != 0)
+		return false;
+	memcpy(&signal, box->message.body, sizeof signal);
+	if (signal < 1 || signal > SIGNAL_MAX || signal == SIGKILL)
+		return false;
+	struct exec *exec = find_exec(box, box->message.header.exec);
+	if (exec && exec->phase != EXEC_OVER)
+		exec_signal(exec, signal);
+	return true;
+}
+
 static bool obey(struct box *box)
 {
-	if (box->message.header.type == MESSAGE_KILL)
-		return kill_exec(box);
-	if (box->message.header.type != MESSAGE_START)
-		return false;
-	start(box);
-	return true;
+	switch (box->message.header.type) {
+	case MESSAGE_START:
+		start(box);
+		return true;
+	case MESSAGE_KILL: return kill_exec(box);
+	case MESSAGE_RESIZE: return resize_exec(box);
+	case MESSAGE_SIGNAL: return signal_exec(box);
+	default: return false;
+	}
 }
 
 static void listen_to_engine(struct box *box, uint32_t events)
@@ -314,7 +344,7 @@ static void attend(struct box *box, const struct epoll_event *event)
 	else if (tag == TAG_CHILDREN)
 		box->has_zombies = true;
 	else
-		exec_attend(&box->execs[tag >> 2], tag & 3);
+		exec_attend(&box->execs[tag >> SOURCE_BITS], tag & ((1 << SOURCE_BITS) - 1));
 }
 
 int inside(int control, int gate)

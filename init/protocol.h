@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 2
+#define PROTOCOL_VERSION 3
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
 #define MESSAGE_FDS_MAX 4
 #define NONCE_SIZE 16
@@ -35,7 +35,9 @@ enum message_type {
 	/* Engine to init. */
 	MESSAGE_START = 16, /* struct start_request, then strings: workdir, argv…, environment… ;
 	                       fds: stdout log, stderr log[, cgroup leaf directory][, stdin] */
-	MESSAGE_KILL = 17,  /* u32 signal, u32 zero, u64 grace in ms: the kill ladder */
+	MESSAGE_KILL = 17,   /* u32 signal, u32 zero, u64 grace in ms: the kill ladder */
+	MESSAGE_RESIZE = 18, /* u16 rows, u16 columns: of its terminal */
+	MESSAGE_SIGNAL = 19, /* u32 signal, not SIGKILL: once to all of its tree, nothing follows */
 
 	/* Init to engine, each about one exec. */
 	MESSAGE_STARTED = 32, /* u32 pid inside the box, u32 that of its shepherd, 0: none;
@@ -48,6 +50,21 @@ enum message_type {
 #define START_HAS_STDIN 1u /* the last descriptor is the command's stdin */
 #define START_KEEP 2u      /* leave daemonised children alive when the command ends */
 #define START_HAS_LEAF 4u  /* the third descriptor is its cgroup; else it gets a shepherd */
+#define START_TERMINAL 8u  /* it gets a terminal; stdin is typed there, all output is stdout */
+#define START_FILE 16u     /* nothing is executed: argv is one of the operations below */
+
+/*
+ * A file operation ends with an errno as its exit status.
+ *
+ *   read PATH OFFSET         a regular file, from there on, to stdout
+ *   write PATH MODE          stdin is frames, a u32 size and so many bytes; an empty one ends the
+ *                            file. Then it is there as a whole; else all is as it was
+ *   stat PATH                an entry: type mode size mtime_ns target name, each ending in NUL
+ *   list PATH                an entry for each in the directory
+ *   mkdir PATH               and its parents
+ *   move FROM TO
+ *   remove PATH [recursive]
+ */
 
 struct start_request {
 	uint64_t timeout_ms;   /* from now; 0 = none. Then the ladder runs with grace_ms */
@@ -61,7 +78,8 @@ struct start_request {
 	uint32_t flags;        /* START_… */
 	uint32_t argc;
 	uint32_t envc;
-	uint32_t zero;
+	uint16_t rows;    /* of the terminal, else 0 */
+	uint16_t columns; /* the same */
 };
 
 /* Where a start failed; errno says why. */

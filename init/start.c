@@ -1,8 +1,11 @@
 // From START to exec(2): the request taken apart, and the child that becomes the command.
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "init.h"
+
+#define START_FLAGS (START_HAS_STDIN | START_KEEP | START_HAS_LEAF | START_TERMINAL | START_FILE)
 
 static bool parse_strings(struct start *start, char *text, size_t size)
 {
@@ -25,13 +28,15 @@ bool start_parse(struct start *start, const struct message *message)
 
 	bool has_leaf = request->flags & START_HAS_LEAF;
 	bool has_input = request->flags & START_HAS_STDIN;
+	bool has_terminal = request->flags & START_TERMINAL;
+	bool is_file = request->flags & START_FILE;
 	unsigned count = 2;
 	start->logs[0] = message->fds[0];
 	start->logs[1] = message->fds[1];
 	start->leaf = has_leaf ? message->fds[count++] : -1;
 	start->input = has_input ? message->fds[count++] : STDIN_FILENO;
-	if (message->fd_count != count || request->zero != 0 ||
-	    (request->flags & ~(START_HAS_STDIN | START_KEEP | START_HAS_LEAF)) != 0)
+	if (message->fd_count != count || (request->flags & ~START_FLAGS) != 0 ||
+	    (is_file && has_terminal) || (!has_terminal && (request->rows || request->columns)))
 		return false;
 	return parse_strings(start, (char *)message->body + sizeof *request,
 	                     message->header.size - sizeof *request);
@@ -54,10 +59,24 @@ static char **vector(char **strings, uint32_t count)
 	return list;
 }
 
+static bool become_standard(int input, int output, int error)
+{
+	return dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+	       dup2(error, STDERR_FILENO) >= 0;
+}
+
+/* ORDER: after setsid, by which we lead a session that has no terminal yet. */
+static bool take_terminal(int slave)
+{
+	return ioctl(slave, TIOCSCTTY, 0) == 0 && become_standard(slave, slave, slave);
+}
+
 static bool take_descriptors(const struct start *start)
 {
-	if (dup2(start->input, STDIN_FILENO) < 0 || dup2(start->outputs[0], STDOUT_FILENO) < 0 ||
-	    dup2(start->outputs[1], STDERR_FILENO) < 0)
+	bool is_taken = start->slave >= 0
+	                        ? take_terminal(start->slave)
+	                        : become_standard(start->input, start->outputs[0], start->outputs[1]);
+	if (!is_taken)
 		return false;
 	// ORDER: now, and not by exec: while that hangs in a file system, we would hold the
 	// pipes of other execs.
@@ -96,6 +115,10 @@ noreturn void start_run(const struct start *start)
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !seccomp_apply())
 		start_refuse(start, STEP_LIMITS, errno);
 	offer_to_oom_killer();
+	if (request->flags & START_FILE) {
+		close(start->failure); // as exec would
+		files_run(request->argc, argv);
+	}
 	environ = environment; // where execvp finds the PATH: the command's, not ours
 	execvp(argv[0], argv);
 	start_refuse(start, STEP_EXEC, errno);

@@ -13,10 +13,11 @@ import tempfile
 import time
 
 HEADER = struct.Struct("=IHHII")
-START = struct.Struct("=QQQQQQQQIIII")
+START = struct.Struct("=QQQQQQQQIIIHH")
 ENDED = struct.Struct("=IIiiQQIIQQII")
-LAUNCHED, HELLO, MSG_START, MSG_KILL, STARTED, REFUSED, OUTPUT, MSG_ENDED = 1, 2, 16, 17, 32, 33, 34, 35
-HAS_STDIN, KEEP, HAS_LEAF = 1, 2, 4
+LAUNCHED, HELLO, MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL = 1, 2, 16, 17, 18, 19
+STARTED, REFUSED, OUTPUT, MSG_ENDED = 32, 33, 34, 35
+HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE = 1, 2, 4, 8, 16
 STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
 BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT, OUT_OF_MEMORY = 0, 1, 2, 3, 4
 STUCK, TRUNCATED, UNREAPED, CROWDED = 1, 2, 4, 8
@@ -165,6 +166,16 @@ class Exec:
     def kill(self, grace=5000, signal_number=0):
         self.box.send(MSG_KILL, self.number, struct.pack("=IIQ", signal_number, 0, grace))
 
+    def signal(self, number):
+        self.box.send(MSG_SIGNAL, self.number, struct.pack("=I", number))
+
+    def resize(self, rows, columns):
+        self.box.send(MSG_RESIZE, self.number, struct.pack("=HH", rows, columns))
+
+    def wait_output(self, text, seconds=10):
+        self.box.pump(lambda: text in self.output() or self.ended, seconds, f"{text} in {self.output()[-200:]}")
+        assert text in self.output(), self.output()
+
     def members(self):
         return self.box.herd(self.shepherd) if HERD else members(self.leaf)
 
@@ -260,13 +271,15 @@ class Box:
             sent += self.control.send(data[sent:])
 
     def start(self, *argv, env=None, workdir="/workspace", timeout=0, grace=1000, limit=1 << 30, files=1024,
-              file_size=1 << 40, keep=False, stdin=None, logs=None, may_kill=True, memory=0, data_size=0, processes=0):
+              file_size=1 << 40, keep=False, stdin=None, logs=None, may_kill=True, memory=0, data_size=0, processes=0,
+              terminal=None, is_file=False):
         exec_ = self.new_exec(may_kill)
         env = ENVIRONMENT if env is None else env
         strings = [workdir, *argv] + [f"{k}={v}" for k, v in env.items()]
-        flags = (KEEP if keep else 0) | (HAS_STDIN if stdin is not None else 0)
+        flags = (KEEP if keep else 0) | (HAS_STDIN if stdin is not None else 0) | (TERMINAL if terminal else 0)
+        flags |= FILE if is_file else 0
         body = START.pack(timeout, grace, limit, files, file_size, memory, data_size, processes,
-                          flags | (0 if HERD else HAS_LEAF), len(argv), len(env), 0)
+                          flags | (0 if HERD else HAS_LEAF), len(argv), len(env), *(terminal or (0, 0)))
         body += b"".join(os.fsencode(s) + b"\0" for s in strings)
         leaf = os.open(exec_.leaf, os.O_RDONLY)
         fds = (logs or [log.fileno() for log in exec_.logs]) + ([] if HERD else [leaf]) + ([stdin] if stdin is not None else [])
@@ -328,7 +341,7 @@ class Box:
             (self.init_pid,) = struct.unpack("=I", body)
             self.init_pidfd = self.fds.pop(0)
         elif kind == HELLO:
-            assert body == struct.pack("=I", 2) + self.nonce
+            assert body == struct.pack("=I", 3) + self.nonce
             assert self.init_pid, "hello comes after launched"
             self.is_greeted = True
         elif number in self.execs:

@@ -30,7 +30,8 @@ class ProtocolTest(Case):
     def test_headers_that_make_no_sense_end_the_box(self):
         for header in ((0xFFFFFFFF, MSG_START, 0, 1, 0), (MESSAGE_MAX + 1, MSG_START, 0, 1, 0), (0, 99, 0, 1, 0),
                        (0, MSG_ENDED, 0, 1, 0), (16, MSG_KILL, 0, 1, 7), (0, MSG_KILL, 0, 1, 0),
-                       (0, MSG_START, 3, 1, 0), (0, MSG_START, 0xFFFF, 1, 0)):
+                       (0, MSG_START, 3, 1, 0), (0, MSG_START, 0xFFFF, 1, 0), (2, MSG_RESIZE, 0, 1, 0),
+                       (8, MSG_RESIZE, 0, 1, 0), (0, MSG_SIGNAL, 0, 1, 0), (4, MSG_SIGNAL, 0, 1, 0)):
             box = self.box()
             box.control.send(HEADER.pack(*header) + bytes(16))
             self.assertEqual(2 << 8, box.wait_init(), header)
@@ -52,11 +53,11 @@ class ProtocolTest(Case):
         box.close()
 
     def test_bodies_that_make_no_sense_are_refused(self):
-        def body(argc=1, envc=0, flags=HAS_LEAF, zero=0, strings=b"/\0true\0"):
-            return START.pack(0, 0, 100, 100, 100, 0, 0, 0, flags, argc, envc, zero) + strings
+        def body(argc=1, envc=0, flags=HAS_LEAF, rows=0, columns=0, strings=b"/\0true\0"):
+            return START.pack(0, 0, 100, 100, 100, 0, 0, 0, flags, argc, envc, rows, columns) + strings
         bodies = [b"", body()[:-1], body()[:START.size - 1], body(strings=b""), body(argc=0, strings=b"/\0"),
                   body(argc=2), body(envc=1), body(argc=0xFFFFFFFF, envc=0xFFFFFFFF), body(argc=0xFFFFFFFF, envc=2),
-                  body(flags=0), body(flags=HAS_LEAF | 8), body(flags=HAS_LEAF | HAS_STDIN), body(zero=1), body(strings=b"/\0true\0x"),
+                  body(flags=0), body(flags=HAS_LEAF | 64), body(flags=HAS_LEAF | HAS_STDIN), body(flags=HAS_LEAF | FILE | TERMINAL), body(rows=1), body(columns=1), body(strings=b"/\0true\0x"),
                   body(strings=b"\0" * 1000), body(strings=b"x" * MESSAGE_MAX)[:MESSAGE_MAX]]
         with self.a_box() as box:
             for bad in bodies:
@@ -77,7 +78,7 @@ class ProtocolTest(Case):
     def test_a_message_may_come_in_pieces(self):
         with self.a_box() as box:
             exec_ = box.new_exec()
-            body = START.pack(0, 0, 100, 100, 100, 0, 0, 0, HAS_LEAF, 1, 0, 0) + b"/\0true\0"
+            body = START.pack(0, 0, 100, 100, 100, 0, 0, 0, HAS_LEAF, 1, 0, 0, 0) + b"/\0true\0"
             data = HEADER.pack(len(body), MSG_START, 3, exec_.number, 0) + body
             leaf = os.open(exec_.leaf, os.O_RDONLY)
             fds = struct.pack("3i", *[log.fileno() for log in exec_.logs], leaf)
@@ -113,8 +114,8 @@ def fuzz(box, dice):
         for fd in fds:
             stack.callback(os.close, fd)
         for _ in range(dice.randrange(1, 30)):
-            kind = dice.choice([MSG_START, MSG_START, MSG_KILL])
-            body = fuzzy_kill(dice) if kind == MSG_KILL else fuzzy_start(dice)
+            kind = dice.choice([MSG_START, MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL])
+            body = FUZZY[kind](dice)
             sent = dice.choices(fds, k=dice.choice([3, 3, 3, 4, 0, 2])) if kind == MSG_START else []
             kind = seldom(dice, kind, lambda: dice.randrange(1 << 16))
             body = seldom(dice, body, lambda: dice.randbytes(dice.randrange(200)))
@@ -136,4 +137,8 @@ def fuzzy_start(dice):
     counts = dice.choice([0, 1, 2, 3, 1 << 31]), dice.choice([0, 0, 1, 2])
     words = [b"/", b"true", b"sleep", b"100", b"x" * dice.randrange(5000), b"PATH=/bin", b"\xff"]
     strings = [dice.choice(words) + dice.choice([b"\0", b"\0", b"\0", b""]) for _ in range(dice.randrange(8))]
-    return START.pack(*numbers, dice.choice([4, 4, 0, 5, 6, 9]), *counts, 0) + b"".join(strings)
+    return START.pack(*numbers, dice.choice([4, 4, 0, 5, 6, 9, 12, 13, 20, 21]), *counts, 0, dice.choice([0, 0, 80])) + b"".join(strings)
+
+
+FUZZY = {MSG_START: fuzzy_start, MSG_KILL: fuzzy_kill, MSG_RESIZE: lambda dice: dice.randbytes(4),
+         MSG_SIGNAL: lambda dice: struct.pack("=I", dice.choice([1, 2, 19, 64, 1, 2, 9, 0, 65]))}

@@ -57,7 +57,7 @@ class StartTest(Case):
     def test_a_leaf_that_is_none_is_refused(self):
         with self.a_box() as box:
             exec_ = box.new_exec()
-            body = START.pack(0, 0, 100, 100, 100, 0, 0, 0, HAS_LEAF, 1, 0, 0) + b"/\0true\0"
+            body = START.pack(0, 0, 100, 100, 100, 0, 0, 0, HAS_LEAF, 1, 0, 0, 0) + b"/\0true\0"
             logs = [log.fileno() for log in exec_.logs]
             box.send(MSG_START, exec_.number, body, logs + [logs[0]])
             exec_.wait()

@@ -7,6 +7,7 @@ public enum Errno {
   ESRCH(3),
   EINTR(4),
   EIO(5),
+  ENXIO(6),
   E2BIG(7),
   ENOEXEC(8),
   EBADF(9),
@@ -37,6 +38,9 @@ public enum Errno {
   ENOBUFS(105),
   ECONNRESET(104),
   ENOTCONN(107),
+  ESTALE(116),
+  EDQUOT(122),
+  ECANCELED(125),
   /** Any number not listed here; the exception carries it. */
   OTHER(0);
 

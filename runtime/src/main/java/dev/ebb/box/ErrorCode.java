@@ -12,6 +12,8 @@ public enum ErrorCode {
   CONFLICT(Fault.CALLER, false),
   NO_SPACE(Fault.CALLER, false),
   UNSUPPORTED(Fault.HOST, false),
+  TOO_LARGE(Fault.CALLER, false),
+  TIMED_OUT(Fault.CALLER, true),
   HOST_UNFIT(Fault.HOST, false),
   NO_USERS_LEFT(Fault.HOST, true),
   SETUP_FAILED(Fault.HOST, true),

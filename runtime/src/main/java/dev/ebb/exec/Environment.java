@@ -1,5 +1,6 @@
 package dev.ebb.exec;
 
+import dev.ebb.backend.ExecKind;
 import dev.ebb.backend.SandboxSpec;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,7 +16,7 @@ final class Environment {
 
   private Environment() {}
 
-  static List<String> lines(Map<String, String> given, int packages) {
+  static List<String> lines(Map<String, String> given, int packages, ExecKind kind) {
     var all = new LinkedHashMap<String, String>();
     all.put("PATH", join(packages, "/bin", PATH));
     all.put("HOME", "/tmp/home");
@@ -24,6 +25,9 @@ final class Environment {
     all.put("SHELL", "/bin/bash");
     all.put("LANG", "C.UTF-8");
     all.put("TMPDIR", "/tmp");
+    if (kind instanceof ExecKind.Terminal) {
+      all.put("TERM", "xterm-256color");
+    }
     if (packages > 0) {
       all.put("PYTHONPATH", join(packages, "", ""));
       all.put("NODE_PATH", join(packages, "/node_modules", ""));

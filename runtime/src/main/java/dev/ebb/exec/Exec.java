@@ -1,7 +1,9 @@
 package dev.ebb.exec;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.backend.ExecKind;
 import dev.ebb.backend.bubblewrap.ExecEvents;
+import dev.ebb.backend.bubblewrap.InitChannel;
 import dev.ebb.backend.bubblewrap.StartRequest;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxState;
@@ -17,6 +19,8 @@ import dev.ebb.kernel.Signal;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.StuckProcess;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,6 +39,7 @@ import org.jspecify.annotations.Nullable;
  * latest.
  */
 public final class Exec implements AutoCloseable {
+  private static final Logger LOG = System.getLogger(Exec.class.getName());
   private static final Duration FOREVER = Duration.ofDays(36_500);
 
   /** How long init may be late with the end of a ladder before the engine kills by itself. */
@@ -147,7 +152,7 @@ public final class Exec implements AutoCloseable {
   private StartRequest startRequest(boolean hasLeaf) {
     return new StartRequest(
         spec.command(),
-        Environment.lines(spec.environment(), box.spec().packages().size()),
+        Environment.lines(spec.environment(), box.spec().packages().size(), spec.kind()),
         spec.workdir(),
         spec.timeout(),
         spec.grace(),
@@ -157,6 +162,7 @@ public final class Exec implements AutoCloseable {
         spec.takesInput(),
         spec.keep(),
         hasLeaf,
+        spec.kind(),
         hasLeaf ? StartRequest.Share.BY_CGROUP : share());
   }
 
@@ -352,6 +358,42 @@ public final class Exec implements AutoCloseable {
       box.channel().kill(number, Signal.TERM, grace);
     } catch (KernelException e) {
       killLeaf();
+    } catch (SandboxException e) {
+      if (e.code() != ErrorCode.WRONG_STATE) {
+        throw e;
+      }
+      // The box has ended, and the command with it.
+    }
+  }
+
+  /**
+   * Sends a signal once to the whole tree; nothing follows. One that has ended already is no error.
+   */
+  public void signal(Signal signal) {
+    if (signal == Signal.KILL) {
+      throw new SandboxException(ErrorCode.BAD_REQUEST, "SIGKILL is what a kill ends with");
+    }
+    tell(init -> init.signal(number, signal));
+  }
+
+  /** Changes the size of its terminal, of which the command hears. */
+  public void resize(int rows, int columns) {
+    if (!(spec.kind() instanceof ExecKind.Terminal)) {
+      throw new SandboxException(ErrorCode.WRONG_STATE, "the command has no terminal");
+    }
+    var size = ExecSpec.terminal(rows, columns);
+    tell(init -> init.resize(number, size));
+  }
+
+  private interface Word {
+    void sayTo(InitChannel init) throws KernelException;
+  }
+
+  private void tell(Word word) {
+    try {
+      word.sayTo(box.channel());
+    } catch (KernelException e) {
+      LOG.log(Level.DEBUG, "event=init_not_told, ignoring: the box ends", e);
     } catch (SandboxException e) {
       if (e.code() != ErrorCode.WRONG_STATE) {
         throw e;

@@ -1,5 +1,6 @@
 package dev.ebb.exec;
 
+import dev.ebb.backend.ExecKind;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
@@ -17,6 +18,7 @@ import java.util.Map;
  * @param outputLimit of stdout and stderr together
  * @param takesInput false: stdin is /dev/null
  * @param keep leave daemonised children alive, and list them, when the command ends
+ * @param kind whether it has a terminal, or is no command at all
  */
 public record ExecSpec(
     List<String> command,
@@ -28,7 +30,8 @@ public record ExecSpec(
     int openFiles,
     ByteSize fileSize,
     boolean takesInput,
-    boolean keep) {
+    boolean keep,
+    ExecKind kind) {
 
   public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(5);
   public static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
@@ -63,7 +66,8 @@ public record ExecSpec(
         DEFAULT_OPEN_FILES,
         DEFAULT_FILE_SIZE,
         false,
-        false);
+        false,
+        ExecKind.COMMAND);
   }
 
   private static void checkVariable(String name, String value) {
@@ -93,7 +97,8 @@ public record ExecSpec(
         openFiles,
         fileSize,
         takesInput,
-        keep);
+        keep,
+        kind);
   }
 
   public ExecSpec withWorkdir(String changed) {
@@ -107,7 +112,8 @@ public record ExecSpec(
         openFiles,
         fileSize,
         takesInput,
-        keep);
+        keep,
+        kind);
   }
 
   public ExecSpec withTimeout(Duration changed) {
@@ -121,7 +127,8 @@ public record ExecSpec(
         openFiles,
         fileSize,
         takesInput,
-        keep);
+        keep,
+        kind);
   }
 
   public ExecSpec withGrace(Duration changed) {
@@ -135,7 +142,8 @@ public record ExecSpec(
         openFiles,
         fileSize,
         takesInput,
-        keep);
+        keep,
+        kind);
   }
 
   public ExecSpec withOutputLimit(ByteSize changed) {
@@ -149,7 +157,8 @@ public record ExecSpec(
         openFiles,
         fileSize,
         takesInput,
-        keep);
+        keep,
+        kind);
   }
 
   public ExecSpec withOpenFiles(int changed) {
@@ -163,7 +172,8 @@ public record ExecSpec(
         changed,
         fileSize,
         takesInput,
-        keep);
+        keep,
+        kind);
   }
 
   public ExecSpec withFileSize(ByteSize changed) {
@@ -177,7 +187,8 @@ public record ExecSpec(
         openFiles,
         changed,
         takesInput,
-        keep);
+        keep,
+        kind);
   }
 
   public ExecSpec withInput() {
@@ -191,7 +202,8 @@ public record ExecSpec(
         openFiles,
         fileSize,
         true,
-        keep);
+        keep,
+        kind);
   }
 
   public ExecSpec withKeep() {
@@ -205,6 +217,30 @@ public record ExecSpec(
         openFiles,
         fileSize,
         takesInput,
-        true);
+        true,
+        kind);
+  }
+
+  /** In a terminal, which takes input. */
+  public ExecSpec withTerminal(int rows, int columns) {
+    return new ExecSpec(
+        command,
+        environment,
+        workdir,
+        timeout,
+        grace,
+        outputLimit,
+        openFiles,
+        fileSize,
+        true,
+        keep,
+        terminal(rows, columns));
+  }
+
+  static ExecKind.Terminal terminal(int rows, int columns) {
+    require(
+        ExecKind.Terminal.isSize(rows, columns),
+        "a terminal cannot have " + rows + " rows and " + columns + " columns");
+    return new ExecKind.Terminal(rows, columns);
   }
 }

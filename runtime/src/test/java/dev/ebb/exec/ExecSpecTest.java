@@ -3,6 +3,7 @@ package dev.ebb.exec;
 import static dev.ebb.box.Refusal.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.backend.ExecKind;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.cgroup.ByteSize;
 import java.time.Duration;
@@ -59,7 +60,26 @@ class ExecSpecTest {
                 3,
                 new ByteSize(4),
                 true,
-                true));
+                true,
+                ExecKind.COMMAND));
+  }
+
+  @Test
+  void aTerminalTakesInputAndKeepsTheRest() {
+    var spec = ExecSpec.of("a").withKeep().withTerminal(24, 80);
+    assertThat(spec.kind()).isEqualTo(new ExecKind.Terminal(24, 80));
+    assertThat(spec.takesInput()).isTrue();
+    assertThat(spec.withTimeout(Duration.ZERO).kind()).isEqualTo(spec.kind());
+    assertThat(spec.withKeep().withInput()).isEqualTo(spec);
+  }
+
+  @Test
+  void aTerminalHasASize() {
+    refused("a terminal cannot have 0 rows and 80 columns", changed -> changed.withTerminal(0, 80));
+    refused(
+        "a terminal cannot have 24 rows and 65536 columns",
+        changed -> changed.withTerminal(24, 65_536));
+    assertThat(PLAIN.withTerminal(65_535, 1).kind()).isEqualTo(new ExecKind.Terminal(65_535, 1));
   }
 
   @Test

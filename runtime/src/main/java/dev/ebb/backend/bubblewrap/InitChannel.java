@@ -1,5 +1,6 @@
 package dev.ebb.backend.bubblewrap;
 
+import dev.ebb.backend.ExecKind;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
@@ -155,6 +156,16 @@ public final class InitChannel {
   /** Starts the kill ladder of an exec; one that has ended already is no error. */
   public void kill(int exec, Signal signal, Duration grace) throws KernelException {
     sendAll(Protocol.kill(exec, signal.number(), grace), List.of());
+  }
+
+  /** Changes the size of an exec's terminal; one that has ended already is no error. */
+  public void resize(int exec, ExecKind.Terminal size) throws KernelException {
+    sendAll(Protocol.resize(exec, size), List.of());
+  }
+
+  /** Sends a signal, but SIGKILL, to all of an exec; one that has ended already is no error. */
+  public void signal(int exec, Signal signal) throws KernelException {
+    sendAll(Protocol.signal(exec, signal.number()), List.of());
   }
 
   private boolean isClosed() {

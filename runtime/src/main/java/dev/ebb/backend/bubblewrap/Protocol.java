@@ -1,16 +1,17 @@
 package dev.ebb.backend.bubblewrap;
 
+import dev.ebb.backend.BoxText;
+import dev.ebb.backend.ExecKind;
 import dev.ebb.kernel.Pidfd;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 
 /** The words between engine and ebb-init; the visible pair of init/protocol.h. */
 final class Protocol {
-  static final int PROTOCOL_VERSION = 2;
+  static final int PROTOCOL_VERSION = 3;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
   static final int MESSAGE_FDS_MAX = 4;
   static final int NONCE_SIZE = 16;
@@ -20,6 +21,8 @@ final class Protocol {
   static final int MESSAGE_HELLO = 2;
   static final int MESSAGE_START = 16;
   static final int MESSAGE_KILL = 17;
+  static final int MESSAGE_RESIZE = 18;
+  static final int MESSAGE_SIGNAL = 19;
   static final int MESSAGE_STARTED = 32;
   static final int MESSAGE_REFUSED = 33;
   static final int MESSAGE_OUTPUT = 34;
@@ -28,6 +31,8 @@ final class Protocol {
   static final int START_HAS_STDIN = 1;
   static final int START_KEEP = 2;
   static final int START_HAS_LEAF = 4;
+  static final int START_TERMINAL = 8;
+  static final int START_FILE = 16;
 
   static final int STEP_REQUEST = 1;
   static final int STEP_CLONE = 2;
@@ -78,7 +83,8 @@ final class Protocol {
         .putInt(flags(request))
         .putInt(request.command().size())
         .putInt(request.environment().size())
-        .putInt(0)
+        .putShort((short) rows(request.kind()))
+        .putShort((short) columns(request.kind()))
         .put(strings)
         .array();
   }
@@ -86,7 +92,24 @@ final class Protocol {
   private static int flags(StartRequest request) {
     return (request.hasStdin() ? START_HAS_STDIN : 0)
         | (request.keep() ? START_KEEP : 0)
-        | (request.hasLeaf() ? START_HAS_LEAF : 0);
+        | (request.hasLeaf() ? START_HAS_LEAF : 0)
+        | flag(request.kind());
+  }
+
+  private static int flag(ExecKind kind) {
+    return switch (kind) {
+      case ExecKind.Command() -> 0;
+      case ExecKind.Terminal _ -> START_TERMINAL;
+      case ExecKind.FileOperation() -> START_FILE;
+    };
+  }
+
+  private static int rows(ExecKind kind) {
+    return kind instanceof ExecKind.Terminal(int rows, _) ? rows : 0;
+  }
+
+  private static int columns(ExecKind kind) {
+    return kind instanceof ExecKind.Terminal(_, int columns) ? columns : 0;
   }
 
   /** Rounded up: zero means none, and the shortest timeout is still one. */
@@ -101,7 +124,7 @@ final class Protocol {
         text.append(word).append('\0');
       }
     }
-    return text.toString().getBytes(StandardCharsets.UTF_8);
+    return BoxText.encode(text.toString());
   }
 
   static ExecEvents.Step step(int number) {
@@ -149,6 +172,17 @@ final class Protocol {
                 (flags & ENDED_CROWDED) != 0));
     var _ = body.getInt();
     return ended;
+  }
+
+  static byte[] resize(int exec, ExecKind.Terminal size) {
+    return message(MESSAGE_RESIZE, 0, exec, 4)
+        .putShort((short) size.rows())
+        .putShort((short) size.columns())
+        .array();
+  }
+
+  static byte[] signal(int exec, int signal) {
+    return message(MESSAGE_SIGNAL, 0, exec, 4).putInt(signal).array();
   }
 
   static byte[] kill(int exec, int signal, Duration grace) {

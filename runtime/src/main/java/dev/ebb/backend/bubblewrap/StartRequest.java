@@ -1,5 +1,6 @@
 package dev.ebb.backend.bubblewrap;
 
+import dev.ebb.backend.ExecKind;
 import dev.ebb.cgroup.ByteSize;
 import java.time.Duration;
 import java.util.List;
@@ -25,6 +26,7 @@ public record StartRequest(
     boolean hasStdin,
     boolean keep,
     boolean hasLeaf,
+    ExecKind kind,
     Share share) {
 
   /**

@@ -2,6 +2,7 @@ package dev.ebb.backend.bubblewrap;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.backend.ExecKind;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Fd;
@@ -66,6 +67,7 @@ final class HostileInitKernelTest {
         false,
         false,
         true,
+        ExecKind.COMMAND,
         StartRequest.Share.BY_CGROUP);
   }
 

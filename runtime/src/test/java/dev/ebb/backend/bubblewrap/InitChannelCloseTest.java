@@ -2,6 +2,7 @@ package dev.ebb.backend.bubblewrap;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.backend.ExecKind;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
@@ -28,6 +29,7 @@ final class InitChannelCloseTest {
           false,
           false,
           true,
+          ExecKind.COMMAND,
           StartRequest.Share.BY_CGROUP);
 
   private final List<String> heard = new ArrayList<>();

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.ebb.backend.ExecKind;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Fd;
@@ -221,6 +222,7 @@ class InitChannelTest {
         false,
         false,
         true,
+        ExecKind.COMMAND,
         StartRequest.Share.BY_CGROUP);
   }
 

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.ebb.backend.ExecKind;
 import dev.ebb.cgroup.ByteSize;
 import java.lang.reflect.Modifier;
 import java.nio.BufferUnderflowException;
@@ -65,7 +66,7 @@ class ProtocolTest {
                 assertThat(numbers.add(value)).as(name).isTrue();
               }
             });
-    assertThat(numbers).hasSize(8);
+    assertThat(numbers).hasSize(10);
   }
 
   @Test
@@ -101,6 +102,11 @@ class ProtocolTest {
   }
 
   private static StartRequest request(boolean hasStdin, boolean keep, boolean hasLeaf) {
+    return request(hasStdin, keep, hasLeaf, ExecKind.COMMAND);
+  }
+
+  private static StartRequest request(
+      boolean hasStdin, boolean keep, boolean hasLeaf, ExecKind kind) {
     return new StartRequest(
         List.of("printf", "", "wörld\n"),
         List.of("A=1", "EMPTY="),
@@ -113,6 +119,7 @@ class ProtocolTest {
         hasStdin,
         keep,
         hasLeaf,
+        kind,
         new StartRequest.Share(0x7_0000_0001L, 0x8_0000_0001L, 77));
   }
 
@@ -137,7 +144,8 @@ class ProtocolTest {
         .isEqualTo(header.constant("START_HAS_STDIN"));
     assertThat(field(message, body, "start_request", "argc")).isEqualTo(3);
     assertThat(field(message, body, "start_request", "envc")).isEqualTo(2);
-    assertThat(field(message, body, "start_request", "zero")).isZero();
+    assertThat(field(message, body, "start_request", "rows")).isZero();
+    assertThat(field(message, body, "start_request", "columns")).isZero();
     int strings = body + Math.toIntExact(header.size("start_request"));
     assertThat(new String(message, strings, message.length - strings, UTF_8))
         .isEqualTo("/wörk\0printf\0\0wörld\n\0A=1\0EMPTY=\0");
@@ -158,7 +166,8 @@ class ProtocolTest {
             "flags",
             "argc",
             "envc",
-            "zero");
+            "rows",
+            "columns");
   }
 
   @Test
@@ -172,6 +181,36 @@ class ProtocolTest {
         .isEqualTo(header.constant("START_KEEP"));
     assertThat(field(leaf, body, "start_request", "flags"))
         .isEqualTo(header.constant("START_HAS_LEAF"));
+  }
+
+  @Test
+  void aTerminalHasItsSize() {
+    int body = Math.toIntExact(header.size("message_header"));
+    var terminal = new ExecKind.Terminal(0x1234, 0x7FFE);
+    byte[] message = Protocol.start(1, 4, request(true, false, false, terminal));
+    assertThat(field(message, body, "start_request", "flags"))
+        .isEqualTo(header.constant("START_HAS_STDIN") | header.constant("START_TERMINAL"));
+    assertThat(field(message, body, "start_request", "rows")).isEqualTo(0x1234);
+    assertThat(field(message, body, "start_request", "columns")).isEqualTo(0x7FFE);
+  }
+
+  @Test
+  void resizeIsRowsAndColumns() {
+    byte[] message = Protocol.resize(7, new ExecKind.Terminal(24, 80));
+    assertThat(head(message, "size")).isEqualTo(4);
+    assertThat(head(message, "type")).isEqualTo(header.constant("MESSAGE_RESIZE"));
+    var body = ByteBuffer.wrap(message, 16, 4).slice().order(ByteOrder.nativeOrder());
+    assertThat(body.getShort()).isEqualTo((short) 24);
+    assertThat(body.getShort()).isEqualTo((short) 80);
+  }
+
+  @Test
+  void signalIsItsNumber() {
+    byte[] message = Protocol.signal(7, 28);
+    assertThat(head(message, "size")).isEqualTo(4);
+    assertThat(head(message, "type")).isEqualTo(header.constant("MESSAGE_SIGNAL"));
+    assertThat(head(message, "exec")).isEqualTo(7);
+    assertThat(ByteBuffer.wrap(message).order(ByteOrder.nativeOrder()).getInt(16)).isEqualTo(28);
   }
 
   @Test

@@ -1,0 +1,27 @@
+package dev.ebb.backend;
+
+/** What a command has around it. */
+public sealed interface ExecKind {
+  ExecKind COMMAND = new Command();
+
+  /** Pipes for stdout and stderr. */
+  record Command() implements ExecKind {}
+
+  /** Nothing is executed: the command is a file operation of init/protocol.h. */
+  record FileOperation() implements ExecKind {}
+
+  /** A terminal of this size, whose output is stdout. */
+  record Terminal(int rows, int columns) implements ExecKind {
+    public static final int SIDE_MAX = 0xFFFF;
+
+    public Terminal {
+      if (!isSize(rows, columns)) {
+        throw new IllegalArgumentException("a terminal cannot be " + rows + " by " + columns);
+      }
+    }
+
+    public static boolean isSize(int rows, int columns) {
+      return Math.min(rows, columns) >= 1 && Math.max(rows, columns) <= SIDE_MAX;
+    }
+  }
+}

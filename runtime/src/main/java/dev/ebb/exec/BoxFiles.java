@@ -1,0 +1,166 @@
+package dev.ebb.exec;
+
+import dev.ebb.backend.ExecKind;
+import dev.ebb.backend.SandboxSpec;
+import dev.ebb.box.Box;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.ByteSize;
+import java.io.IOException;
+import java.io.InputStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The files of a box, walked in it as its user: init does it, in an exec of its own, so a hostile
+ * tree harms only itself. Paths are the box's own, relative ones from the workspace. Thread-safe.
+ */
+public final class BoxFiles {
+  /** For what carries content. */
+  public static final Duration CONTENT_TIMEOUT = Duration.ofMinutes(5);
+
+  public static final Duration TIMEOUT = Duration.ofSeconds(30);
+
+  private static final Duration GRACE = Duration.ofSeconds(1);
+  private static final ByteSize ENTRIES_MAX = ByteSize.mebibytes(64);
+  private static final ByteSize UNLIMITED = new ByteSize(Long.MAX_VALUE);
+  private static final ByteSize WORDS = ByteSize.mebibytes(1);
+  private static final int MODE_MAX = 07777;
+  private static final List<String> UNPACK =
+      List.of("/usr/bin/tar", "-x", "-f", "-", "--no-same-owner", "--no-same-permissions");
+
+  private final Box box;
+
+  public BoxFiles(Box box) {
+    this.box = box;
+  }
+
+  /** A regular file from {@code offset} on; to be closed. */
+  public FileContent read(String path, long offset) throws InterruptedException {
+    require(offset >= 0, "an offset cannot be negative: " + offset);
+    var spec = operation("read", checked(path), Long.toString(offset)).withOutputLimit(UNLIMITED);
+    return open(new FileExec(box, spec.withTimeout(CONTENT_TIMEOUT), what("read", path), false));
+  }
+
+  private static FileContent open(FileExec source) throws InterruptedException {
+    var content = new FileContent(source);
+    try {
+      content.open();
+      return content;
+    } catch (InterruptedException | RuntimeException e) {
+      content.close();
+      throw e;
+    }
+  }
+
+  /** Replaces what the path names with this content, whole or not at all; makes its parents. */
+  public void write(String path, int mode, InputStream content)
+      throws IOException, InterruptedException {
+    require(mode >= 0 && mode <= MODE_MAX, "bad mode " + Integer.toOctalString(mode));
+    var spec = operation("write", checked(path), Integer.toOctalString(mode)).withInput();
+    try (var exec =
+        new FileExec(box, spec.withTimeout(CONTENT_TIMEOUT), what("write", path), false)) {
+      exec.feedFrames(content);
+      exec.finish();
+    }
+  }
+
+  /** What is there; a link is not followed. */
+  public FileEntry stat(String path) throws InterruptedException {
+    return FileEntry.parse(run("look at", path, operation("stat", checked(path)))).getFirst();
+  }
+
+  /** What is in a directory, by name. */
+  public List<FileEntry> list(String path) throws InterruptedException {
+    var spec = operation("list", checked(path)).withOutputLimit(ENTRIES_MAX);
+    return FileEntry.parse(run("list", path, spec)).stream()
+        .sorted(Comparator.comparing(FileEntry::name))
+        .toList();
+  }
+
+  /** With its parents; a directory that is there already is fine. */
+  public void mkdir(String path) throws InterruptedException {
+    run("make directory", path, operation("mkdir", checked(path)));
+  }
+
+  /** As rename(2): a file that is there gives way. */
+  public void move(String from, String to) throws InterruptedException {
+    run("move", from + "\" to \"" + to, operation("move", checked(from), checked(to)));
+  }
+
+  /** A file, a link or a directory; one that is not empty only if {@code recursive}. */
+  public void remove(String path, boolean recursive) throws InterruptedException {
+    var spec =
+        recursive
+            ? operation("remove", checked(path), "recursive")
+            : operation("remove", checked(path));
+    run("remove", path, spec);
+  }
+
+  /** A directory as a tar, made by the box's own; to be closed. */
+  public FileContent pack(String directory) throws InterruptedException {
+    var command = List.of("/usr/bin/tar", "-c", "-f", "-", "-C", checked(directory), ".");
+    var spec = limited(ExecSpec.of(command)).withOutputLimit(UNLIMITED);
+    return open(
+        new FileExec(box, spec.withTimeout(CONTENT_TIMEOUT), what("pack", directory), true));
+  }
+
+  /** Unpacks a tar into a directory, by the box's own; what it refuses stays out. */
+  public void unpack(String directory, InputStream content)
+      throws IOException, InterruptedException {
+    var command = new ArrayList<>(UNPACK);
+    command.addAll(List.of("-C", checked(directory)));
+    var spec = limited(ExecSpec.of(command)).withOutputLimit(WORDS).withInput();
+    try (var exec =
+        new FileExec(
+            box, spec.withTimeout(CONTENT_TIMEOUT), what("unpack into", directory), true)) {
+      exec.feed(content);
+      exec.finish();
+    }
+  }
+
+  private byte[] run(String verb, String path, ExecSpec spec) throws InterruptedException {
+    try (var exec = new FileExec(box, spec, what(verb, path), false)) {
+      exec.finish();
+      return exec.output();
+    }
+  }
+
+  private static ExecSpec operation(String... words) {
+    return new ExecSpec(
+        List.of(words),
+        Map.of(),
+        SandboxSpec.WORKSPACE,
+        TIMEOUT,
+        GRACE,
+        WORDS,
+        ExecSpec.DEFAULT_OPEN_FILES,
+        UNLIMITED,
+        false,
+        false,
+        new ExecKind.FileOperation());
+  }
+
+  private static ExecSpec limited(ExecSpec spec) {
+    return spec.withGrace(GRACE).withFileSize(UNLIMITED);
+  }
+
+  private static String what(String verb, String path) {
+    return verb + " \"" + path + "\"";
+  }
+
+  private static String checked(String path) {
+    require(!path.isEmpty(), "no path given");
+    require(path.indexOf('\0') < 0, "the path holds a NUL character");
+    return path;
+  }
+
+  private static void require(boolean condition, String message) {
+    if (!condition) {
+      throw new SandboxException(ErrorCode.BAD_REQUEST, message);
+    }
+  }
+}

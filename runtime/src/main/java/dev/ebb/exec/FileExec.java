@@ -1,0 +1,115 @@
+package dev.ebb.exec;
+
+import dev.ebb.backend.BoxText;
+import dev.ebb.box.Box;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.kernel.Errno;
+import dev.ebb.process.ExitCause;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.time.Duration;
+import java.util.Optional;
+
+/** An exec that does something with files: fed, checked, and gone with its close. */
+final class FileExec implements AutoCloseable {
+  private static final int CHUNK = 64 * 1024;
+  private static final int WORDS_MAX = 2000;
+  private static final Duration LAST_PATIENCE = Duration.ofSeconds(10);
+
+  private final Exec exec;
+  private final String what;
+  private final boolean isTar;
+
+  /** {@code what} it does, for the message of its failure. */
+  FileExec(Box box, ExecSpec spec, String what, boolean isTar) {
+    this.what = what;
+    this.isTar = isTar;
+    exec = Exec.start(box, spec);
+  }
+
+  Exec exec() {
+    return exec;
+  }
+
+  /** All of it in frames, as init/protocol.h has them; if it fails half-way there is no end. */
+  void feedFrames(InputStream content) throws IOException, InterruptedException {
+    var frame = ByteBuffer.allocate(Integer.BYTES + CHUNK).order(ByteOrder.nativeOrder());
+    for (int n = 1; n > 0; ) {
+      n = Math.max(0, content.read(frame.array(), Integer.BYTES, CHUNK));
+      if (!write(frame.putInt(0, n).array(), Integer.BYTES + n)) {
+        return;
+      }
+    }
+  }
+
+  void feed(InputStream content) throws IOException, InterruptedException {
+    byte[] chunk = new byte[CHUNK];
+    int n = content.read(chunk);
+    while (n >= 0 && write(chunk, n)) {
+      n = content.read(chunk);
+    }
+    exec.stdin().orElseThrow().close();
+  }
+
+  /** False when it reads no more: then its end says why. */
+  private boolean write(byte[] bytes, int length) throws InterruptedException {
+    return exec.stdin().orElseThrow().write(bytes, 0, length);
+  }
+
+  /** Waits for its end, which is to be a good one. */
+  void finish() throws InterruptedException {
+    ExecResult result = exec.await();
+    failure(result)
+        .ifPresent(
+            e -> {
+              throw e;
+            });
+  }
+
+  private Optional<SandboxException> failure(ExecResult result) throws InterruptedException {
+    ExitCause cause = result.cause();
+    if (!cause.equals(new ExitCause.Exited(0))) {
+      return Optional.of(
+          isTar ? FileFailure.ofTar(what, cause, words()) : FileFailure.of(what, cause));
+    }
+    if (result.logErrno() != 0) {
+      String why = "the host cannot hold it: " + Errno.describe(result.logErrno());
+      return Optional.of(new SandboxException(ErrorCode.INTERNAL, "cannot " + what + ": " + why));
+    }
+    return Optional.empty();
+  }
+
+  private String words() {
+    byte[] words = new byte[WORDS_MAX];
+    return BoxText.decode(words, 0, exec.stderr().read(0, words));
+  }
+
+  byte[] output() {
+    byte[] bytes = new byte[Math.toIntExact(exec.stdout().size())];
+    int n = exec.stdout().read(0, bytes);
+    if (n != bytes.length) {
+      throw new SandboxException(ErrorCode.INTERNAL, "cannot " + what + ": its output is cut");
+    }
+    return bytes;
+  }
+
+  /** ORDER: ended first. A pipe that just closes would be the end of the content for tar. */
+  @Override
+  public void close() {
+    exec.kill(Duration.ZERO);
+    boolean interrupted = Thread.interrupted();
+    try {
+      var _ = exec.await(LAST_PATIENCE);
+    } catch (InterruptedException e) {
+      interrupted = true;
+    } finally {
+      exec.close();
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}
