@@ -10,5 +10,10 @@ module dev.ebb.server {
   requires jdk.unsupported;
   requires org.eclipse.jetty.server;
   requires org.eclipse.jetty.unixdomain.server;
+  requires org.eclipse.jetty.websocket.api;
+  requires org.eclipse.jetty.websocket.server;
   requires org.tomlj;
+
+  opens dev.ebb.server.rest to
+      org.eclipse.jetty.websocket.common;
 }

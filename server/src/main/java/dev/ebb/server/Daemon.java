@@ -103,7 +103,7 @@ public final class Daemon implements AutoCloseable {
     }
     Path home = settings.home();
     var gate = new Gate(new Keys(home), hosts(settings), Files.getOwner(home));
-    server.setHandler(Rest.handler(boxes, gate, settings.policy()));
+    server.setHandler(Rest.handler(server, boxes, gate, settings.policy()));
     server.start();
     Files.setPosixFilePermissions(settings.socket(), PosixFilePermissions.fromString("rw-------"));
     LOG.log(Level.INFO, "event=serving socket={0}", settings.socket());

@@ -11,6 +11,9 @@ public record Caller(String tenant, boolean isAdmin) {
   /** Whoever may use the unix socket owns the daemon. */
   public static final Caller OWNER = new Caller(DEFAULT_TENANT, true);
 
+  /** Whoever has not said who they are: no tenant has this name. */
+  public static final Caller NOBODY = new Caller("", false);
+
   public boolean mayTouch(String otherTenant) {
     return isAdmin || tenant.equals(otherTenant);
   }

@@ -63,7 +63,7 @@ final class BoxRoutes {
   private void write(ServedBox box, List<Orders.Content> files)
       throws IOException, InterruptedException {
     try {
-      BoxFilesRoutes.write(box, files);
+      FileRoutes.write(box, files);
     } catch (IOException | InterruptedException | RuntimeException e) {
       boxes.remove(box, true);
       throw e;

@@ -20,7 +20,8 @@ import org.eclipse.jetty.io.Content;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Blocker;
-import org.eclipse.jetty.util.Fields;
+import org.eclipse.jetty.util.Callback;
+import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 
 /** One request and its answer, in our words. Blocking: each has a virtual thread of its own. */
 final class Exchange {
@@ -31,14 +32,22 @@ final class Exchange {
 
   private final Request request;
   private final Response response;
+  private final Callback callback;
   private final Caller caller;
   private final Map<String, String> path;
-  private final Fields query;
+  private final Query query;
+  private boolean upgraded;
 
   Exchange(
-      Request request, Response response, Caller caller, Map<String, String> path, Fields query) {
+      Request request,
+      Response response,
+      Callback callback,
+      Caller caller,
+      Map<String, String> path,
+      Query query) {
     this.request = request;
     this.response = response;
+    this.callback = callback;
     this.caller = caller;
     this.path = path;
     this.query = query;
@@ -56,18 +65,19 @@ final class Exchange {
   }
 
   Optional<String> query(String name) {
-    Fields.Field field = query.get(name);
-    if (field == null) {
-      return Optional.empty();
-    }
-    if (field.getValues().size() > 1) {
+    List<String> values = query.all(name);
+    if (values.size() > 1) {
       throw bad("query \"" + name + "\" comes more than once");
     }
-    return Optional.of(String.valueOf(field.getValue()));
+    return values.stream().findFirst();
+  }
+
+  String required(String name) {
+    return query(name).orElseThrow(() -> bad("query \"" + name + "\" is missing"));
   }
 
   List<String> queries(String name) {
-    return query.getValuesOrEmpty(name);
+    return query.all(name);
   }
 
   boolean flag(String name, boolean otherwise) {
@@ -164,6 +174,22 @@ final class Exchange {
     response.getHeaders().put(new HttpField(HttpHeader.CACHE_CONTROL, "no-store"));
   }
 
+  /** Goes on as a WebSocket, if the caller wants that. */
+  void upgrade(Object socket) {
+    var container =
+        requireNonNull(request.getContext().getAttribute(ServerWebSocketContainer.class.getName()));
+    upgraded =
+        ((ServerWebSocketContainer) container)
+            .upgrade((ask, answer, failed) -> socket, request, response, callback);
+    if (!upgraded) {
+      throw bad("this is a WebSocket: send an upgrade");
+    }
+  }
+
+  boolean isUpgraded() {
+    return upgraded;
+  }
+
   void header(String name, String value) {
     response.getHeaders().put(name, value);
   }
@@ -173,6 +199,28 @@ final class Exchange {
   }
 
   static byte[] json(Object document) {
-    return MAPPER.toJson(document).getBytes(StandardCharsets.UTF_8);
+    return escapeLoneSurrogates(MAPPER.toJson(document)).getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** A name that is not UTF-8 has some, see BoxText; UTF-8 has none. */
+  private static String escapeLoneSurrogates(String json) {
+    if (json.codePoints().noneMatch(Exchange::isSurrogate)) {
+      return json;
+    }
+    var escaped = new StringBuilder();
+    json.codePoints()
+        .forEach(
+            point -> {
+              if (isSurrogate(point)) {
+                escaped.append("\\u").append(Integer.toHexString(point));
+              } else {
+                escaped.appendCodePoint(point);
+              }
+            });
+    return escaped.toString();
+  }
+
+  private static boolean isSurrogate(int point) {
+    return point >= Character.MIN_SURROGATE && point <= Character.MAX_SURROGATE;
   }
 }

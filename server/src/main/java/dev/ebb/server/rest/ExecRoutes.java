@@ -1,10 +1,12 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.backend.ExecKind;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Stdin;
+import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.boxes.Boxes;
@@ -51,6 +53,7 @@ final class ExecRoutes {
             "limit",
             "stdoutOffset",
             "stderrOffset"),
+        Route.of("GET", exec + "/terminal", this::terminal),
         Route.of("POST", "/v1/run", this::run));
   }
 
@@ -175,7 +178,7 @@ final class ExecRoutes {
     policy.check(exchange.caller(), ordered.order().spec());
     ServedBox box = boxes.create(exchange.caller(), ordered.order(), Optional.empty()).box();
     try {
-      BoxFilesRoutes.write(box, ordered.files());
+      FileRoutes.write(box, ordered.files());
       ServedExec exec = start(box, command);
       attend(exchange, exec, false, ended -> runResult(exchange, box, ended));
     } finally {
@@ -219,12 +222,16 @@ final class ExecRoutes {
     Duration grace = exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE);
     boolean wait = exchange.flag("wait", true);
     ServedExec exec = exec(exchange);
-    switch (signal) {
-      case "TERM", "SIGTERM", "15" -> exec.exec().kill(grace);
-      case "KILL", "SIGKILL", "9" -> exec.exec().kill(Duration.ZERO);
-      default -> throw new Problem(Problem.Code.BAD_REQUEST, "unknown signal \"" + signal + "\"");
+    Signal known =
+        Signal.parse(signal)
+            .orElseThrow(
+                () -> new Problem(Problem.Code.BAD_REQUEST, "unknown signal \"" + signal + "\""));
+    switch (known) {
+      case TERM -> exec.exec().kill(grace);
+      case KILL -> exec.exec().kill(Duration.ZERO);
+      default -> exec.exec().signal(known);
     }
-    if (wait) {
+    if (wait && (known == Signal.TERM || known == Signal.KILL)) {
       exec.await(grace.plusSeconds(30));
     }
     exchange.answer(200, Documents.exec(exec));
@@ -266,6 +273,15 @@ final class ExecRoutes {
   private static SandboxException closed(ServedExec exec) {
     return new SandboxException(
         ErrorCode.WRONG_STATE, "exec " + exec.number() + " reads no input, or no longer");
+  }
+
+  private void terminal(Exchange exchange) {
+    ServedExec exec = exec(exchange);
+    if (!(exec.spec().kind() instanceof ExecKind.Terminal)) {
+      throw new SandboxException(
+          ErrorCode.WRONG_STATE, "exec " + exec.number() + " has no terminal");
+    }
+    exchange.upgrade(new TerminalSocket(exec, exec.exec().stdin().orElseThrow()));
   }
 
   private void output(Exchange exchange) throws IOException, InterruptedException {

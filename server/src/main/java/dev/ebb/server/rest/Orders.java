@@ -1,5 +1,6 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.backend.ExecKind;
 import dev.ebb.backend.Mount;
 import dev.ebb.backend.Network;
 import dev.ebb.box.BoxSpec;
@@ -113,6 +114,17 @@ final class Orders {
 
   // --- commands ---
 
+  private static ExecSpec terminal(ExecSpec spec, Optional<Fields> given) {
+    if (given.isEmpty()) {
+      return spec;
+    }
+    Fields size = given.get();
+    var rows = size.number("rows", 1, ExecKind.Terminal.SIDE_MAX);
+    var columns = size.number("columns", 1, ExecKind.Terminal.SIDE_MAX);
+    size.end();
+    return spec.withTerminal((int) rows.orElse(24), (int) columns.orElse(80));
+  }
+
   /**
    * A command, and what it is to read.
    *
@@ -142,6 +154,7 @@ final class Orders {
     spec = fileSize.isPresent() ? spec.withFileSize(new ByteSize(fileSize.getAsLong())) : spec;
     spec = fields.flag("keep") ? spec.withKeep() : spec;
     spec = stdin || input.isPresent() ? spec.withInput() : spec;
+    spec = terminal(spec, fields.object("terminal"));
     fields.end();
     return new Command(spec, input);
   }

@@ -18,6 +18,7 @@ final class Problem extends RuntimeException {
     FORBIDDEN(403, "You may not"),
     NOT_FOUND(404, "There is no such thing"),
     METHOD_NOT_ALLOWED(405, "Not with this method"),
+    TIMED_OUT(408, "Not done in time"),
     CONFLICT(409, "It is in the way of something"),
     WRONG_STATE(409, "Not in this state"),
     TOO_LARGE(413, "Too large"),
@@ -64,7 +65,8 @@ final class Problem extends RuntimeException {
       case NOT_FOUND -> Code.NOT_FOUND;
       case CONFLICT -> Code.CONFLICT;
       case WRONG_STATE -> Code.WRONG_STATE;
-      case NO_SPACE -> Code.TOO_LARGE;
+      case NO_SPACE, TOO_LARGE -> Code.TOO_LARGE;
+      case TIMED_OUT -> Code.TIMED_OUT;
       case UNSUPPORTED -> Code.UNSUPPORTED;
       case SETUP_FAILED, SETUP_TIMED_OUT -> Code.SETUP_FAILED;
       case HOST_UNFIT, NO_USERS_LEFT -> Code.UNFIT;

@@ -3,15 +3,26 @@ package dev.ebb.server.rest;
 import dev.ebb.server.access.Gate;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.boxes.Boxes;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.eclipse.jetty.server.Handler;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 
 /** All of REST v1. */
 public final class Rest {
+  private static final int TEXT_MOST = 4 * 1024;
+  private static final int BINARY_MOST = 1 << 20;
+
   private Rest() {}
 
-  public static Handler handler(Boxes boxes, Gate gate, Policy policy) {
+  public static Handler handler(Server server, Boxes boxes, Gate gate, Policy policy) {
+    var sockets = ServerWebSocketContainer.ensure(server);
+    sockets.setIdleTimeout(Duration.ZERO);
+    sockets.setMaxTextMessageSize(TEXT_MOST);
+    sockets.setMaxBinaryMessageSize(BINARY_MOST);
+    server.getContext().setAttribute(ServerWebSocketContainer.class.getName(), sockets);
     var events = new EventRoutes(boxes, version());
     return new RestHandler(gate, events.open(), routes(boxes, policy, events));
   }
@@ -19,6 +30,7 @@ public final class Rest {
   static List<Route> routes(Boxes boxes, Policy policy, EventRoutes events) {
     var routes = new ArrayList<>(new BoxRoutes(boxes, policy).routes());
     routes.addAll(new ExecRoutes(boxes, policy).routes());
+    routes.addAll(new FileRoutes(boxes).routes());
     routes.addAll(events.routes());
     return routes;
   }

@@ -6,11 +6,9 @@ import dev.ebb.server.access.Gate;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.io.EofException;
@@ -18,12 +16,10 @@ import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
-import org.eclipse.jetty.util.Fields;
 
 /** Finds the caller and the route of each request, and answers what goes wrong. */
 public final class RestHandler extends Handler.Abstract {
   private static final Logger LOG = System.getLogger(RestHandler.class.getName());
-  private static final Fields NO_QUERY = Fields.EMPTY;
 
   private final Gate gate;
   private final List<Route> open;
@@ -39,8 +35,9 @@ public final class RestHandler extends Handler.Abstract {
   @Override
   public boolean handle(Request request, Response response, Callback callback) {
     try {
-      dispatch(request, response);
-      callback.succeeded();
+      if (!dispatch(request, response, callback).isUpgraded()) {
+        callback.succeeded();
+      }
     } catch (Problem problem) {
       refuse(request, response, callback, problem);
     } catch (Gate.Refusal e) {
@@ -63,66 +60,44 @@ public final class RestHandler extends Handler.Abstract {
     return true;
   }
 
-  private void dispatch(Request request, Response response) throws Exception {
+  private Exchange dispatch(Request request, Response response, Callback callback)
+      throws Exception {
     gate.checkOrigin(request);
     List<String> path = path(request);
-    if (handled(open, Caller.OWNER, path, request, response)) {
-      return;
-    }
-    Caller caller = gate.caller(request);
-    if (!handled(routes, caller, path, request, response)) {
-      throw unknown(request, path);
-    }
+    Optional<Route> free = find(open, request, path);
+    Caller caller = free.isPresent() ? Caller.NOBODY : gate.caller(request);
+    Route route =
+        free.or(() -> find(routes, request, path)).orElseThrow(() -> unknown(request, path));
+    var exchange =
+        new Exchange(
+            request,
+            response,
+            callback,
+            caller,
+            route.match(path).orElseThrow(),
+            query(route, request));
+    route.handling().handle(exchange);
+    return exchange;
   }
 
-  private static boolean handled(
-      List<Route> routes, Caller caller, List<String> path, Request request, Response response)
-      throws Exception {
-    for (Route route : routes) {
-      var names = route.match(path);
-      if (names.isPresent() && route.method().equals(request.getMethod())) {
-        Fields query = query(route, request);
-        route.handling().handle(new Exchange(request, response, caller, names.get(), query));
-        return true;
-      }
-    }
-    return false;
+  private static Optional<Route> find(List<Route> routes, Request request, List<String> path) {
+    return routes.stream()
+        .filter(route -> route.method().equals(request.getMethod()))
+        .filter(route -> route.match(path).isPresent())
+        .findFirst();
+  }
+
+  private static Query query(Route route, Request request) {
+    String text = request.getHttpURI().getQuery();
+    return text == null ? Query.NONE : Query.parse(text, route.query());
   }
 
   /** What is encoded stays one part: a slash in a name never makes two of it. */
   private static List<String> path(Request request) {
     String raw = request.getHttpURI().getPath();
-    try {
-      return Stream.of(raw.substring(Math.min(1, raw.length())).split("/", -1))
-          .map(part -> URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8))
-          .toList();
-    } catch (IllegalArgumentException e) {
-      throw new Problem(Problem.Code.BAD_REQUEST, "the path is not encoded well");
-    }
-  }
-
-  private static Fields query(Route route, Request request) {
-    Fields query;
-    try {
-      query =
-          request.getHttpURI().getQuery() != null
-              ? Request.extractQueryParameters(request)
-              : NO_QUERY;
-    } catch (RuntimeException e) {
-      throw new Problem(Problem.Code.BAD_REQUEST, "the query is not encoded well");
-    }
-    for (Fields.Field field : query) {
-      String name = field.getName();
-      if (!route.query().contains(name)) {
-        String known =
-            route.query().isEmpty()
-                ? "none"
-                : route.query().stream().sorted().collect(Collectors.joining(", "));
-        throw new Problem(
-            Problem.Code.BAD_REQUEST, "unknown query \"" + name + "\"; known here: " + known);
-      }
-    }
-    return query;
+    return Stream.of(raw.substring(Math.min(1, raw.length())).split("/", -1))
+        .map(part -> Query.decode(part.replace("+", "%2B")))
+        .toList();
   }
 
   private Problem unknown(Request request, List<String> path) {
@@ -153,7 +128,7 @@ public final class RestHandler extends Handler.Abstract {
       if (problem.code() == Problem.Code.UNAUTHORIZED) {
         response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer");
       }
-      new Exchange(request, response, Caller.OWNER, Map.of(), NO_QUERY)
+      new Exchange(request, response, callback, Caller.NOBODY, Map.of(), Query.NONE)
           .answer(problem.status(), "application/problem+json", Exchange.json(problem.document()));
       callback.succeeded();
     } catch (IOException | RuntimeException e) {

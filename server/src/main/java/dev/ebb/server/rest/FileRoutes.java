@@ -1,0 +1,143 @@
+package dev.ebb.server.rest;
+
+import dev.ebb.exec.BoxFiles;
+import dev.ebb.exec.FileContent;
+import dev.ebb.exec.FileEntry;
+import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.boxes.ServedBox;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** Files of a box: all of it happens in the box, as its user. */
+final class FileRoutes {
+  private static final int DEFAULT_MODE = 0644;
+
+  private final Boxes boxes;
+
+  FileRoutes(Boxes boxes) {
+    this.boxes = boxes;
+  }
+
+  List<Route> routes() {
+    String files = "/v1/boxes/{box}/files";
+    return List.of(
+        Route.of("GET", files, this::read, "path"),
+        Route.of("PUT", files, this::write, "path", "mode"),
+        Route.of("DELETE", files, this::remove, "path", "recursive"),
+        Route.of("GET", files + "/stat", this::stat, "path"),
+        Route.of("GET", files + "/list", this::list, "path"),
+        Route.of("POST", files + "/mkdir", this::mkdir, "path"),
+        Route.of("POST", files + "/move", this::move, "from", "to"),
+        Route.of("GET", files + "/tar", this::pack, "path"),
+        Route.of("PUT", files + "/tar", this::unpack, "path"));
+  }
+
+  /** What a new box is to hold. */
+  static void write(ServedBox box, List<Orders.Content> files)
+      throws IOException, InterruptedException {
+    var into = new BoxFiles(box.box());
+    for (Orders.Content file : files) {
+      into.write(file.path(), DEFAULT_MODE, new ByteArrayInputStream(file.bytes()));
+    }
+  }
+
+  private BoxFiles files(Exchange exchange) {
+    ServedBox box = boxes.find(exchange.caller(), exchange.path("box"));
+    box.use();
+    return new BoxFiles(box.box());
+  }
+
+  private void read(Exchange exchange) throws IOException, InterruptedException {
+    String path = exchange.required("path");
+    try (FileContent content = files(exchange).read(path, 0)) {
+      send(exchange, content, "application/octet-stream");
+    }
+  }
+
+  private void pack(Exchange exchange) throws IOException, InterruptedException {
+    String path = exchange.required("path");
+    try (FileContent content = files(exchange).pack(path)) {
+      send(exchange, content, "application/x-tar");
+    }
+  }
+
+  private static void send(Exchange exchange, InputStream content, String type) throws IOException {
+    OutputStream out = exchange.stream(200, type);
+    content.transferTo(out);
+    // Not when it failed: then the answer must not look whole.
+    out.close();
+  }
+
+  private void write(Exchange exchange) throws IOException, InterruptedException {
+    String path = exchange.required("path");
+    int mode = exchange.query("mode").map(FileRoutes::mode).orElse(DEFAULT_MODE);
+    try (InputStream content = exchange.content()) {
+      files(exchange).write(path, mode, content);
+    }
+    exchange.done();
+  }
+
+  private static int mode(String text) {
+    try {
+      int mode = Integer.parseInt(text, 8);
+      if (mode >= 0 && mode <= 0777) {
+        return mode;
+      }
+    } catch (NumberFormatException e) {
+      // Below.
+    }
+    throw new Problem(Problem.Code.BAD_REQUEST, "query \"mode\" must be octal, up to 777");
+  }
+
+  private void unpack(Exchange exchange) throws IOException, InterruptedException {
+    String path = exchange.required("path");
+    try (InputStream content = exchange.content()) {
+      files(exchange).unpack(path, content);
+    }
+    exchange.done();
+  }
+
+  private void remove(Exchange exchange) throws InterruptedException {
+    String path = exchange.required("path");
+    files(exchange).remove(path, exchange.flag("recursive", false));
+    exchange.done();
+  }
+
+  private void mkdir(Exchange exchange) throws InterruptedException {
+    files(exchange).mkdir(exchange.required("path"));
+    exchange.done();
+  }
+
+  private void move(Exchange exchange) throws InterruptedException {
+    String from = exchange.required("from");
+    files(exchange).move(from, exchange.required("to"));
+    exchange.done();
+  }
+
+  private void stat(Exchange exchange) throws IOException, InterruptedException {
+    exchange.answer(200, entry(files(exchange).stat(exchange.required("path"))));
+  }
+
+  private void list(Exchange exchange) throws IOException, InterruptedException {
+    var entries = files(exchange).list(exchange.required("path"));
+    exchange.answer(
+        200, Documents.object("entries", entries.stream().map(FileRoutes::entry).toList()));
+  }
+
+  private static Map<String, Object> entry(FileEntry entry) {
+    var document =
+        Documents.object(
+            "name", entry.name(),
+            "type", entry.type().name().toLowerCase(Locale.ROOT),
+            "sizeBytes", entry.size(),
+            "mode", Integer.toOctalString(entry.mode()),
+            "modifiedAt", entry.modified().toString());
+    entry.target().ifPresent(target -> document.put("target", target));
+    return document;
+  }
+}

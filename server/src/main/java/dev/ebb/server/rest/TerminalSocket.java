@@ -1,0 +1,150 @@
+package dev.ebb.server.rest;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.ebb.box.SandboxException;
+import dev.ebb.exec.Stdin;
+import dev.ebb.server.boxes.ServedExec;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.eclipse.jetty.websocket.api.Callback;
+import org.eclipse.jetty.websocket.api.Session;
+import org.eclipse.jetty.websocket.api.StatusCode;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The terminal of a command over a WebSocket. Whoever hangs up leaves the command as it is, and may
+ * come back.
+ */
+public final class TerminalSocket implements Session.Listener {
+  private static final Logger LOG = System.getLogger(TerminalSocket.class.getName());
+  private static final int CHUNK = 32 * 1024;
+
+  private final ServedExec exec;
+  private final Stdin stdin;
+  private volatile boolean closed;
+  private volatile @Nullable Session session;
+
+  TerminalSocket(ServedExec exec, Stdin stdin) {
+    this.exec = exec;
+    this.stdin = stdin;
+  }
+
+  @Override
+  public void onWebSocketOpen(Session opened) {
+    session = opened;
+    Thread.ofVirtual()
+        .name("ebb-terminal-" + exec.box().id() + "-" + exec.number())
+        .start(() -> tell(opened));
+    opened.demand();
+  }
+
+  /** What the terminal shows, from the beginning; then how the command ended. */
+  private void tell(Session to) {
+    byte[] chunk = new byte[CHUNK];
+    long position = 0;
+    try {
+      while (!closed && exec.exec().awaitOutput(position, Long.MAX_VALUE, EventStream.HEARTBEAT)) {
+        int n = exec.exec().stdout().read(position, chunk);
+        byte[] some = Arrays.copyOf(chunk, n);
+        send(
+            callback -> {
+              if (n > 0) {
+                to.sendBinary(ByteBuffer.wrap(some), callback);
+              } else {
+                to.sendPing(ByteBuffer.allocate(0), callback);
+              }
+            });
+        position += n;
+      }
+      while (!closed && exec.await(EventStream.HEARTBEAT).isEmpty()) {
+        send(callback -> to.sendPing(ByteBuffer.allocate(0), callback));
+      }
+      String last = new String(Exchange.json(Documents.exec(exec)), StandardCharsets.UTF_8);
+      send(callback -> to.sendText(last, callback));
+      send(callback -> to.close(StatusCode.NORMAL, "it has ended", callback));
+    } catch (CompletionException | SandboxException e) {
+      LOG.log(Level.DEBUG, "event=terminal_hung_up", e);
+      to.disconnect();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      to.disconnect();
+    }
+  }
+
+  private interface Sending {
+    void start(Callback callback);
+  }
+
+  private static void send(Sending sending) {
+    var done = new CompletableFuture<Void>();
+    sending.start(
+        new Callback() {
+          @Override
+          public void succeed() {
+            done.complete(null);
+          }
+
+          @Override
+          public void fail(Throwable failure) {
+            done.completeExceptionally(failure);
+          }
+        });
+    done.join();
+  }
+
+  /** A command that does not read makes its caller wait, and nobody else. */
+  @Override
+  public void onWebSocketBinary(ByteBuffer payload, Callback callback) {
+    byte[] bytes = new byte[payload.remaining()];
+    payload.get(bytes);
+    callback.succeed();
+    try {
+      exec.box().use();
+      stdin.write(bytes, 0, bytes.length);
+      session().demand();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Override
+  public void onWebSocketText(String message) {
+    try {
+      Fields fields = Fields.parse(message.getBytes(StandardCharsets.UTF_8));
+      fields.object("resize").ifPresent(this::resize);
+      fields.end();
+      session().demand();
+    } catch (Problem | SandboxException e) {
+      session().close(StatusCode.BAD_DATA, String.valueOf(e.getMessage()), Callback.NOOP);
+    }
+  }
+
+  private Session session() {
+    return requireNonNull(session);
+  }
+
+  private void resize(Fields size) {
+    int rows = (int) size.number("rows", 1, Short.MAX_VALUE).orElse(24);
+    int columns = (int) size.number("columns", 1, Short.MAX_VALUE).orElse(80);
+    size.end();
+    exec.exec().resize(rows, columns);
+  }
+
+  @Override
+  public void onWebSocketClose(int status, String reason, Callback callback) {
+    closed = true;
+    callback.succeed();
+  }
+
+  @Override
+  public void onWebSocketError(Throwable cause) {
+    closed = true;
+    LOG.log(Level.DEBUG, "event=terminal_broken", cause);
+  }
+}
