@@ -43,7 +43,8 @@ public final class Output {
     }
   }
 
-  JsonObject document() {
+  /** {@code text} when it is UTF-8, else {@code base64}. */
+  public JsonObject document() {
     try {
       ByteBuffer content = ByteBuffer.wrap(bytes);
       String text = StandardCharsets.UTF_8.newDecoder().decode(content).toString();
