@@ -2,6 +2,7 @@
 module dev.ebb.cli {
   requires static com.google.errorprone.annotations;
   requires static org.jspecify;
+  requires dev.ebb.client;
   requires dev.ebb.runtime;
   requires info.picocli;
   requires io.avaje.json;

@@ -1,12 +1,12 @@
 package dev.ebb.cli;
 
 import dev.ebb.box.SandboxException;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 
@@ -28,7 +28,7 @@ public final class Main {
   }
 
   static int run(String... args) {
-    CommandLine commands = commandLine();
+    CommandLine commands = commandLine(args);
     try {
       ParseResult parsed = commands.parseArgs(args);
       return dispatch(commands, parsed);
@@ -47,30 +47,16 @@ public final class Main {
     }
   }
 
-  private static CommandLine commandLine() {
+  /** Only the command that is called is described; all of them when it is not clear which one. */
+  private static CommandLine commandLine(String... args) {
     CommandSpec root = CommandSpec.create().name("ebb");
     root.usageMessage().description(HELP_HEADER).synopsisSubcommandLabel("COMMAND");
     root.addOption(Options.help());
-    root.addSubcommand("run", RunCommand.spec());
-    root.addSubcommand("doctor", DoctorCommand.spec());
-    root.addSubcommand("sweep", SweepCommand.spec());
-    root.addSubcommand("why", WhyCommand.spec());
-    root.addSubcommand(
-        "version", Options.command("version", "Print the version of Ebb and of what it runs on."));
-    root.addSubcommand("help", helpSpec());
+    boolean clear = args.length > 0 && !args[0].equals("help") && Commands.NAMES.contains(args[0]);
+    for (String name : clear ? List.of(args[0]) : Commands.NAMES) {
+      root.addSubcommand(name, Commands.spec(name));
+    }
     return new CommandLine(root).setPosixClusteredShortOptionsAllowed(false);
-  }
-
-  private static CommandSpec helpSpec() {
-    CommandSpec spec = Options.command("help", "Explain a command.");
-    spec.addPositional(
-        PositionalParamSpec.builder()
-            .paramLabel("COMMAND")
-            .type(String.class)
-            .arity("0..1")
-            .description("what to explain; without it, all commands are listed")
-            .build());
-    return spec;
   }
 
   private static int dispatch(CommandLine commands, ParseResult parsed)
@@ -85,15 +71,15 @@ public final class Main {
       command.commandSpec().commandLine().usage(System.out);
       return 0;
     }
-    return switch (command.commandSpec().name()) {
-      case "run" -> new RunCommand(command).run();
-      case "doctor" -> DoctorCommand.run(command);
-      case "sweep" -> SweepCommand.run(command);
-      case "why" -> WhyCommand.run(command);
-      case "version" -> version(System.out);
-      case "help" -> help(commands, command.matchedPositionalValue(0, ""));
-      default -> throw new IllegalStateException(command.commandSpec().name());
-    };
+    String name = command.commandSpec().name();
+    if (name.equals("help")) {
+      return help(commands, String.join(" ", Options.words(command)));
+    }
+    try {
+      return Commands.run(name, command);
+    } catch (IOException e) {
+      return DaemonFailure.tell(e, command.hasMatchedOption("--json"));
+    }
   }
 
   private static int help(CommandLine commands, String about) {
@@ -111,7 +97,7 @@ public final class Main {
     return 0;
   }
 
-  private static int version(PrintStream out) {
+  static int version(PrintStream out) {
     Optional<String> version = Main.class.getModule().getDescriptor().rawVersion();
     out.println("ebb " + version.orElse("unknown") + " (java " + Runtime.version() + ")");
     return 0;

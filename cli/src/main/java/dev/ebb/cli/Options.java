@@ -2,11 +2,15 @@ package dev.ebb.cli;
 
 import dev.ebb.cgroup.ByteSize;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.TypeConversionException;
 
@@ -48,6 +52,65 @@ final class Options {
         .type(String[].class)
         .description(description)
         .build();
+  }
+
+  /** A flag that help does not mention: a habit of people's fingers. */
+  static OptionSpec hiddenFlag(String... names) {
+    return flag("", names).toBuilder().hidden(true).build();
+  }
+
+  static OptionSpec json() {
+    return flag("print JSON for programs", "--json");
+  }
+
+  static OptionSpec size(String name, String description, ByteSize otherwise) {
+    return value(
+        name, "SIZE", ByteSize.class, Options::size, description + " (default: " + otherwise + ")");
+  }
+
+  static OptionSpec duration(String name, String description) {
+    return value(name, "DURATION", Duration.class, Options::duration, description);
+  }
+
+  static OptionSpec text(String name, String label, String description) {
+    return value(name, label, String.class, text -> text, description);
+  }
+
+  /** What comes without a dash, always a list. */
+  static PositionalParamSpec positional(String label, String arity, String description) {
+    return PositionalParamSpec.builder()
+        .paramLabel(label)
+        .type(List.class)
+        .auxiliaryTypes(String.class)
+        .arity(arity)
+        .description(description)
+        .build();
+  }
+
+  /** All that came without a dash. */
+  static List<String> words(ParseResult parsed) {
+    return parsed.matchedPositionalValue(0, List.of());
+  }
+
+  static List<String> many(ParseResult parsed, String option) {
+    return List.of(parsed.matchedOptionValue(option, new String[0]));
+  }
+
+  /** None when it was not given. */
+  static <T> Optional<T> find(ParseResult parsed, String option) {
+    return Optional.ofNullable(parsed.matchedOptionValue(option, null));
+  }
+
+  static ParameterException bad(ParseResult parsed, String message) {
+    return new ParameterException(parsed.commandSpec().commandLine(), message);
+  }
+
+  /** A name that can be part of a request: not empty, and no way up. */
+  static String box(ParseResult parsed, String text) {
+    if (text.isBlank() || text.equals(".") || text.equals("..")) {
+      throw bad(parsed, "bad box \"" + text + "\": write an id, or a name");
+    }
+    return text;
   }
 
   static <T> T get(ParseResult parsed, String name, T otherwise) {

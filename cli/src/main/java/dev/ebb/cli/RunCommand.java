@@ -26,10 +26,12 @@ final class RunCommand {
   private static final int CHUNK = 64 * 1024;
   private static final int SIGPIPE_CODE = 141;
 
+  private final ParseResult parsed;
   private final RunOptions options;
   private final Interruption interruption = new Interruption(Thread.currentThread());
 
   RunCommand(ParseResult parsed) {
+    this.parsed = parsed;
     options = new RunOptions(parsed);
   }
 
@@ -37,7 +39,10 @@ final class RunCommand {
     return RunOptions.spec();
   }
 
-  int run() throws InterruptedException {
+  int run() throws InterruptedException, IOException {
+    if (options.isDetached() || options.hasTerminal()) {
+      return new DaemonRun(parsed).run();
+    }
     BoxSpec boxSpec = options.box();
     ExecSpec execSpec = options.exec();
     interruption.install();

@@ -1,9 +1,12 @@
 package dev.ebb.cli;
 
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.NotFoundException;
 import dev.ebb.engine.Engine;
 import dev.ebb.supervision.Why;
+import java.io.IOException;
+import java.util.Optional;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParseResult;
 
 /** {@code ebb why}: what keeps a box, or a process of one, alive. */
@@ -15,22 +18,37 @@ final class WhyCommand {
         Options.command("why", "Explain why a box, or a process, is still there.")
             .addOption(Options.flag("print an object for programs", "--json"));
     return spec.addPositional(
-        PositionalParamSpec.builder()
-            .paramLabel("BOX|PID")
-            .type(String.class)
-            .arity("1")
-            .description("the id of a box, or the host pid of a process in one")
-            .build());
+        Options.positional("BOX|PID", "1", "a box, or the host pid of a process in one"));
   }
 
-  static int run(ParseResult parsed) {
-    String subject = parsed.matchedPositionalValue(0, "");
+  static int run(ParseResult parsed) throws IOException {
+    String subject = Options.box(parsed, Options.words(parsed).getFirst());
+    boolean json = parsed.hasMatchedOption("--json");
+    return askDaemon(subject, json) ? 0 : askHome(subject, json);
+  }
+
+  /** False when there is no daemon, or none that knows it: it may be an embedded engine's. */
+  private static boolean askDaemon(String subject, boolean json) throws IOException {
+    Optional<EbbClient> daemon = DaemonConnection.find();
+    if (daemon.isEmpty()) {
+      return false;
+    }
+    try (EbbClient client = daemon.get()) {
+      var answer = client.why(subject);
+      System.out.println(json ? answer.document() : answer.subject() + ": " + answer.reason());
+      return true;
+    } catch (NotFoundException e) {
+      return false;
+    }
+  }
+
+  private static int askHome(String subject, boolean json) {
     var answer = Engine.why(subject);
     if (answer.isEmpty()) {
       System.err.println("ebb why: nothing here is, or belongs to, a box " + subject);
       return Main.OWN_FAILURE;
     }
-    if (parsed.hasMatchedOption("--json")) {
+    if (json) {
       System.out.println(Json.why(answer.get()));
     } else {
       tell(answer.get());

@@ -5,6 +5,7 @@ enum SystemCall {
   READ(0, 63),
   WRITE(1, 64),
   CLOSE(3, 57),
+  IOCTL(16, 29),
   PREAD64(17, 67),
   SENDMSG(46, 211),
   RECVMSG(47, 212),

@@ -94,6 +94,11 @@ public final class Engine implements AutoCloseable {
     this.recovered = List.copyOf(recovered);
   }
 
+  /** The default home, which need not exist. */
+  public static Path defaultHome() {
+    return Home.locate(System.getenv());
+  }
+
   /** Opens the default home: {@code EBB_HOME}, or /var/lib/ebb. */
   public static Engine open() {
     return open(Home.locate(System.getenv()));

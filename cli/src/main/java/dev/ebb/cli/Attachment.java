@@ -1,0 +1,159 @@
+package dev.ebb.cli;
+
+import dev.ebb.client.Cause;
+import dev.ebb.client.Exec;
+import dev.ebb.client.ExecEvent;
+import dev.ebb.client.Execs;
+import dev.ebb.client.Following;
+import dev.ebb.client.Offsets;
+import dev.ebb.client.Output;
+import dev.ebb.client.OutputStreamName;
+import java.io.ByteArrayOutputStream;
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import sun.misc.Signal;
+
+/** A command of the daemon with our own streams, and our own signals. */
+final class Attachment {
+  private static final int SIGPIPE_CODE = 141;
+
+  private final Execs execs;
+  private final Exec exec;
+  private final Duration grace;
+  private final AtomicInteger signal = new AtomicInteger();
+
+  Attachment(Execs execs, Exec exec, Duration grace) {
+    this.execs = execs;
+    this.exec = exec;
+    this.grace = grace;
+  }
+
+  /** Returns what the shell is to see. */
+  int run(boolean input, boolean json, boolean quiet) throws IOException {
+    catchSignals();
+    if (input) {
+      pumpInput();
+    }
+    return json ? collect() : copy(quiet);
+  }
+
+  private int collect() throws IOException {
+    var stdout = new ByteArrayOutputStream();
+    var stderr = new ByteArrayOutputStream();
+    Exec ended = follow(stdout, stderr).orElseThrow();
+    System.out.println(
+        ended
+            .document()
+            .with("stdout", Output.of(stdout.toByteArray()).document())
+            .with("stderr", Output.of(stderr.toByteArray()).document()));
+    return code(ended);
+  }
+
+  private int copy(boolean quiet) throws IOException {
+    Optional<Exec> ended =
+        follow(new FileOutputStream(FileDescriptor.out), new FileOutputStream(FileDescriptor.err));
+    if (ended.isEmpty()) {
+      execs.kill(exec.number(), grace);
+      return SIGPIPE_CODE;
+    }
+    if (!quiet) {
+      explain(ended.get());
+    }
+    return code(ended.get());
+  }
+
+  private int code(Exec ended) {
+    return signal.get() != 0 ? 128 + signal.get() : code(ended.exitCode());
+  }
+
+  static int code(@Nullable Integer exitCode) {
+    return exitCode == null ? Main.OWN_FAILURE : exitCode;
+  }
+
+  /** Copies both streams until the end; none when whoever reads ours has gone. */
+  private Optional<Exec> follow(OutputStream out, OutputStream err) throws IOException {
+    try (Following following = execs.follow(exec.number(), Offsets.START)) {
+      while (true) {
+        switch (following.next().orElseThrow()) {
+          case ExecEvent.Wrote(var stream, var output, _) -> {
+            if (!write(stream == OutputStreamName.STDOUT ? out : err, output)) {
+              return Optional.empty();
+            }
+          }
+          case ExecEvent.Ended(var result) -> {
+            return Optional.of(result.exec());
+          }
+        }
+      }
+    }
+  }
+
+  private static boolean write(OutputStream stream, Output output) {
+    try {
+      stream.write(output.bytes());
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /** The first runs the kill ladder, the second skips its grace. */
+  private void catchSignals() {
+    for (String name : List.of("INT", "TERM", "HUP")) {
+      Signal.handle(new Signal(name), this::handle);
+    }
+  }
+
+  private void handle(Signal caught) {
+    boolean again = signal.getAndSet(caught.getNumber()) != 0;
+    try {
+      execs.kill(exec.number(), again ? Duration.ZERO : grace);
+    } catch (IOException e) {
+      System.err.println("ebb: " + DaemonFailure.words(e));
+    }
+  }
+
+  /** Copies our stdin; the thread ends with the process, which is why nobody waits for it. */
+  private void pumpInput() {
+    Thread.ofPlatform()
+        .name("ebb-stdin")
+        .daemon()
+        .start(
+            () -> {
+              try (var in = new FileInputStream(FileDescriptor.in)) {
+                execs.feedAll(exec.number(), in);
+              } catch (IOException e) {
+                // It ended, or reads no more: whoever follows it says so.
+              }
+            });
+  }
+
+  /** A word about every end that is not the command's own. */
+  static void explain(Exec ended) {
+    Cause cause = ended.cause();
+    if (cause == null) {
+      return;
+    }
+    String message = cause.message();
+    switch (cause.kind()) {
+      case "timed-out" -> say("timed out (--timeout)");
+      case "out-of-memory" -> say("out of memory");
+      case "output-limit" -> say("stopped at the output limit (--output-limit)");
+      case "lost" -> say("the box died under the command");
+      case "not-started", "stuck" -> say(message == null ? cause.kind() : message);
+      default -> {}
+    }
+  }
+
+  private static void say(String message) {
+    System.err.println("ebb: " + message);
+  }
+}

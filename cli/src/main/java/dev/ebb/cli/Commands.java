@@ -1,0 +1,94 @@
+package dev.ebb.cli;
+
+import java.io.IOException;
+import java.util.List;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
+
+/**
+ * The commands by name. Two switches and no table of functions: what is not called is not loaded.
+ */
+final class Commands {
+  /** In the order of the help. */
+  static final List<String> NAMES =
+      List.of(
+          "run",
+          "create",
+          "exec",
+          "ls",
+          "ps",
+          "logs",
+          "wait",
+          "kill",
+          "kill-all",
+          "stop",
+          "rm",
+          "pause",
+          "resume",
+          "cp",
+          "inspect",
+          "stats",
+          "top",
+          "events",
+          "why",
+          "doctor",
+          "sweep",
+          "version",
+          "help");
+
+  private Commands() {}
+
+  static CommandSpec spec(String name) {
+    return switch (name) {
+      case "run" -> RunCommand.spec();
+      case "create" -> CreateCommand.spec();
+      case "exec" -> ExecCommand.spec();
+      case "ls" -> ListCommand.spec();
+      case "ps" -> ProcessesCommand.spec();
+      case "top" -> ProcessesCommand.topSpec();
+      case "logs" -> LogsCommand.spec();
+      case "wait" -> WaitCommand.spec();
+      case "kill" -> KillCommand.spec();
+      case "kill-all", "stop", "rm", "pause", "resume" -> EachBoxCommand.spec(name);
+      case "cp" -> CopyCommand.spec();
+      case "inspect" -> InspectCommand.spec();
+      case "stats" -> StatsCommand.spec();
+      case "events" -> EventsCommand.spec();
+      case "why" -> WhyCommand.spec();
+      case "doctor" -> DoctorCommand.spec();
+      case "sweep" -> SweepCommand.spec();
+      case "version" ->
+          Options.command("version", "Print the version of Ebb and of what it runs on.");
+      case "help" ->
+          Options.command("help", "Explain a command.")
+              .addPositional(
+                  Options.positional(
+                      "COMMAND", "0..1", "what to explain; without it, all commands are listed"));
+      default -> throw new IllegalStateException(name);
+    };
+  }
+
+  static int run(String name, ParseResult parsed) throws InterruptedException, IOException {
+    return switch (name) {
+      case "run" -> new RunCommand(parsed).run();
+      case "create" -> CreateCommand.run(parsed);
+      case "exec" -> new ExecCommand(parsed).run();
+      case "ls" -> ListCommand.run(parsed);
+      case "ps" -> ProcessesCommand.run(parsed);
+      case "top" -> ProcessesCommand.top(parsed);
+      case "logs" -> LogsCommand.run(parsed);
+      case "wait" -> WaitCommand.run(parsed);
+      case "kill" -> KillCommand.run(parsed);
+      case "kill-all", "stop", "rm", "pause", "resume" -> EachBoxCommand.run(name, parsed);
+      case "cp" -> CopyCommand.run(parsed);
+      case "inspect" -> InspectCommand.run(parsed);
+      case "stats" -> StatsCommand.run(parsed);
+      case "events" -> EventsCommand.run(parsed);
+      case "why" -> WhyCommand.run(parsed);
+      case "doctor" -> DoctorCommand.run(parsed);
+      case "sweep" -> SweepCommand.run(parsed);
+      case "version" -> Main.version(System.out);
+      default -> throw new IllegalStateException(name);
+    };
+  }
+}

@@ -1,0 +1,33 @@
+package dev.ebb.cli;
+
+import dev.ebb.client.Box;
+import dev.ebb.client.EbbClient;
+import java.io.IOException;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
+
+/** {@code ebb create}: a box that lives with the daemon. */
+final class CreateCommand {
+  private CreateCommand() {}
+
+  static CommandSpec spec() {
+    CommandSpec spec = Options.command("create", "Create a box that lives on, and print its id.");
+    BoxOptions.addTo(spec);
+    return spec.addOption(
+            Options.text("--idempotency-key", "KEY", "the same key is answered by the same box"))
+        .addOption(Options.json());
+  }
+
+  static int run(ParseResult parsed) throws IOException {
+    var request = BoxOptions.request(parsed);
+    var key = Options.<String>find(parsed, "--idempotency-key");
+    try (EbbClient client = DaemonConnection.open()) {
+      Box box =
+          key.isPresent()
+              ? client.boxes().create(request, key.get())
+              : client.boxes().create(request);
+      System.out.println(parsed.hasMatchedOption("--json") ? box.document() : box.id());
+    }
+    return 0;
+  }
+}

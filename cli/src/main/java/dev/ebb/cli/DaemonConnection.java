@@ -1,0 +1,64 @@
+package dev.ebb.cli;
+
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.NoDaemonException;
+import dev.ebb.engine.Engine;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+
+/** Where the daemon is, and the way to it. */
+final class DaemonConnection {
+  private DaemonConnection() {}
+
+  /** The daemon that the environment names, or this host's own. */
+  static EbbClient open() throws IOException {
+    try {
+      return connect(System.getenv());
+    } catch (NoDaemonException e) {
+      throw new IOException(nobody(System.getenv()), e);
+    }
+  }
+
+  /** The same, if it is there. */
+  static Optional<EbbClient> find() throws IOException {
+    try {
+      return Optional.of(connect(System.getenv()));
+    } catch (NoDaemonException e) {
+      return Optional.empty();
+    }
+  }
+
+  private static EbbClient connect(Map<String, String> environment) throws IOException {
+    String url = environment.getOrDefault("EBB_URL", "");
+    if (url.isEmpty()) {
+      return EbbClient.connect(socket(environment));
+    }
+    try {
+      return EbbClient.connect(URI.create(url), environment.getOrDefault("EBB_KEY", ""));
+    } catch (IllegalArgumentException e) {
+      throw new IOException("EBB_URL: " + e.getMessage(), e);
+    }
+  }
+
+  static Path socket(Map<String, String> environment) {
+    String socket = environment.getOrDefault("EBB_SOCKET", "");
+    return socket.isEmpty()
+        ? Engine.defaultHome().resolve("ebb.sock")
+        : Path.of(socket).toAbsolutePath();
+  }
+
+  static String nobody(Map<String, String> environment) {
+    String url = environment.getOrDefault("EBB_URL", "");
+    if (!url.isEmpty()) {
+      return "no daemon answers at " + url + " (EBB_URL)";
+    }
+    Path socket = socket(environment);
+    return Files.exists(socket) && !Files.isWritable(socket)
+        ? "you may not use the daemon at " + socket
+        : "no daemon answers at " + socket + "; start one: ebb serve";
+  }
+}

@@ -1,0 +1,101 @@
+package dev.ebb.cli;
+
+import dev.ebb.client.Boxes;
+import dev.ebb.client.Certificate;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.EbbException;
+import dev.ebb.client.Exec;
+import dev.ebb.client.json.JsonObject;
+import java.io.IOException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
+
+/** What is done to one box after another: stop, rm, pause, resume, kill-all. */
+final class EachBoxCommand {
+  private final String verb;
+  private final ParseResult parsed;
+
+  private EachBoxCommand(String verb, ParseResult parsed) {
+    this.verb = verb;
+    this.parsed = parsed;
+  }
+
+  static CommandSpec spec(String verb) {
+    CommandSpec spec = Options.command(verb, description(verb));
+    if (verb.equals("stop") || verb.equals("kill-all")) {
+      spec.addOption(Options.duration("--grace", "before SIGKILL, 0 for at once (default: 5s)"));
+    }
+    if (verb.equals("rm")) {
+      spec.addOption(Options.flag("end it first if it is not gone", "-f", "--force"));
+    }
+    if (verb.equals("rm") || verb.equals("stop")) {
+      spec.addOption(Options.flag("print the certificate", "-v", "--verbose"));
+    }
+    return spec.addOption(Options.json())
+        .addPositional(Options.positional("BOX...", "1..*", "ids or names"));
+  }
+
+  private static String description(String verb) {
+    return switch (verb) {
+      case "stop" -> "End the commands of boxes, then the boxes.";
+      case "rm" -> "Forget boxes that are gone.";
+      case "pause" -> "Freeze boxes.";
+      case "resume" -> "Let frozen boxes go on.";
+      case "kill-all" -> "End all commands of boxes at once; the boxes live on.";
+      default -> throw new IllegalStateException(verb);
+    };
+  }
+
+  /** Goes on after a box that failed, as rm(1) does. */
+  static int run(String verb, ParseResult parsed) throws IOException {
+    var command = new EachBoxCommand(verb, parsed);
+    List<String> boxes =
+        Options.words(parsed).stream().map(box -> Options.box(parsed, box)).toList();
+    int code = 0;
+    try (EbbClient client = DaemonConnection.open()) {
+      for (String box : boxes) {
+        try {
+          code = Math.max(code, command.apply(client.boxes(), box));
+        } catch (EbbException e) {
+          code = DaemonFailure.tell(e, parsed.hasMatchedOption("--json"));
+        }
+      }
+    }
+    return code;
+  }
+
+  private int apply(Boxes boxes, String box) throws IOException {
+    return switch (verb) {
+      case "pause" -> done(box, boxes.pause(box).document(), null);
+      case "resume" -> done(box, boxes.resume(box).document(), null);
+      case "stop" -> {
+        var stopped = boxes.stop(box, ExecOptions.grace(parsed));
+        yield done(box, stopped.document(), stopped.certificate());
+      }
+      case "rm" -> {
+        var removed = boxes.remove(box, parsed.hasMatchedOption("--force"));
+        yield done(box, JsonObject.empty().with("id", removed.subject()), removed);
+      }
+      case "kill-all" -> {
+        List<Exec> ended = boxes.killAll(box, ExecOptions.grace(parsed));
+        var documents = ended.stream().map(Exec::document).toList();
+        yield done(box, JsonObject.empty().with("execs", documents), null);
+      }
+      default -> throw new IllegalStateException(verb);
+    };
+  }
+
+  /** A box of which something is left is a failure, and says so. */
+  private int done(String box, JsonObject document, @Nullable Certificate certificate) {
+    System.out.println(parsed.hasMatchedOption("--json") ? document : box);
+    if (certificate == null) {
+      return 0;
+    }
+    if (!certificate.clean() || parsed.hasMatchedOption("--verbose")) {
+      System.err.println("ebb: " + certificate);
+    }
+    return certificate.clean() ? 0 : Main.OWN_FAILURE;
+  }
+}

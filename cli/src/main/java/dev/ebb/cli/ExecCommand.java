@@ -1,0 +1,71 @@
+package dev.ebb.cli;
+
+import static dev.ebb.cli.Options.flag;
+
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.Exec;
+import dev.ebb.client.ExecRequest;
+import java.io.IOException;
+import java.util.List;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
+
+/** {@code ebb exec}: a command in a box that is there. */
+final class ExecCommand {
+  private final ParseResult parsed;
+  private final String box;
+  private final List<String> command;
+
+  ExecCommand(ParseResult parsed) {
+    this.parsed = parsed;
+    List<String> words = Options.words(parsed);
+    box = Options.box(parsed, words.getFirst());
+    command = command(words);
+  }
+
+  static CommandSpec spec() {
+    CommandSpec spec = Options.command("exec", "Run a command in a box.");
+    spec.addOption(flag("do not wait, print the number of the command", "-d", "--detach"))
+        .addOption(flag("give it our stdin", "-i", "--interactive"))
+        .addOption(flag("give it a terminal", "-t", "--tty"))
+        .addOption(Options.hiddenFlag("-it", "-ti"))
+        .addOption(flag("beside the workload's limits, to look after the box", "--operator"));
+    ExecOptions.addTo(spec, "(default: none)");
+    spec.addOption(flag("print one result object instead of the output", "--json"))
+        .addOption(flag("no words of Ebb's own", "-q", "--quiet"))
+        .addPositional(
+            Options.positional("BOX COMMAND", "1..*", "the box, the command and its arguments"));
+    spec.parser().stopAtPositional(true);
+    spec.usageMessage().customSynopsis("ebb exec [OPTIONS] BOX COMMAND [ARGS...]");
+    return spec;
+  }
+
+  /** What comes after the box, and after a {@code --} that some put between. */
+  static List<String> command(List<String> words) {
+    int start = words.size() > 1 && words.get(1).equals("--") ? 2 : 1;
+    return words.subList(start, words.size());
+  }
+
+  int run() throws IOException {
+    ExecRequest request = ExecOptions.request(parsed, command);
+    boolean interactive = ExecOptions.isInteractive(parsed);
+    try (EbbClient client = DaemonConnection.open()) {
+      var execs = client.execs(box);
+      if (parsed.hasMatchedOption("--detach")) {
+        return detach(execs.start(request));
+      }
+      if (ExecOptions.hasTerminal(parsed)) {
+        return TerminalAttachment.run(execs, request, interactive, () -> {});
+      }
+      Exec exec = execs.start(interactive ? request.withStdin() : request);
+      var attachment = new Attachment(execs, exec, ExecOptions.grace(parsed));
+      return attachment.run(
+          interactive, parsed.hasMatchedOption("--json"), parsed.hasMatchedOption("--quiet"));
+    }
+  }
+
+  private int detach(Exec exec) {
+    System.out.println(parsed.hasMatchedOption("--json") ? exec.document() : exec.number());
+    return 0;
+  }
+}

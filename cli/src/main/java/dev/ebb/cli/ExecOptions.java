@@ -1,0 +1,93 @@
+package dev.ebb.cli;
+
+import static dev.ebb.cli.Options.flag;
+import static dev.ebb.cli.Options.size;
+import static dev.ebb.cli.Options.value;
+
+import dev.ebb.backend.SandboxSpec;
+import dev.ebb.client.ExecRequest;
+import dev.ebb.exec.ExecSpec;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
+
+/** The options of a command, and what they mean to the daemon. */
+final class ExecOptions {
+  private ExecOptions() {}
+
+  static void addTo(CommandSpec spec, String timeoutDefault) {
+    spec.addOption(Options.duration("--timeout", "wall time, 0 for none " + timeoutDefault))
+        .addOption(
+            Options.duration("--grace", "between SIGTERM and SIGKILL, 0 for at once (default: 5s)"))
+        .addOption(size("--output-limit", "stdout and stderr", ExecSpec.DEFAULT_OUTPUT_LIMIT))
+        .addOption(
+            value(
+                "--nofile",
+                "N",
+                Integer.class,
+                Options::count,
+                "open files of a process (default: " + ExecSpec.DEFAULT_OPEN_FILES + ")"))
+        .addOption(size("--fsize", "size of one file", ExecSpec.DEFAULT_FILE_SIZE))
+        .addOption(Options.list(new String[] {"-e", "--env"}, "NAME=VALUE", "environment variable"))
+        .addOption(
+            value(
+                    "--workdir",
+                    "DIR",
+                    String.class,
+                    text -> text,
+                    "working directory (default: " + SandboxSpec.WORKSPACE + ")")
+                .toBuilder()
+                .names("-w", "--workdir")
+                .build())
+        .addOption(flag("let daemonised children live until the box ends", "--keep"));
+  }
+
+  static Map<String, String> environment(ParseResult parsed) {
+    var environment = new LinkedHashMap<String, String>();
+    for (String text : Options.many(parsed, "--env")) {
+      int equals = text.indexOf('=');
+      if (equals <= 0) {
+        throw Options.bad(parsed, "bad environment variable \"" + text + "\": write NAME=VALUE");
+      }
+      environment.put(text.substring(0, equals), text.substring(equals + 1));
+    }
+    return environment;
+  }
+
+  static boolean hasTerminal(ParseResult parsed) {
+    return parsed.hasMatchedOption("--tty") || parsed.hasMatchedOption("-it");
+  }
+
+  static boolean isInteractive(ParseResult parsed) {
+    return parsed.hasMatchedOption("--interactive") || parsed.hasMatchedOption("-it");
+  }
+
+  static Duration grace(ParseResult parsed) {
+    return Options.get(parsed, "--grace", ExecSpec.DEFAULT_GRACE);
+  }
+
+  /** What was not said is left to the daemon. */
+  static ExecRequest request(ParseResult parsed, List<String> command) {
+    if (command.isEmpty()) {
+      throw Options.bad(parsed, "no command given");
+    }
+    ExecRequest request =
+        ExecRequest.of(command)
+            .withTimeout(Options.<Duration>find(parsed, "--timeout").orElse(null))
+            .withGrace(Options.<Duration>find(parsed, "--grace").orElse(null))
+            .withWorkdir(Options.<String>find(parsed, "--workdir").orElse(null))
+            .withLimits(
+                BoxOptions.bytes(parsed, "--output-limit"),
+                Options.<Integer>find(parsed, "--nofile").orElse(null),
+                BoxOptions.bytes(parsed, "--fsize"))
+            .withKeep(parsed.hasMatchedOption("--keep"))
+            .withOperator(parsed.hasMatchedOption("--operator"));
+    for (var variable : environment(parsed).entrySet()) {
+      request = request.withEnvironment(variable.getKey(), variable.getValue());
+    }
+    return request;
+  }
+}

@@ -1,0 +1,34 @@
+package dev.ebb.cli;
+
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.json.Json;
+import dev.ebb.client.json.JsonObject;
+import java.io.IOException;
+import java.util.List;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
+
+/** {@code ebb inspect}: all that the daemon knows of a box or a command. */
+final class InspectCommand {
+  private InspectCommand() {}
+
+  static CommandSpec spec() {
+    return Options.command("inspect", "Print all that is known of a box, or of a command in it.")
+        .addOption(Options.flag("on one line", "--json"))
+        .addPositional(
+            Options.positional("BOX [EXEC]", "1..2", "the box, and the number of a command"));
+  }
+
+  static int run(ParseResult parsed) throws IOException {
+    String box = Options.box(parsed, Options.words(parsed).getFirst());
+    List<Long> numbers = ExecNumbers.parse(parsed);
+    try (EbbClient client = DaemonConnection.open()) {
+      JsonObject document =
+          numbers.isEmpty()
+              ? client.boxes().inspect(box).document()
+              : client.execs(box).inspect(numbers.getFirst()).document();
+      System.out.println(parsed.hasMatchedOption("--json") ? document : Json.indent(document));
+    }
+    return 0;
+  }
+}

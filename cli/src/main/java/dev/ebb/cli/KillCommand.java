@@ -1,0 +1,59 @@
+package dev.ebb.cli;
+
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.Exec;
+import dev.ebb.client.Execs;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParseResult;
+
+/** {@code ebb kill}: ends commands of a box, or sends them a signal. */
+final class KillCommand {
+  private KillCommand() {}
+
+  static CommandSpec spec() {
+    OptionSpec signal =
+        Options.text("--signal", "SIGNAL", "another one than TERM, and nothing after it")
+            .toBuilder()
+            .names("-s", "--signal")
+            .build();
+    return Options.command("kill", "End commands of a box by SIGTERM, grace, SIGKILL.")
+        .addOption(signal)
+        .addOption(Options.duration("--grace", "before SIGKILL, 0 for at once (default: 5s)"))
+        .addOption(Options.json())
+        .addPositional(
+            Options.positional("BOX EXEC...", "2..*", "the box, and numbers of commands"));
+  }
+
+  static int run(ParseResult parsed) throws IOException {
+    String box = Options.box(parsed, Options.words(parsed).getFirst());
+    List<Long> numbers = ExecNumbers.parse(parsed);
+    String signal = signal(Options.get(parsed, "--signal", "TERM"));
+    try (EbbClient client = DaemonConnection.open()) {
+      for (long number : numbers) {
+        Exec exec = kill(client.execs(box), number, signal, ExecOptions.grace(parsed));
+        System.out.println(parsed.hasMatchedOption("--json") ? exec.document() : exec.number());
+      }
+    }
+    return 0;
+  }
+
+  /** As kill(1) takes it: with or without SIG, in any case. */
+  static String signal(String text) {
+    String upper = text.toUpperCase(Locale.ROOT);
+    return upper.startsWith("SIG") ? upper.substring(3) : upper;
+  }
+
+  private static Exec kill(Execs execs, long number, String signal, Duration grace)
+      throws IOException {
+    return switch (signal) {
+      case "TERM", "15" -> execs.kill(number, grace);
+      case "KILL", "9" -> execs.kill(number, Duration.ZERO);
+      default -> execs.signal(number, signal);
+    };
+  }
+}

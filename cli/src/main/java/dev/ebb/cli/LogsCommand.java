@@ -1,0 +1,66 @@
+package dev.ebb.cli;
+
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.ExecEvent;
+import dev.ebb.client.Execs;
+import dev.ebb.client.Offsets;
+import dev.ebb.client.OutputStreamName;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
+
+/** {@code ebb logs}: what a command wrote. */
+final class LogsCommand {
+  private LogsCommand() {}
+
+  static CommandSpec spec() {
+    return Options.command("logs", "Print what a command wrote.")
+        .addOption(Options.flag("go on until it ends", "-f", "--follow"))
+        .addPositional(
+            Options.positional(
+                "BOX [EXEC]", "1..2", "the box, and the number of the command (default: last)"));
+  }
+
+  static int run(ParseResult parsed) throws IOException {
+    String box = Options.box(parsed, Options.words(parsed).getFirst());
+    List<Long> numbers = ExecNumbers.parse(parsed);
+    OutputStream out = new FileOutputStream(FileDescriptor.out);
+    OutputStream err = new FileOutputStream(FileDescriptor.err);
+    try (EbbClient client = DaemonConnection.open()) {
+      Execs execs = client.execs(box);
+      long number = ExecNumbers.orLast(numbers, execs).getFirst();
+      if (parsed.hasMatchedOption("--follow")) {
+        follow(execs, number, out, err);
+      } else {
+        copy(execs.output(number, OutputStreamName.STDOUT, 0), out);
+        copy(execs.output(number, OutputStreamName.STDERR, 0), err);
+      }
+    }
+    return 0;
+  }
+
+  private static void copy(InputStream from, OutputStream to) throws IOException {
+    try (from) {
+      from.transferTo(to);
+    }
+  }
+
+  private static void follow(Execs execs, long number, OutputStream out, OutputStream err)
+      throws IOException {
+    try (var following = execs.follow(number, Offsets.START)) {
+      for (Optional<ExecEvent> event = following.next();
+          event.isPresent();
+          event = following.next()) {
+        if (event.get() instanceof ExecEvent.Wrote(var stream, var output, _)) {
+          (stream == OutputStreamName.STDOUT ? out : err).write(output.bytes());
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,61 @@
+package dev.ebb.client;
+
+import dev.ebb.client.json.JsonException;
+import dev.ebb.client.json.JsonObject;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A box as the daemon described it.
+ *
+ * @param endedBy request, ttl, idle, drain or died
+ * @param holdings only of one that was inspected
+ * @param document all that the daemon said, also what this client does not know
+ */
+public record Box(
+    String id,
+    @Nullable String name,
+    String tenant,
+    BoxState state,
+    Map<String, String> labels,
+    Limits limits,
+    String network,
+    List<Mount> mounts,
+    List<String> packages,
+    @Nullable Duration ttl,
+    @Nullable Duration idleTimeout,
+    Instant createdAt,
+    @Nullable Instant expiresAt,
+    @Nullable Instant endedAt,
+    @Nullable String endedBy,
+    long runningExecs,
+    @Nullable Certificate certificate,
+    List<Holding> holdings,
+    JsonObject document) {
+
+  static Box read(JsonObject document) throws JsonException {
+    return new Box(
+        document.string("id"),
+        document.stringOrNull("name"),
+        document.string("tenant"),
+        BoxState.of(document.string("state")),
+        document.stringMap("labels"),
+        Limits.read(document.object("limits")),
+        document.string("network"),
+        Documents.list(document.objects("mounts"), Mount::read),
+        document.strings("packages"),
+        document.millisOrNull("ttlMillis"),
+        document.millisOrNull("idleTimeoutMillis"),
+        document.instant("createdAt"),
+        document.instantOrNull("expiresAt"),
+        document.instantOrNull("endedAt"),
+        document.stringOrNull("endedBy"),
+        document.count("runningExecs"),
+        Documents.orNull(document.objectOrNull("certificate"), Certificate::read),
+        Documents.list(document.objects("holdings"), Holding::read),
+        document);
+  }
+}

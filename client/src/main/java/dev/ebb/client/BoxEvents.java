@@ -1,0 +1,32 @@
+package dev.ebb.client;
+
+import dev.ebb.client.http.Target;
+import dev.ebb.client.json.Json;
+import java.io.Closeable;
+import java.io.IOException;
+
+/**
+ * What happens to boxes; goes on by itself after a broken connection. One thread reads; any may
+ * close, which ends the reading.
+ */
+public final class BoxEvents implements Closeable {
+  private final EventSource source;
+
+  BoxEvents(Calls calls, String after) throws IOException {
+    Target target = Target.of("v1", "events");
+    source =
+        EventSource.resuming(
+            id -> calls.events(Calls.get(id.isEmpty() ? target : target.with("after", id))), after);
+  }
+
+  /** The next one, however long that takes. */
+  public BoxEvent next() throws IOException {
+    var event = source.next();
+    return BoxEvent.read(event.id(), event.type(), Json.readObject(event.data()));
+  }
+
+  @Override
+  public void close() throws IOException {
+    source.close();
+  }
+}

@@ -1,0 +1,110 @@
+package dev.ebb.client;
+
+import dev.ebb.client.http.Request;
+import dev.ebb.client.http.Target;
+import dev.ebb.client.json.JsonObject;
+import java.io.IOException;
+import java.net.ProtocolException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The boxes of a daemon; each is named by its id or its name. */
+public final class Boxes {
+  private final Calls calls;
+
+  Boxes(Calls calls) {
+    this.calls = calls;
+  }
+
+  private static Target target(String... segments) {
+    var all = new ArrayList<>(List.of("v1", "boxes"));
+    all.addAll(List.of(segments));
+    return Target.of(all.toArray(String[]::new));
+  }
+
+  public Box create(BoxRequest request) throws IOException {
+    return Box.read(calls.json(Calls.post(target(), request.document())));
+  }
+
+  /** The same key and request answer the same box, however often it is asked for. */
+  public Box create(BoxRequest request, String idempotencyKey) throws IOException {
+    Request call = Calls.post(target(), request.document());
+    return Box.read(calls.json(call.with("Idempotency-Key", idempotencyKey)));
+  }
+
+  /** All that match, oldest first. */
+  public List<Box> list(BoxQuery query) throws IOException {
+    Target target = target();
+    for (String label : query.labels()) {
+      target = target.with("label", label);
+    }
+    BoxState state = query.state();
+    target = state == null ? target : target.with("state", state.word());
+    String name = query.name();
+    return pages(name == null ? target : target.with("name", name));
+  }
+
+  private List<Box> pages(Target target) throws IOException {
+    var boxes = new ArrayList<Box>();
+    String after = null;
+    do {
+      Target page = after == null ? target : target.with("after", after);
+      JsonObject answer = calls.json(Calls.get(page));
+      boxes.addAll(Documents.list(answer.objects("boxes"), Box::read));
+      after = next(after, answer);
+    } while (after != null);
+    return boxes;
+  }
+
+  private static @Nullable String next(@Nullable String before, JsonObject answer)
+      throws IOException {
+    String next = answer.stringOrNull("next");
+    if (next != null && (next.equals(before) || answer.objects("boxes").isEmpty())) {
+      throw new ProtocolException("the list of boxes does not go on after " + next);
+    }
+    return next;
+  }
+
+  /** With what it holds. */
+  public Box inspect(String box) throws IOException {
+    return Box.read(calls.json(Calls.get(target(box))));
+  }
+
+  public Box pause(String box) throws IOException {
+    return Box.read(calls.json(Calls.post(target(box, "pause"))));
+  }
+
+  public Box resume(String box) throws IOException {
+    return Box.read(calls.json(Calls.post(target(box, "resume"))));
+  }
+
+  /** Ends its commands by the ladder, then the box, which then has its certificate. */
+  public Box stop(String box, Duration grace) throws IOException {
+    Target target = target(box, "stop").with("graceMillis", grace.toMillis());
+    return Box.read(calls.json(Calls.post(target).with(Calls.patience(grace))));
+  }
+
+  /**
+   * Forgets a box that is gone.
+   *
+   * @param force end it first if it is not
+   */
+  public Certificate remove(String box, boolean force) throws IOException {
+    Target target = force ? target(box).with("force", true) : target(box);
+    JsonObject answer = calls.json(Request.of("DELETE", target).with(Calls.patience(PATIENCE)));
+    return Certificate.read(answer.object("certificate"));
+  }
+
+  /** For a ladder whose grace the daemon chooses. */
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  /** Ends all its commands at once by the ladder, and waits for it. */
+  public List<Exec> killAll(String box, Duration grace) throws IOException {
+    Target target =
+        target(box, "kill-all").with("graceMillis", grace.toMillis()).with("wait", true);
+    JsonObject answer = calls.json(Calls.post(target).with(Calls.patience(grace)));
+    return Documents.list(answer.objects("execs"), Exec::read);
+  }
+}

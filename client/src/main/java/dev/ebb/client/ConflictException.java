@@ -1,0 +1,13 @@
+package dev.ebb.client;
+
+import dev.ebb.client.json.JsonException;
+import dev.ebb.client.json.JsonObject;
+
+/** The name is taken, or the box, exec or file is in another state than the call needs. */
+public final class ConflictException extends EbbException {
+  private static final long serialVersionUID = 1L;
+
+  ConflictException(int status, JsonObject problem) throws JsonException {
+    super(status, problem);
+  }
+}

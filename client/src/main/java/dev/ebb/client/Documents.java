@@ -1,0 +1,53 @@
+package dev.ebb.client;
+
+import dev.ebb.client.json.JsonException;
+import dev.ebb.client.json.JsonObject;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Between records and the documents they travel in. */
+final class Documents {
+  private Documents() {}
+
+  /** How one document is read. */
+  interface Reading<T> {
+    T read(JsonObject document) throws JsonException;
+  }
+
+  static <T> List<T> list(List<JsonObject> documents, Reading<T> reading) throws JsonException {
+    var list = new ArrayList<T>(documents.size());
+    for (JsonObject document : documents) {
+      list.add(reading.read(document));
+    }
+    return Collections.unmodifiableList(list);
+  }
+
+  static <T> @Nullable T orNull(@Nullable JsonObject document, Reading<T> reading)
+      throws JsonException {
+    return document == null ? null : reading.read(document);
+  }
+
+  static JsonException bad(String message) {
+    return new JsonException(message);
+  }
+
+  static @Nullable Long millis(@Nullable Duration duration) {
+    return duration == null ? null : Long.valueOf(duration.toMillis());
+  }
+
+  static @Nullable Long number(@Nullable Integer number) {
+    return number == null ? null : Long.valueOf(number.longValue());
+  }
+
+  /** Null, and so left out, when it is empty. */
+  static @Nullable Object unlessEmpty(List<?> list) {
+    return list.isEmpty() ? null : list;
+  }
+
+  static @Nullable Object unlessEmpty(JsonObject object) {
+    return object.members().isEmpty() ? null : object;
+  }
+}

@@ -1,0 +1,127 @@
+package dev.ebb.client;
+
+import dev.ebb.client.http.Endpoint;
+import dev.ebb.client.http.HttpTransport;
+import dev.ebb.client.http.Target;
+import dev.ebb.client.json.JsonObject;
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * A daemon, and what can be asked of it. Thread-safe; owns connections and, while there are
+ * timeouts to watch, one daemon thread.
+ */
+public final class EbbClient implements Closeable {
+  private static final Target RUN = Target.of("v1", "run");
+
+  private final Calls calls;
+
+  private EbbClient(Calls calls) {
+    this.calls = calls;
+  }
+
+  /** The daemon of this host; {@link NoDaemonException} when there is none. */
+  public static EbbClient connect(Path socket) throws IOException {
+    return connect(Endpoint.unix(socket), "");
+  }
+
+  /** A daemon at {@code http://host:port}; {@link NoDaemonException} when there is none. */
+  public static EbbClient connect(URI uri, String key) throws IOException {
+    return connect(Endpoint.tcp(uri), key);
+  }
+
+  private static EbbClient connect(Endpoint endpoint, String key) throws IOException {
+    var client = new EbbClient(new Calls(new HttpTransport(endpoint), key));
+    try {
+      client.calls.connect();
+      return client;
+    } catch (IOException e) {
+      client.close();
+      throw e;
+    }
+  }
+
+  public Boxes boxes() {
+    return new Boxes(calls);
+  }
+
+  /**
+   * The commands of a box.
+   *
+   * @param box its id or name
+   */
+  public Execs execs(String box) {
+    return new Execs(calls, box);
+  }
+
+  /**
+   * The files of a box.
+   *
+   * @param box its id or name
+   */
+  public BoxFiles files(String box) {
+    return new BoxFiles(calls, box);
+  }
+
+  /** One command in a box of its own, which is gone when this returns. */
+  public Result run(BoxRequest box, ExecRequest exec) throws IOException {
+    return Result.read(calls.json(Calls.post(RUN, run(box.document(), exec)).with(Duration.ZERO)));
+  }
+
+  /** The same, with its output as it comes; closing it early ends the command. */
+  public Following runAndFollow(BoxRequest box, ExecRequest exec) throws IOException {
+    JsonObject document = run(box.document(), exec);
+    return new Following(EventSource.once(calls.events(Calls.post(RUN, document))), Offsets.START);
+  }
+
+  private static JsonObject run(JsonObject box, ExecRequest exec) {
+    return JsonObject.empty().with("box", Documents.unlessEmpty(box)).with("exec", exec.document());
+  }
+
+  /** What happens to boxes from now on. */
+  public BoxEvents events() throws IOException {
+    return new BoxEvents(calls, "");
+  }
+
+  /** What happened after an event that was seen, and happens from now on. */
+  public BoxEvents eventsAfter(String id) throws IOException {
+    return new BoxEvents(calls, id);
+  }
+
+  /**
+   * Why something is still there.
+   *
+   * @param subject a box, or the host pid of a process in one
+   */
+  public Why why(String subject) throws IOException {
+    return Why.read(calls.json(Calls.get(Target.of("v1", "why", subject))));
+  }
+
+  /** The daemon's version, as it tells it. */
+  public JsonObject version() throws IOException {
+    return calls.json(Calls.get(Target.of("v1", "version")));
+  }
+
+  public boolean isAlive() throws IOException {
+    return isWell("healthz");
+  }
+
+  /** Whether it takes work. */
+  public boolean isReady() throws IOException {
+    return isWell("readyz");
+  }
+
+  private boolean isWell(String probe) throws IOException {
+    try (var response = calls.answer(Calls.get(Target.of(probe)))) {
+      return response.status() == 200;
+    }
+  }
+
+  @Override
+  public void close() {
+    calls.close();
+  }
+}

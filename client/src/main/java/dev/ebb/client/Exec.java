@@ -1,0 +1,63 @@
+package dev.ebb.client;
+
+import dev.ebb.client.json.JsonException;
+import dev.ebb.client.json.JsonObject;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A command as the daemon described it.
+ *
+ * @param box the id of its box
+ * @param number its number there
+ * @param state running or ended
+ * @param status the word for its end
+ * @param exitCode as a shell would have it
+ * @param document all that the daemon said, also what this client does not know
+ */
+public record Exec(
+    String box,
+    long number,
+    List<String> command,
+    String state,
+    @Nullable String status,
+    @Nullable Integer exitCode,
+    @Nullable Cause cause,
+    Instant startedAt,
+    @Nullable Instant endedAt,
+    @Nullable Duration duration,
+    long stdoutBytes,
+    long stderrBytes,
+    boolean truncated,
+    List<Long> pids,
+    @Nullable Leftovers leftovers,
+    @Nullable Usage usage,
+    JsonObject document) {
+
+  static Exec read(JsonObject document) throws JsonException {
+    return new Exec(
+        document.string("box"),
+        document.number("number"),
+        document.strings("command"),
+        document.string("state"),
+        document.stringOrNull("status"),
+        document.integerOrNull("exitCode"),
+        Documents.orNull(document.objectOrNull("cause"), Cause::read),
+        document.instant("startedAt"),
+        document.instantOrNull("endedAt"),
+        document.millisOrNull("durationMillis"),
+        document.count("stdoutBytes"),
+        document.count("stderrBytes"),
+        document.isTrue("truncated"),
+        document.numbers("pids"),
+        Documents.orNull(document.objectOrNull("leftovers"), Leftovers::read),
+        Documents.orNull(document.objectOrNull("usage"), Usage::read),
+        document);
+  }
+
+  public boolean hasEnded() {
+    return state.equals("ended");
+  }
+}

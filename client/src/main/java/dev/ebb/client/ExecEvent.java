@@ -1,0 +1,14 @@
+package dev.ebb.client;
+
+/** Something a command did while it was followed. */
+public sealed interface ExecEvent {
+  /**
+   * It wrote.
+   *
+   * @param after what has been seen of its streams with this
+   */
+  record Wrote(OutputStreamName stream, Output output, Offsets after) implements ExecEvent {}
+
+  /** It ended; the last event. Of a one-shot run the result has the certificate, but no output. */
+  record Ended(Result result) implements ExecEvent {}
+}

@@ -1,0 +1,142 @@
+package dev.ebb.client;
+
+import dev.ebb.client.http.Body;
+import dev.ebb.client.http.Request;
+import dev.ebb.client.http.Target;
+import java.io.IOException;
+import java.io.InputStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The commands of one box, by their numbers. */
+public final class Execs {
+  private static final String BYTES = "application/octet-stream";
+
+  private final Calls calls;
+  private final String box;
+
+  Execs(Calls calls, String box) {
+    this.calls = calls;
+    this.box = box;
+  }
+
+  private Target target(String... segments) {
+    var all = new ArrayList<>(List.of("v1", "boxes", box, "execs"));
+    all.addAll(List.of(segments));
+    return Target.of(all.toArray(String[]::new));
+  }
+
+  private Target target(long number, String... segments) {
+    var all = new ArrayList<>(List.of(Long.toString(number)));
+    all.addAll(List.of(segments));
+    return target(all.toArray(String[]::new));
+  }
+
+  /** Starts it in the background. */
+  public Exec start(ExecRequest request) throws IOException {
+    return Exec.read(calls.json(Calls.post(target(), request.document())));
+  }
+
+  /** Starts it and waits for its end; a caller that goes away ends it. */
+  public Result run(ExecRequest request) throws IOException {
+    Target target = target().with("wait", true);
+    return Result.read(calls.json(Calls.post(target, request.document()).with(Duration.ZERO)));
+  }
+
+  /** Those that run, and the last that ended. */
+  public List<Exec> list() throws IOException {
+    return Documents.list(calls.json(Calls.get(target())).objects("execs"), Exec::read);
+  }
+
+  public Exec inspect(long number) throws IOException {
+    return Exec.read(calls.json(Calls.get(target(number))));
+  }
+
+  /** Waits for its end, however long that takes. */
+  public Exec await(long number) throws IOException {
+    Request wait = Calls.get(target(number, "wait")).with(Duration.ZERO);
+    Exec exec = Exec.read(calls.json(wait));
+    while (!exec.hasEnded()) {
+      exec = Exec.read(calls.json(wait));
+    }
+    return exec;
+  }
+
+  /** Waits for its end, or until time is up: {@link Exec#hasEnded} tells. */
+  public Exec await(long number, Duration timeout) throws IOException {
+    Target target = target(number, "wait").with("timeoutMillis", timeout.toMillis());
+    return Exec.read(calls.json(Calls.get(target).with(Calls.patience(timeout))));
+  }
+
+  /** Ends it by the ladder, SIGTERM, grace, SIGKILL, and waits for it. */
+  public Exec kill(long number, Duration grace) throws IOException {
+    Target target =
+        target(number, "kill")
+            .with("signal", "TERM")
+            .with("graceMillis", grace.toMillis())
+            .with("wait", true);
+    return Exec.read(calls.json(Calls.post(target).with(Calls.patience(grace))));
+  }
+
+  /**
+   * Sends it a signal, and nothing after it.
+   *
+   * @param signal as kill(1) has it, without SIG
+   */
+  public Exec signal(long number, String signal) throws IOException {
+    return Exec.read(calls.json(Calls.post(target(number, "kill").with("signal", signal))));
+  }
+
+  /** Writes to its stdin; returns when all of it was taken, however long that takes. */
+  public void feed(long number, byte[] bytes) throws IOException {
+    feed(number, Body.of(BYTES, bytes), false);
+  }
+
+  /** Writes all that can be read to its stdin, piece by piece, and then closes it. */
+  public void feedAll(long number, InputStream in) throws IOException {
+    feed(number, Body.of(BYTES, in), true);
+  }
+
+  public void closeStdin(long number) throws IOException {
+    feed(number, Body.NONE, true);
+  }
+
+  private void feed(long number, Body body, boolean close) throws IOException {
+    Target target = target(number, "stdin").with("close", close);
+    calls.done(Calls.post(target).with(body).with(Duration.ZERO));
+  }
+
+  /** What a stream holds by now, from an offset on. */
+  public InputStream output(long number, OutputStreamName stream, long offset) throws IOException {
+    return calls.send(Calls.get(outputTarget(number, stream, offset))).body();
+  }
+
+  /** A stream from an offset until the command ends; closing it earlier is fine. */
+  public InputStream followOutput(long number, OutputStreamName stream, long offset)
+      throws IOException {
+    Target target = outputTarget(number, stream, offset).with("follow", true);
+    return calls.send(Calls.get(target).with(Duration.ZERO)).body();
+  }
+
+  private Target outputTarget(long number, OutputStreamName stream, long offset) {
+    return target(number, "output").with("stream", stream.word()).with("offset", offset);
+  }
+
+  /**
+   * Both streams as they are written, until the end; goes on by itself after a broken connection.
+   */
+  public Following follow(long number, Offsets from) throws IOException {
+    Request request = Calls.get(target(number, "output").with("follow", true));
+    String last = from.equals(Offsets.START) ? "" : from.toString();
+    return new Following(
+        EventSource.resuming(
+            id -> calls.events(id.isEmpty() ? request : request.with("Last-Event-ID", id)), last),
+        from);
+  }
+
+  /** Attaches to the terminal of a command that has one. */
+  public TerminalSession terminal(long number) throws IOException {
+    return new TerminalSession(calls.webSocket(Calls.get(target(number, "terminal"))));
+  }
+}

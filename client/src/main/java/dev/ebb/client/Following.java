@@ -1,0 +1,57 @@
+package dev.ebb.client;
+
+import dev.ebb.client.http.ServerSentEvents;
+import dev.ebb.client.json.Json;
+import dev.ebb.client.json.JsonObject;
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.Locale;
+import java.util.Optional;
+
+/** A command that is followed. One thread reads; any may close, which ends the reading. */
+public final class Following implements Closeable {
+  private final EventSource source;
+  private Offsets offsets;
+  private boolean ended;
+
+  Following(EventSource source, Offsets from) {
+    this.source = source;
+    offsets = from;
+  }
+
+  /** Where to go on, should this one be given up. */
+  public Offsets offsets() {
+    return offsets;
+  }
+
+  /** The next event, however long that takes; none after the command's end. */
+  public Optional<ExecEvent> next() throws IOException {
+    while (!ended) {
+      ServerSentEvents.Event event = source.next();
+      switch (event.type()) {
+        case "stdout", "stderr" -> {
+          return Optional.of(wrote(event));
+        }
+        case "end" -> {
+          ended = true;
+          source.close();
+          return Optional.of(new ExecEvent.Ended(Result.read(Json.readObject(event.data()))));
+        }
+        default -> {}
+      }
+    }
+    return Optional.empty();
+  }
+
+  private ExecEvent wrote(ServerSentEvents.Event event) throws IOException {
+    JsonObject data = Json.readObject(event.data());
+    offsets = Offsets.read(event.id());
+    OutputStreamName stream = OutputStreamName.valueOf(event.type().toUpperCase(Locale.ROOT));
+    return new ExecEvent.Wrote(stream, Output.read(data), offsets);
+  }
+
+  @Override
+  public void close() throws IOException {
+    source.close();
+  }
+}

@@ -1,0 +1,31 @@
+package dev.ebb.client;
+
+import dev.ebb.client.json.JsonException;
+import dev.ebb.client.json.JsonObject;
+import org.jspecify.annotations.Nullable;
+
+/** What a box may use at most; null leaves it to the daemon. */
+public record Limits(
+    @Nullable Long memoryBytes,
+    @Nullable Integer pids,
+    @Nullable Double cpus,
+    @Nullable Long diskBytes) {
+  /** The daemon's own. */
+  public static final Limits DEFAULTS = new Limits(null, null, null, null);
+
+  static Limits read(JsonObject document) throws JsonException {
+    return new Limits(
+        document.numberOrNull("memoryBytes"),
+        document.integerOrNull("pids"),
+        document.decimalOrNull("cpus"),
+        document.numberOrNull("diskBytes"));
+  }
+
+  JsonObject document() {
+    return JsonObject.empty()
+        .with("memoryBytes", memoryBytes)
+        .with("pids", Documents.number(pids))
+        .with("cpus", cpus)
+        .with("diskBytes", diskBytes);
+  }
+}

@@ -1,0 +1,19 @@
+package dev.ebb.client;
+
+import dev.ebb.client.json.JsonException;
+import dev.ebb.client.json.JsonObject;
+
+/** A directory or file of the daemon's host, shown in a box. */
+public record Mount(String source, String target, boolean readOnly) {
+  static Mount read(JsonObject document) throws JsonException {
+    return new Mount(
+        document.string("source"), document.string("target"), document.isTrue("readOnly"));
+  }
+
+  JsonObject document() {
+    return JsonObject.empty()
+        .with("source", source)
+        .with("target", target)
+        .with("readOnly", readOnly);
+  }
+}

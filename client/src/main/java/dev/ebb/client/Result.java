@@ -1,0 +1,20 @@
+package dev.ebb.client;
+
+import dev.ebb.client.json.JsonException;
+import dev.ebb.client.json.JsonObject;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A command that has ended, and the first MiB of each of its streams.
+ *
+ * @param certificate of the box, when it was made for this command
+ */
+public record Result(Exec exec, Output stdout, Output stderr, @Nullable Certificate certificate) {
+  static Result read(JsonObject document) throws JsonException {
+    return new Result(
+        Exec.read(document),
+        Output.read(document.objectOrNull("stdout")),
+        Output.read(document.objectOrNull("stderr")),
+        Documents.orNull(document.objectOrNull("certificate"), Certificate::read));
+  }
+}

@@ -1,0 +1,53 @@
+package dev.ebb.client;
+
+import dev.ebb.client.http.WebSocket;
+import dev.ebb.client.json.Json;
+import dev.ebb.client.json.JsonObject;
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The terminal of a command. One thread reads; any may write, resize or close. */
+public final class TerminalSession implements Closeable {
+  private final WebSocket socket;
+  private @Nullable Exec ended;
+
+  TerminalSession(WebSocket socket) {
+    this.socket = socket;
+  }
+
+  /** What it writes next, however long that takes; none when the command or the session ended. */
+  public Optional<Output> read() throws IOException {
+    while (ended == null) {
+      Optional<WebSocket.Message> message = socket.receive();
+      if (message.isEmpty()) {
+        return Optional.empty();
+      }
+      if (!message.get().isText()) {
+        return Optional.of(Output.of(message.get().bytes()));
+      }
+      ended = Exec.read(Json.readObject(message.get().text()));
+    }
+    return Optional.empty();
+  }
+
+  /** The command, when it is its end that ended the reading. */
+  public Optional<Exec> ended() {
+    return Optional.ofNullable(ended);
+  }
+
+  public void write(byte[] bytes) throws IOException {
+    socket.send(bytes);
+  }
+
+  public void resize(TerminalSize size) throws IOException {
+    JsonObject message = JsonObject.empty().with("resize", size.document());
+    socket.send(Json.write(message));
+  }
+
+  @Override
+  public void close() {
+    socket.close();
+  }
+}
