@@ -162,8 +162,6 @@ static bool give_name(int fd)
 static int check_target(void)
 {
 	struct stat status;
-	if (target.name[0] == '\0')
-		return EISDIR;
 	if (fstatat(target.directory, target.name, &status, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : errno;
 	if (S_ISDIR(status.st_mode))
@@ -190,6 +188,8 @@ static int write_file(char **argv)
 	uint64_t mode, random;
 	if (!parse(argv[2], 8, 07777, &mode))
 		return EINVAL;
+	if (argv[1][strlen(argv[1]) - 1] == '/')
+		return EISDIR;
 	int error = make_parents(argv[1]);
 	if (error || (error = find_place(argv[1], &target)) || (error = check_target()))
 		return error;

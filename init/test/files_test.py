@@ -177,9 +177,10 @@ class FilesTest(Case):
             self.puts(box, "dangling", b"new")
             self.puts(box, "way/file", b"new")
             self.assertEqual(b"old\nnewnewnew", box.shell("cat old link dangling dir/file; ls /tmp").output())
-            for path, error in (("dir", errno.EISDIR), ("dir/", errno.EISDIR), ("pipe", errno.EEXIST), (".", errno.EISDIR),
+            for path, error in (("dir", errno.EISDIR), ("dir/", errno.EISDIR), ("new/", errno.EISDIR), ("pipe", errno.EEXIST), (".", errno.EISDIR),
                                 ("old/x", errno.ENOTDIR), ("/usr/x", errno.EROFS), ("/proc/x/y", errno.ENOENT)):
                 self.fails(error, box, "write", path, "644", stdin=self.file(frames(b"x")))
+            self.fails(errno.ENOENT, box, "stat", "new")
 
     def test_paths_end_in_the_box(self):
         with self.a_box() as box:

@@ -69,7 +69,7 @@ final class FileExec implements AutoCloseable {
             });
   }
 
-  private Optional<SandboxException> failure(ExecResult result) throws InterruptedException {
+  private Optional<SandboxException> failure(ExecResult result) {
     ExitCause cause = result.cause();
     if (!cause.equals(new ExitCause.Exited(0))) {
       return Optional.of(
@@ -99,10 +99,12 @@ final class FileExec implements AutoCloseable {
   /** ORDER: ended first. A pipe that just closes would be the end of the content for tar. */
   @Override
   public void close() {
-    exec.kill(Duration.ZERO);
     boolean interrupted = Thread.interrupted();
     try {
-      var _ = exec.await(LAST_PATIENCE);
+      if (exec.await(Duration.ZERO).isEmpty()) {
+        exec.kill(Duration.ZERO);
+        var _ = exec.await(LAST_PATIENCE);
+      }
     } catch (InterruptedException e) {
       interrupted = true;
     } finally {
