@@ -97,19 +97,17 @@ final class RunOptions {
     if (command.isEmpty()) {
       throw Options.bad(parsed, "no command given");
     }
-    ExecSpec spec = ExecSpec.of(command);
-    spec =
-        new ExecSpec(
-            spec.command(),
-            ExecOptions.environment(parsed),
-            Options.get(parsed, "--workdir", spec.workdir()),
-            Options.get(parsed, "--timeout", spec.timeout()),
-            Options.get(parsed, "--grace", spec.grace()),
-            Options.get(parsed, "--output-limit", spec.outputLimit()),
-            Options.get(parsed, "--nofile", spec.openFiles()),
-            Options.get(parsed, "--fsize", spec.fileSize()),
-            true,
-            parsed.hasMatchedOption("--keep"));
-    return spec;
+    ExecSpec defaults = ExecSpec.of(command);
+    ExecSpec spec =
+        defaults
+            .withEnvironment(ExecOptions.environment(parsed))
+            .withWorkdir(Options.get(parsed, "--workdir", defaults.workdir()))
+            .withTimeout(Options.get(parsed, "--timeout", defaults.timeout()))
+            .withGrace(Options.get(parsed, "--grace", defaults.grace()))
+            .withOutputLimit(Options.get(parsed, "--output-limit", defaults.outputLimit()))
+            .withOpenFiles(Options.get(parsed, "--nofile", defaults.openFiles()))
+            .withFileSize(Options.get(parsed, "--fsize", defaults.fileSize()))
+            .withInput();
+    return parsed.hasMatchedOption("--keep") ? spec.withKeep() : spec;
   }
 }

@@ -130,11 +130,6 @@ public final class Engine implements AutoCloseable {
     }
   }
 
-  /** Where the state of Ebb lies unless somebody says otherwise. */
-  public static Path defaultHome() {
-    return Home.locate(System.getenv());
-  }
-
   private static Engine open(Path path, boolean mayMove) {
     var building = new Scope();
     try {

@@ -100,12 +100,15 @@ public final class BoxFiles {
     run("remove", path, spec);
   }
 
-  /** A directory as a tar, made by the box's own; to be closed. */
-  public FileContent pack(String directory) throws InterruptedException {
-    var command = List.of("/usr/bin/tar", "-c", "-f", "-", "-C", checked(directory), ".");
+  /** What is in a directory, or one file, as a tar, made by the box's own; to be closed. */
+  public FileContent pack(String path) throws InterruptedException {
+    boolean isFile = stat(path).type() == FileEntry.Type.FILE;
+    int slash = path.lastIndexOf('/');
+    String directory = !isFile ? path : slash < 0 ? "." : path.substring(0, slash + 1);
+    String member = isFile ? "./" + path.substring(slash + 1) : ".";
+    var command = List.of("/usr/bin/tar", "-c", "-f", "-", "-C", directory, "--", member);
     var spec = limited(ExecSpec.of(command)).withOutputLimit(UNLIMITED);
-    return open(
-        new FileExec(box, spec.withTimeout(CONTENT_TIMEOUT), what("pack", directory), true));
+    return open(new FileExec(box, spec.withTimeout(CONTENT_TIMEOUT), what("pack", path), true));
   }
 
   /** Unpacks a tar into a directory, by the box's own; what it refuses stays out. */

@@ -86,7 +86,7 @@ final class Documents {
                             "kind", s.kind().word(), "subject", s.subject(), "reason", s.reason()))
                 .toList(),
         "clean", certificate.isClean(),
-        "durationMillis", certificate.took().toNanos() / 1e6);
+        "durationMillis", certificate.took().toMillis());
   }
 
   private static Map<String, Object> counts(Map<Kind, Integer> counts) {
@@ -134,7 +134,7 @@ final class Documents {
     document.put("status", result.cause().status());
     document.put("exitCode", result.cause().code());
     document.put("cause", cause(result.cause()));
-    document.put("durationMillis", result.wall().toNanos() / 1e6);
+    document.put("durationMillis", result.wall().toMillis());
     document.put("truncated", result.truncated());
     document.put(
         "leftovers",
@@ -150,7 +150,7 @@ final class Documents {
 
   static Map<String, Object> usage(CgroupUsage usage) {
     return object(
-        "cpuMillis", usage.cpu().toNanos() / 1e6,
+        "cpuMillis", usage.cpu().toMillis(),
         "peakMemoryBytes", usage.peakMemoryBytes(),
         "peakProcesses", usage.peakPids(),
         "oomKills", usage.oomKills(),

@@ -51,6 +51,7 @@ final class ExecRoutes {
             "stream",
             "offset",
             "limit",
+            "follow",
             "stdoutOffset",
             "stderrOffset"),
         Route.of("GET", exec + "/terminal", this::terminal),
@@ -294,6 +295,9 @@ final class ExecRoutes {
               .orElseGet(() -> position(exchange));
       var events = new EventStream(exchange);
       events.end(events.follow(exec, from), Documents.exec(exec));
+    } else if (exchange.flag("follow", false)) {
+      // Whoever follows raw bytes and goes away could not be noticed until the next of them.
+      throw new Problem(Problem.Code.BAD_REQUEST, "to follow, accept text/event-stream");
     } else if (exchange.accepts("application/json")) {
       json(exchange, exec, position(exchange));
     } else {
