@@ -1,0 +1,135 @@
+package dev.ebb.acceptance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.client.EbbClient;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.TestHost;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/**
+ * The packaged daemon, as a process of its own, for one test; it must end well afterwards. Listens
+ * on its unix socket and on a port of the loopback.
+ */
+final class DaemonProcess implements BeforeEachCallback, AfterEachCallback {
+  static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
+  private static final Pattern PORT = Pattern.compile("http://127\\.0\\.0\\.1:(\\d+)");
+
+  private final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  private final List<String> flags;
+  private final List<EbbClient> clients = new ArrayList<>();
+  private Process process;
+  private int port;
+
+  DaemonProcess(String... flags) {
+    this.flags = List.of(flags);
+  }
+
+  @Override
+  public void beforeEach(ExtensionContext context) throws Exception {
+    host.beforeEach(context);
+    start();
+  }
+
+  @Override
+  public void afterEach(ExtensionContext context) throws Exception {
+    for (EbbClient client : clients) {
+      client.close();
+    }
+    assertThat(stop()).as("exit code of the daemon").isZero();
+  }
+
+  void start() throws IOException {
+    var words = new ArrayList<>(List.of("serve", "--listen", "127.0.0.1:0"));
+    words.addAll(flags);
+    process = ebb().start(words.toArray(String[]::new));
+    BufferedReader said = process.inputReader();
+    for (String line = said.readLine(); line != null; line = said.readLine()) {
+      var match = PORT.matcher(line);
+      if (match.find()) {
+        port = Integer.parseInt(match.group(1));
+        return;
+      }
+    }
+    throw new AssertionError("the daemon did not come up: " + process.errorReader().readLine());
+  }
+
+  /** Ends it by SIGTERM, if it runs; its exit code. */
+  int stop() throws InterruptedException {
+    process.destroy();
+    if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+      process.destroyForcibly();
+      throw new AssertionError("the daemon does not end");
+    }
+    return process.exitValue();
+  }
+
+  long pid() {
+    return process.pid();
+  }
+
+  Path home() throws IOException {
+    return host.home();
+  }
+
+  Ebb ebb() throws IOException {
+    return new Ebb(host.home());
+  }
+
+  /** Over the unix socket. */
+  EbbClient client() throws IOException {
+    return keep(EbbClient.connect(home().resolve("ebb.sock")));
+  }
+
+  URI uri() {
+    return URI.create("http://127.0.0.1:" + port);
+  }
+
+  /** Over TCP. */
+  EbbClient client(String key) throws IOException {
+    return keep(EbbClient.connect(uri(), key));
+  }
+
+  private EbbClient keep(EbbClient client) {
+    clients.add(client);
+    return client;
+  }
+
+  String key(String... options) throws IOException, InterruptedException {
+    var words = new ArrayList<>(List.of("key", "create"));
+    words.addAll(List.of(options));
+    var made = ebb().call(words.toArray(String[]::new));
+    assertThat(made.code()).as(made.stderr()).isZero();
+    return made.text().strip();
+  }
+
+  int threads() throws IOException {
+    return Integer.parseInt(status("Threads:"));
+  }
+
+  int descriptors() throws IOException {
+    try (var files = Files.list(Path.of("/proc/" + pid() + "/fd"))) {
+      return (int) files.count();
+    }
+  }
+
+  private String status(String field) throws IOException {
+    return Files.readAllLines(Path.of("/proc/" + pid() + "/status")).stream()
+        .filter(line -> line.startsWith(field))
+        .map(line -> line.substring(field.length()).strip())
+        .findFirst()
+        .orElseThrow();
+  }
+}
