@@ -31,7 +31,10 @@ public final class Terminal implements Owned {
   public record Size(int rows, int columns) {}
 
   private static final int TCGETS = 0x5401;
-  private static final int TCSETSW = 0x5403;
+
+  /** At once: waiting for the output to drain would hang on a terminal that nobody reads. */
+  private static final int TCSETS = 0x5402;
+
   private static final int TIOCGWINSZ = 0x5413;
 
   /** KERNEL: struct termios of the kernel, not libc's: four words of flags, a byte, c_cc[19]. */
@@ -115,7 +118,7 @@ public final class Terminal implements Owned {
 
   private static void write(Frame frame, MemorySegment termios) throws KernelException {
     Frame.check(
-        frame.callThroughInterrupts(IOCTL, Stream.STDIN.number, TCSETSW, termios.address()),
+        frame.callThroughInterrupts(IOCTL, Stream.STDIN.number, TCSETS, termios.address()),
         "set the mode of the terminal");
   }
 
