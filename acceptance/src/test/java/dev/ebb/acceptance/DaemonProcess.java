@@ -1,5 +1,6 @@
 package dev.ebb.acceptance;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.client.EbbClient;
@@ -15,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -30,7 +32,7 @@ final class DaemonProcess implements BeforeEachCallback, AfterEachCallback {
   private final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
   private final List<String> flags;
   private final List<EbbClient> clients = new ArrayList<>();
-  private Process process;
+  private @Nullable Process process;
   private int port;
 
   DaemonProcess(String... flags) {
@@ -54,8 +56,9 @@ final class DaemonProcess implements BeforeEachCallback, AfterEachCallback {
   void start() throws IOException {
     var words = new ArrayList<>(List.of("serve", "--listen", "127.0.0.1:0"));
     words.addAll(flags);
-    process = ebb().start(words.toArray(String[]::new));
-    BufferedReader said = process.inputReader();
+    Process started = ebb().start(words.toArray(String[]::new));
+    process = started;
+    BufferedReader said = started.inputReader();
     for (String line = said.readLine(); line != null; line = said.readLine()) {
       var match = PORT.matcher(line);
       if (match.find()) {
@@ -63,21 +66,26 @@ final class DaemonProcess implements BeforeEachCallback, AfterEachCallback {
         return;
       }
     }
-    throw new AssertionError("the daemon did not come up: " + process.errorReader().readLine());
+    throw new AssertionError("the daemon did not come up: " + started.errorReader().readLine());
   }
 
   /** Ends it by SIGTERM, if it runs; its exit code. */
   int stop() throws InterruptedException {
-    process.destroy();
-    if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
-      process.destroyForcibly();
+    Process ending = process();
+    ending.destroy();
+    if (!ending.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+      ending.destroyForcibly();
       throw new AssertionError("the daemon does not end");
     }
-    return process.exitValue();
+    return ending.exitValue();
+  }
+
+  private Process process() {
+    return requireNonNull(process);
   }
 
   long pid() {
-    return process.pid();
+    return process().pid();
   }
 
   Path home() throws IOException {
