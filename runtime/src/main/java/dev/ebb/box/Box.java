@@ -31,7 +31,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +44,7 @@ import org.jspecify.annotations.Nullable;
 public final class Box {
   private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
   private static final Duration FREEZE_BOUND = Duration.ofSeconds(2);
+  private static final Duration LANE_BOUND = Duration.ofSeconds(10);
   private static final long REAP_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final BoxHost host;
@@ -55,6 +58,9 @@ public final class Box {
   private final AtomicInteger execs = new AtomicInteger();
   private final List<Holding> holdings = new ArrayList<>();
   private final ReentrantLock releasing = new ReentrantLock();
+  private final ReentrantReadWriteLock starting = new ReentrantReadWriteLock();
+  private final AtomicInteger pendingStarts = new AtomicInteger();
+  private boolean hasLane;
   private int uid = -1;
   private @Nullable Holding logsHolding;
   private @Nullable Holding outsideHolding;
@@ -275,6 +281,61 @@ public final class Box {
     return scope.contents();
   }
 
+  /** Shared by all starts, exclusive for an operator's: meanwhile init is elsewhere. */
+  public ReentrantReadWriteLock starting() {
+    return starting;
+  }
+
+  /** A start that init was told of, and has not answered. */
+  public void startPending(boolean isPending) {
+    pendingStarts.addAndGet(isPending ? 1 : -1);
+  }
+
+  /**
+   * Makes the place of an operator's exec and takes init there; to be followed by {@link
+   * #leaveLane}. The caller holds {@link #starting} alone.
+   */
+  public Optional<Path> enterLane(int exec) throws KernelException {
+    Deadline deadline = Deadline.in(LANE_BOUND);
+    // ORDER: whatever init was told to start before is born where it belongs.
+    while (pendingStarts.get() > 0) {
+      if (deadline.isOver()) {
+        throw new KernelException("hear from the init of box " + id, Errno.EAGAIN);
+      }
+      LockSupport.parkNanos(REAP_RETRY_NANOS);
+    }
+    return lifecycle.whileRunning(
+        id,
+        () -> {
+          holdLane();
+          Optional<Path> leaf = enclosure.createLane(exec, uid);
+          enclosure.moveInit(initPid(), true);
+          return leaf;
+        });
+  }
+
+  private void holdLane() throws KernelException {
+    if (!hasLane) {
+      var entries =
+          enclosure.lanePaths().stream()
+              .map(path -> new Ledger.Entry(Kind.CGROUP, path.toString()))
+              .toList();
+      holdings.addAll(host.instance().ledger().hold(id.value(), entries));
+      hasLane = true;
+    }
+  }
+
+  public void leaveLane() throws KernelException {
+    try {
+      enclosure.moveInit(requireNonNull(launch).channel().init().orElseThrow().pid(), false);
+    } catch (KernelException e) {
+      // A box that has ended meanwhile has taken it along.
+      if (state().isAlive()) {
+        throw e;
+      }
+    }
+  }
+
   /** Every process of the box, by its host pid. */
   public List<Integer> pids() {
     try {
@@ -469,10 +530,13 @@ public final class Box {
           .forEach(path -> account.stuck(Kind.CGROUP, path.toString(), "kept with its processes"));
       return;
     }
-    List<Path> present = enclosure.paths().stream().filter(path -> path.toFile().exists()).toList();
-    account.held(Kind.CGROUP, present.size());
+    long present =
+        Stream.concat(enclosure.paths().stream(), enclosure.lanePaths().stream())
+            .filter(path -> path.toFile().exists())
+            .count();
+    account.held(Kind.CGROUP, (int) present);
     enclosure.remove();
-    account.released(Kind.CGROUP, present.size());
+    account.released(Kind.CGROUP, (int) present);
   }
 
   private void removeLogs(Account account) throws KernelException {

@@ -13,6 +13,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -26,6 +28,11 @@ import java.util.concurrent.locks.LockSupport;
  * nothing can be born in another v1 cgroup than its parent's, so commands are where init is.
  */
 public final class BoxCgroup implements Enclosure {
+  /** What an operator's commands may use, where no cgroup is above those of the work and theirs. */
+  private static final long LANE_PIDS = 32;
+
+  private static final long LANE_MEMORY = 64L << 20;
+
   /** What init may use beyond the limits of the work. */
   private static final long RESERVE_PIDS = 8;
 
@@ -39,6 +46,9 @@ public final class BoxCgroup implements Enclosure {
   private final String name;
   private final EmptyWait emptyWait;
   private final CgroupRemoval removal;
+
+  /** The execs that are in the lane. */
+  private final Set<Integer> operators = ConcurrentHashMap.newKeySet();
 
   /** Forks that the limit refused in leaves that are gone by now. */
   private final AtomicLong refusedInRemovedLeaves = new AtomicLong();
@@ -69,13 +79,21 @@ public final class BoxCgroup implements Enclosure {
     return box().child("work");
   }
 
+  private Cgroup lane() {
+    return box().child("lane");
+  }
+
   public Cgroup leaf(int exec) {
-    return work().child(Integer.toString(exec));
+    return (operators.contains(exec) ? lane() : work()).child(Integer.toString(exec));
   }
 
   private Optional<Cgroup> version1(String controller) {
+    return version1(controller, "");
+  }
+
+  private Optional<Cgroup> version1(String controller, String suffix) {
     return Optional.ofNullable(hierarchies.version1().get(controller))
-        .map(root -> new Cgroup(root.resolve(name)));
+        .map(root -> new Cgroup(root.resolve(name + suffix)));
   }
 
   @Override
@@ -181,6 +199,47 @@ public final class BoxCgroup implements Enclosure {
     return Optional.of(leaf.path());
   }
 
+  /** KERNEL: a v1 limit holds for all below it, so there the lane lies beside the box. */
+  @Override
+  public List<Path> lanePaths() {
+    return hierarchies.everywhere(name + "-lane").subList(1, paths().size());
+  }
+
+  @Override
+  public Optional<Path> createLane(int exec, int uid) throws KernelException {
+    if (!lane().exists()) {
+      openLane();
+    }
+    operators.add(exec);
+    return createLeaf(exec, uid);
+  }
+
+  private void openLane() throws KernelException {
+    for (Path path : lanePaths()) {
+      Cgroup.create(path);
+    }
+    var memory = version1("memory", "-lane");
+    if (memory.isPresent()) {
+      new MemoryController(memory.get(), true).max(LANE_MEMORY);
+    }
+    var pids = version1("pids", "-lane");
+    if (pids.isPresent()) {
+      new PidsController(pids.get()).max(LANE_PIDS);
+    }
+    Cgroup.create(lane().path());
+    if (hierarchies.mode() == CgroupMode.V2) {
+      delegate(lane());
+    }
+  }
+
+  @Override
+  public void moveInit(int pid, boolean intoLane) throws KernelException {
+    List<Path> to = intoLane ? lanePaths() : paths().subList(1, paths().size());
+    for (Path path : to) {
+      CgroupFile.of(path, "cgroup.procs").write(Integer.toString(pid));
+    }
+  }
+
   void configureLeaf(Cgroup leaf, int uid) throws KernelException {
     if (hierarchies.mode() == CgroupMode.V2) {
       new MemoryController(leaf, false).oomGroup();
@@ -216,6 +275,7 @@ public final class BoxCgroup implements Enclosure {
   public void removeLeaf(int exec) throws KernelException {
     long refused = new PidsController(leaf(exec)).maxEvents();
     removal.remove(leaf(exec));
+    operators.remove(exec);
     refusedInRemovedLeaves.addAndGet(refused);
   }
 
@@ -316,6 +376,9 @@ public final class BoxCgroup implements Enclosure {
       removeOne(cgroup, failures);
     }
     for (Path path : paths()) {
+      removeOne(new Cgroup(path), failures);
+    }
+    for (Path path : lanePaths()) {
       removeOne(new Cgroup(path), failures);
     }
     if (!failures.isEmpty()) {

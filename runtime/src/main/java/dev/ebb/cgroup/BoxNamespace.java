@@ -182,6 +182,20 @@ public final class BoxNamespace implements Enclosure {
   }
 
   @Override
+  public List<Path> lanePaths() {
+    return List.of();
+  }
+
+  /** There is none: init lets an operator have more. */
+  @Override
+  public Optional<Path> createLane(int exec, int uid) {
+    return Optional.empty();
+  }
+
+  @Override
+  public void moveInit(int pid, boolean intoLane) {}
+
+  @Override
   public void killLeaf(int exec) throws KernelException {
     kill();
   }

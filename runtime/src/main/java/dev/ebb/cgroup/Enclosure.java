@@ -76,6 +76,15 @@ public interface Enclosure {
   /** Makes the place of one exec, for {@code uid} to start it in; empty where there is none. */
   Optional<Path> createLeaf(int exec, int uid) throws KernelException;
 
+  /** The directories that {@link #createLane} will make: what the ledger must list before. */
+  List<Path> lanePaths();
+
+  /** Makes the place of an operator's exec, beside the limits of all others. */
+  Optional<Path> createLane(int exec, int uid) throws KernelException;
+
+  /** What init starts while it is in the lane has the limits of the lane, not the box's. */
+  void moveInit(int pid, boolean intoLane) throws KernelException;
+
   /** Kills what init should have killed: the exec, or where it cannot be told apart, the box. */
   void killLeaf(int exec) throws KernelException;
 

@@ -144,7 +144,8 @@ public final class BoxFiles {
         UNLIMITED,
         false,
         false,
-        new ExecKind.FileOperation());
+        new ExecKind.FileOperation(),
+        false);
   }
 
   private static ExecSpec limited(ExecSpec spec) {

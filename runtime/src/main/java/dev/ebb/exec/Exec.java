@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -44,6 +45,9 @@ public final class Exec implements AutoCloseable {
 
   /** How long init may be late with the end of a ladder before the engine kills by itself. */
   private static final Duration LADDER_SLACK = Duration.ofSeconds(7);
+
+  /** What an operator may start beyond the limit of the others, where there are no cgroups. */
+  private static final int LANE_PROCESSES = 32;
 
   private final Box box;
   private final int number;
@@ -68,6 +72,7 @@ public final class Exec implements AutoCloseable {
   @GuardedBy("lock")
   private Deadline patience;
 
+  private final AtomicBoolean pending = new AtomicBoolean();
   private volatile boolean killed;
   private volatile boolean overran;
 
@@ -105,7 +110,9 @@ public final class Exec implements AutoCloseable {
     try (var passing = new Scope()) {
       Scope scope = Scope.in(box.scope());
       try {
-        return start(box, spec, scope, passing);
+        return spec.operator()
+            ? startInLane(box, spec, scope, passing)
+            : startBesideOthers(box, spec, scope, passing);
       } catch (KernelException | RuntimeException e) {
         box.scope().release(scope);
         throw e;
@@ -121,8 +128,44 @@ public final class Exec implements AutoCloseable {
     }
   }
 
+  private static Exec startBesideOthers(Box box, ExecSpec spec, Scope scope, Scope passing)
+      throws KernelException {
+    box.starting().readLock().lock();
+    try {
+      return start(box, spec, scope, passing, number -> box.createLeaf(number));
+    } finally {
+      box.starting().readLock().unlock();
+    }
+  }
+
+  private static Exec startInLane(Box box, ExecSpec spec, Scope scope, Scope passing)
+      throws KernelException {
+    box.starting().writeLock().lock();
+    try {
+      Exec exec = start(box, spec, scope, passing, number -> box.enterLane(number));
+      exec.awaitBirth();
+      return exec;
+    } finally {
+      box.leaveLane();
+      box.starting().writeLock().unlock();
+    }
+  }
+
+  /** Where it is born is where init is then. */
+  private void awaitBirth() {
+    try {
+      var _ = awaitStart(LADDER_SLACK);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private interface Placing {
+    Optional<Path> leaf(int exec) throws KernelException;
+  }
+
   /** Our copies of what init is given live in {@code passing}. */
-  private static Exec start(Box box, ExecSpec spec, Scope scope, Scope passing)
+  private static Exec start(Box box, ExecSpec spec, Scope scope, Scope passing, Placing placing)
       throws KernelException {
     var fds = new ArrayList<Fd>();
     Optional<Stdin> stdin = Optional.empty();
@@ -132,15 +175,17 @@ public final class Exec implements AutoCloseable {
       fds.add(input.reader());
     }
     var exec = new Exec(box, spec, scope, stdin);
-    Optional<Path> leaf = box.createLeaf(exec.number);
+    Optional<Path> leaf = placing.leaf(exec.number);
     try {
       if (leaf.isPresent()) {
         fds.addFirst(Fd.open(passing, leaf.get(), Fd.Flag.READ, Fd.Flag.DIRECTORY));
       }
       fds.addAll(0, List.of(exec.stdout.create(passing), exec.stderr.create(passing)));
       var request = exec.startRequest(leaf.isPresent());
+      exec.setPending(true);
       box.channel().start(exec.number, request, fds, exec.new Events());
     } catch (KernelException | RuntimeException e) {
+      exec.setPending(false);
       exec.removeLogs();
       box.enclosure().removeLeaf(exec.number);
       throw e;
@@ -168,14 +213,25 @@ public final class Exec implements AutoCloseable {
 
   /** Init looks at memory now and then; meanwhile no process gets far beyond the limit. */
   private StartRequest.Share share() {
+    if (spec.operator()) {
+      return new StartRequest.Share(0, 0, box.spec().limits().pids() + LANE_PROCESSES);
+    }
     long memory = box.spec().limits().memory().bytes();
     long most = memory > Long.MAX_VALUE / 8 ? Long.MAX_VALUE : Math.max(4 * memory, 2L << 30);
     return new StartRequest.Share(memory, most, box.spec().limits().pids());
   }
 
+  /** Once each. */
+  private void setPending(boolean isPending) {
+    if (pending.compareAndSet(!isPending, isPending)) {
+      box.startPending(isPending);
+    }
+  }
+
   private final class Events implements ExecEvents {
     @Override
     public void started(int number, int adopter) {
+      setPending(false);
       lock.lock();
       try {
         shepherd = adopter;
@@ -218,6 +274,7 @@ public final class Exec implements AutoCloseable {
   }
 
   private void end(Outcome last, long stdoutSize, long stderrSize) {
+    setPending(false);
     lock.lock();
     try {
       if (outcome == null) {

@@ -19,6 +19,7 @@ import java.util.Map;
  * @param takesInput false: stdin is /dev/null
  * @param keep leave daemonised children alive, and list them, when the command ends
  * @param kind whether it has a terminal, or is no command at all
+ * @param operator it runs beside the limits of the others, within small ones of its own
  */
 public record ExecSpec(
     List<String> command,
@@ -31,7 +32,8 @@ public record ExecSpec(
     ByteSize fileSize,
     boolean takesInput,
     boolean keep,
-    ExecKind kind) {
+    ExecKind kind,
+    boolean operator) {
 
   public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(5);
   public static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
@@ -67,7 +69,8 @@ public record ExecSpec(
         DEFAULT_FILE_SIZE,
         false,
         false,
-        ExecKind.COMMAND);
+        ExecKind.COMMAND,
+        false);
   }
 
   private static void checkVariable(String name, String value) {
@@ -98,7 +101,8 @@ public record ExecSpec(
         fileSize,
         takesInput,
         keep,
-        kind);
+        kind,
+        operator);
   }
 
   public ExecSpec withWorkdir(String changed) {
@@ -113,7 +117,8 @@ public record ExecSpec(
         fileSize,
         takesInput,
         keep,
-        kind);
+        kind,
+        operator);
   }
 
   public ExecSpec withTimeout(Duration changed) {
@@ -128,7 +133,8 @@ public record ExecSpec(
         fileSize,
         takesInput,
         keep,
-        kind);
+        kind,
+        operator);
   }
 
   public ExecSpec withGrace(Duration changed) {
@@ -143,7 +149,8 @@ public record ExecSpec(
         fileSize,
         takesInput,
         keep,
-        kind);
+        kind,
+        operator);
   }
 
   public ExecSpec withOutputLimit(ByteSize changed) {
@@ -158,7 +165,8 @@ public record ExecSpec(
         fileSize,
         takesInput,
         keep,
-        kind);
+        kind,
+        operator);
   }
 
   public ExecSpec withOpenFiles(int changed) {
@@ -173,7 +181,8 @@ public record ExecSpec(
         fileSize,
         takesInput,
         keep,
-        kind);
+        kind,
+        operator);
   }
 
   public ExecSpec withFileSize(ByteSize changed) {
@@ -188,7 +197,8 @@ public record ExecSpec(
         changed,
         takesInput,
         keep,
-        kind);
+        kind,
+        operator);
   }
 
   public ExecSpec withInput() {
@@ -203,7 +213,8 @@ public record ExecSpec(
         fileSize,
         true,
         keep,
-        kind);
+        kind,
+        operator);
   }
 
   public ExecSpec withKeep() {
@@ -218,7 +229,8 @@ public record ExecSpec(
         fileSize,
         takesInput,
         true,
-        kind);
+        kind,
+        operator);
   }
 
   /** In a terminal, which takes input. */
@@ -234,7 +246,25 @@ public record ExecSpec(
         fileSize,
         true,
         keep,
-        terminal(rows, columns));
+        terminal(rows, columns),
+        operator);
+  }
+
+  /** Also where the others have used up the box's share. */
+  public ExecSpec withOperator() {
+    return new ExecSpec(
+        command,
+        environment,
+        workdir,
+        timeout,
+        grace,
+        outputLimit,
+        openFiles,
+        fileSize,
+        takesInput,
+        keep,
+        kind,
+        true);
   }
 
   static ExecKind.Terminal terminal(int rows, int columns) {

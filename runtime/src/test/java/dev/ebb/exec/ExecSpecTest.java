@@ -61,7 +61,8 @@ class ExecSpecTest {
                 new ByteSize(4),
                 true,
                 true,
-                ExecKind.COMMAND));
+                ExecKind.COMMAND,
+                false));
   }
 
   @Test

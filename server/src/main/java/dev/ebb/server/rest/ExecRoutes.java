@@ -87,6 +87,9 @@ final class ExecRoutes {
     boolean wait = exchange.flag("wait", false);
     boolean detach = exchange.flag("detach", false);
     Orders.Command command = Orders.command(Fields.parse(exchange.body()), Duration.ZERO);
+    if (command.spec().operator() && !exchange.caller().isAdmin()) {
+      throw new Problem(Problem.Code.FORBIDDEN, "\"operator\" needs an admin key");
+    }
     ServedExec exec = start(box(exchange), command);
     if (wait) {
       attend(exchange, exec, detach, Documents::result);

@@ -155,6 +155,7 @@ final class Orders {
     spec = fields.flag("keep") ? spec.withKeep() : spec;
     spec = stdin || input.isPresent() ? spec.withInput() : spec;
     spec = terminal(spec, fields.object("terminal"));
+    spec = fields.flag("operator") ? spec.withOperator() : spec;
     fields.end();
     return new Command(spec, input);
   }
