@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 
 /** The {@code ./ebb} of the clone, with a home of its own. */
 final class Ebb {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(60));
 
   private final Path home;
 

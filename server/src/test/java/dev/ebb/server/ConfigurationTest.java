@@ -1,0 +1,95 @@
+package dev.ebb.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ConfigurationTest {
+  @TempDir Path home;
+
+  private Configuration of(Map<String, String> environment, Map<Configuration.Key, String> flags) {
+    return Configuration.of(home, Optional.empty(), environment, flags);
+  }
+
+  @Test
+  void withoutAnythingItIsTheUnixSocketAlone() {
+    Settings settings = of(Map.of(), Map.of()).settings();
+    assertThat(settings.socket()).isEqualTo(home.resolve("ebb.sock"));
+    assertThat(settings.listen()).isEmpty();
+    assertThat(settings.tls()).isEmpty();
+    assertThat(settings.policy().mounts()).isEmpty();
+  }
+
+  @Test
+  void aFlagWinsOverTheEnvironmentAndThatOverTheFile() throws IOException {
+    Path file = home.resolve("ebb.toml");
+    Files.writeString(
+        file, "listen = \"127.0.0.1:1\"\nhosts = [\"a\", \"b\"]\n[policy]\nmounts = [\"/data\"]\n");
+    var values = of(Map.of(), Map.of()).values();
+    assertThat(values.get(Configuration.Key.LISTEN))
+        .isEqualTo(new Configuration.Value("127.0.0.1:1", file.toString()));
+    assertThat(values.get(Configuration.Key.HOSTS))
+        .extracting(Configuration.Value::text)
+        .isEqualTo("a,b");
+
+    var environment = Map.of("EBB_LISTEN", "127.0.0.1:2", "EBB_POLICY_HOST_NETWORK", "true");
+    assertThat(of(environment, Map.of()).values().get(Configuration.Key.LISTEN))
+        .isEqualTo(new Configuration.Value("127.0.0.1:2", "EBB_LISTEN"));
+
+    Settings settings = of(environment, Map.of(Configuration.Key.LISTEN, "[::1]:3")).settings();
+    assertThat(settings.listen().orElseThrow().getPort()).isEqualTo(3);
+    assertThat(settings.policy().hostNetwork()).isTrue();
+    assertThat(settings.policy().mounts()).containsExactly(Path.of("/data"));
+  }
+
+  @Test
+  void anUnknownKeyIsNamedWithItsFile() throws IOException {
+    Files.writeString(home.resolve("ebb.toml"), "lissten = 1\n");
+    assertThatThrownBy(() -> of(Map.of(), Map.of()))
+        .hasMessageContaining("ebb.toml: unknown key \"lissten\"; known: hosts, listen");
+  }
+
+  @Test
+  void aBrokenFileIsAnErrorWithItsLine() throws IOException {
+    Files.writeString(home.resolve("ebb.toml"), "listen = \n");
+    assertThatThrownBy(() -> of(Map.of(), Map.of())).hasMessageContaining("line 1");
+  }
+
+  @Test
+  void aFileThatWasAskedForMustExist() {
+    Path file = home.resolve("none.toml");
+    assertThatThrownBy(() -> Configuration.of(home, Optional.of(file), Map.of(), Map.of()))
+        .hasMessageContaining("cannot read " + file);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "LISTEN,nowhere,HOST:PORT",
+    "LISTEN,a:99999,HOST:PORT",
+    "LISTEN,:80,HOST:PORT",
+    "SOCKET,relative,an absolute path",
+    "MOUNTS,relative,an absolute path",
+    "HOST_NETWORK,yes,true or false"
+  })
+  void aBadValueIsNamedWithWhereItCameFrom(Configuration.Key key, String value, String wanted) {
+    assertThatThrownBy(() -> of(Map.of(), Map.of(key, value)).settings())
+        .hasMessage(
+            "%s is \"%s\" (%s), but must be %s".formatted(key.word(), value, key.flag(), wanted));
+  }
+
+  @Test
+  void aCertificateNeedsItsKey() {
+    assertThatThrownBy(
+            () -> of(Map.of(), Map.of(Configuration.Key.TLS_CERTIFICATE, "/c")).settings())
+        .hasMessage("tls.certificate and tls.key are needed together");
+  }
+}

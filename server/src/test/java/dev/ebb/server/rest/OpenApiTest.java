@@ -1,0 +1,126 @@
+package dev.ebb.server.rest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.ebb.server.access.Policy;
+import dev.ebb.server.boxes.Boxes;
+import io.avaje.json.mapper.JsonMapper;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+
+/** The document says what the routes do: every route, every parameter, every field. */
+class OpenApiTest {
+  private static final Set<String> METHODS = Set.of("get", "put", "post", "delete");
+
+  private final Map<String, Object> document = read();
+
+  private static Map<String, Object> read() {
+    try (var in = Rest.class.getResourceAsStream("openapi.json")) {
+      return JsonMapper.builder()
+          .build()
+          .fromJsonObject(new String(in.readAllBytes(), StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Map<String, Object> object(Object value, String... path) {
+    Map<String, Object> at = (Map<String, Object>) value;
+    for (String name : path) {
+      at = (Map<String, Object>) at.get(name);
+      assertThat(at).as(name).isNotNull();
+    }
+    return at;
+  }
+
+  /** No route is handled here, so nobody needs boxes. */
+  @SuppressWarnings("NullAway")
+  private static List<Route> routes() {
+    Boxes none = null;
+    var events = new EventRoutes(none, "test");
+    var routes = new ArrayList<>(Rest.routes(none, Policy.STRICT, events));
+    routes.addAll(events.open());
+    return routes;
+  }
+
+  @Test
+  void itHasEveryRouteAndNoOther() {
+    var served = new TreeSet<String>();
+    routes().forEach(route -> served.add(route.method() + " " + route.template()));
+    var said = new TreeSet<String>();
+    object(document, "paths")
+        .forEach(
+            (path, item) ->
+                object(item).keySet().stream()
+                    .filter(METHODS::contains)
+                    .forEach(method -> said.add(method.toUpperCase(Locale.ROOT) + " " + path)));
+    assertThat(said).isEqualTo(served).hasSizeGreaterThan(25);
+  }
+
+  @Test
+  void everyQueryParameterIsInIt() {
+    for (Route route : routes()) {
+      var operation =
+          object(document, "paths", route.template(), route.method().toLowerCase(Locale.ROOT));
+      var said = new TreeSet<String>();
+      for (Object parameter : (List<?>) operation.getOrDefault("parameters", List.of())) {
+        if ("query".equals(object(parameter).get("in"))) {
+          said.add((String) object(parameter).get("name"));
+        }
+      }
+      assertThat(said).as(route.template()).isEqualTo(new TreeSet<>(route.query()));
+    }
+  }
+
+  @Test
+  void everyFieldOfARequestIsInIt() {
+    assertThat(known("{\"?\":1}", Orders::box)).isEqualTo(properties("BoxRequest"));
+    assertThat(known("{\"limits\":{\"?\":1}}", Orders::box)).isEqualTo(properties("Limits"));
+    assertThat(known("{\"mounts\":[{\"source\":\"/a\",\"target\":\"/b\",\"?\":1}]}", Orders::box))
+        .isEqualTo(properties("Mount"));
+    assertThat(
+            known("{\"command\":[\"a\"],\"?\":1}", fields -> Orders.command(fields, Duration.ZERO)))
+        .isEqualTo(properties("ExecRequest"));
+  }
+
+  /** An unknown field is refused with the names of the known ones. */
+  private static Set<String> known(String body, Consumer<Fields> reader) {
+    var names = new TreeSet<String>();
+    assertThatExceptionOfType(Problem.class)
+        .isThrownBy(() -> reader.accept(Fields.parse(body.getBytes(StandardCharsets.UTF_8))))
+        .withMessageContaining("unknown field")
+        .satisfies(
+            problem -> {
+              String message = String.valueOf(problem.getMessage());
+              String list = message.substring(message.indexOf("known here: ") + 12);
+              names.addAll(List.of(list.split(", ")));
+            });
+    return names;
+  }
+
+  private Set<String> properties(String schema) {
+    return new TreeSet<>(object(document, "components", "schemas", schema, "properties").keySet());
+  }
+
+  @Test
+  void everyCodeOfAProblemIsInIt() {
+    var code = object(document, "components", "schemas", "Problem", "properties", "code");
+    var said = (List<?>) code.getOrDefault("enum", List.of());
+    var codes = new TreeSet<String>();
+    for (Problem.Code each : Problem.Code.values()) {
+      codes.add(each.word());
+    }
+    assertThat(said.stream().map(String::valueOf)).containsExactlyInAnyOrderElementsOf(codes);
+  }
+}
