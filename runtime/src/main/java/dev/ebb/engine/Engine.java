@@ -122,7 +122,11 @@ public final class Engine implements AutoCloseable {
 
   /** The default home, made if it was missing, and refused if it is not ours alone. */
   public static Path prepareHome() {
-    Path path = defaultHome();
+    return prepareHome(defaultHome());
+  }
+
+  /** The same of {@code path}. */
+  public static Path prepareHome(Path path) {
     try {
       return Home.open(path).path();
     } catch (KernelException | IOException e) {
