@@ -17,15 +17,19 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * The packaged daemon, as a process of its own, for one test; it must end well afterwards. Listens
- * on its unix socket and on a port of the loopback.
+ * The packaged daemon, as a process of its own, which must end well afterwards: as an instance
+ * field for one test, as a static one for all of the class. Listens on its unix socket and on a
+ * port of the loopback.
  */
-final class DaemonProcess implements BeforeEachCallback, AfterEachCallback {
+final class DaemonProcess
+    implements BeforeAllCallback, BeforeEachCallback, AfterEachCallback, AfterAllCallback {
   static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
   private static final Pattern PORT = Pattern.compile("http://127\\.0\\.0\\.1:(\\d+)");
 
@@ -34,19 +38,40 @@ final class DaemonProcess implements BeforeEachCallback, AfterEachCallback {
   private final List<EbbClient> clients = new ArrayList<>();
   private @Nullable Process process;
   private int port;
+  private boolean shared;
 
   DaemonProcess(String... flags) {
     this.flags = List.of(flags);
   }
 
   @Override
-  public void beforeEach(ExtensionContext context) throws Exception {
-    host.beforeEach(context);
+  public void beforeAll(ExtensionContext context) throws Exception {
+    host.beforeAll(context);
+    shared = true;
     start();
   }
 
   @Override
+  public void beforeEach(ExtensionContext context) throws Exception {
+    if (!shared) {
+      host.beforeEach(context);
+      start();
+    }
+  }
+
+  @Override
   public void afterEach(ExtensionContext context) throws Exception {
+    if (!shared) {
+      end();
+    }
+  }
+
+  @Override
+  public void afterAll(ExtensionContext context) throws Exception {
+    end();
+  }
+
+  private void end() throws Exception {
     for (EbbClient client : clients) {
       client.close();
     }

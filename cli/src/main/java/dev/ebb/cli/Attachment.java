@@ -1,8 +1,10 @@
 package dev.ebb.cli;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.client.Cause;
 import dev.ebb.client.Exec;
 import dev.ebb.client.ExecEvent;
+import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Execs;
 import dev.ebb.client.Following;
 import dev.ebb.client.Offsets;
@@ -26,29 +28,39 @@ final class Attachment {
   private static final int SIGPIPE_CODE = 141;
 
   private final Execs execs;
-  private final Exec exec;
   private final Duration grace;
   private final AtomicInteger signal = new AtomicInteger();
 
-  Attachment(Execs execs, Exec exec, Duration grace) {
+  @GuardedBy("this")
+  private @Nullable Exec exec;
+
+  Attachment(Execs execs, Duration grace) {
     this.execs = execs;
-    this.exec = exec;
     this.grace = grace;
   }
 
-  /** Returns what the shell is to see. */
-  int run(boolean input, boolean json, boolean quiet) throws IOException {
+  /** Starts it and returns what the shell is to see. */
+  int run(ExecRequest request, boolean input, boolean json, boolean quiet) throws IOException {
+    // ORDER: no Ctrl-C may end us and leave the command.
     catchSignals();
+    long number = start(input ? request.withStdin() : request);
     if (input) {
-      pumpInput();
+      pumpInput(number);
     }
-    return json ? collect() : copy(quiet);
+    return json ? collect(number) : copy(number, quiet);
   }
 
-  private int collect() throws IOException {
+  /** RACE: whoever is signalled meanwhile waits, and then knows what to end. */
+  private synchronized long start(ExecRequest request) throws IOException {
+    Exec started = execs.start(request);
+    exec = started;
+    return started.number();
+  }
+
+  private int collect(long number) throws IOException {
     var stdout = new ByteArrayOutputStream();
     var stderr = new ByteArrayOutputStream();
-    Exec ended = follow(stdout, stderr).orElseThrow();
+    Exec ended = follow(number, stdout, stderr).orElseThrow();
     System.out.println(
         ended
             .document()
@@ -57,11 +69,14 @@ final class Attachment {
     return code(ended);
   }
 
-  private int copy(boolean quiet) throws IOException {
+  private int copy(long number, boolean quiet) throws IOException {
     Optional<Exec> ended =
-        follow(new FileOutputStream(FileDescriptor.out), new FileOutputStream(FileDescriptor.err));
+        follow(
+            number,
+            new FileOutputStream(FileDescriptor.out),
+            new FileOutputStream(FileDescriptor.err));
     if (ended.isEmpty()) {
-      execs.kill(exec.number(), grace);
+      execs.kill(number, grace);
       return SIGPIPE_CODE;
     }
     if (!quiet) {
@@ -79,8 +94,9 @@ final class Attachment {
   }
 
   /** Copies both streams until the end; none when whoever reads ours has gone. */
-  private Optional<Exec> follow(OutputStream out, OutputStream err) throws IOException {
-    try (Following following = execs.follow(exec.number(), Offsets.START)) {
+  private Optional<Exec> follow(long number, OutputStream out, OutputStream err)
+      throws IOException {
+    try (Following following = execs.follow(number, Offsets.START)) {
       while (true) {
         switch (following.next().orElseThrow()) {
           case ExecEvent.Wrote(var stream, var output, _) -> {
@@ -114,22 +130,31 @@ final class Attachment {
 
   private void handle(Signal caught) {
     boolean again = signal.getAndSet(caught.getNumber()) != 0;
+    Exec running = running();
+    if (running == null) {
+      Runtime.getRuntime().halt(128 + caught.getNumber());
+      return;
+    }
     try {
-      execs.kill(exec.number(), again ? Duration.ZERO : grace);
+      execs.kill(running.number(), again ? Duration.ZERO : grace);
     } catch (IOException e) {
       System.err.println("ebb: " + DaemonFailure.words(e));
     }
   }
 
+  private synchronized @Nullable Exec running() {
+    return exec;
+  }
+
   /** Copies our stdin; the thread ends with the process, which is why nobody waits for it. */
-  private void pumpInput() {
+  private void pumpInput(long number) {
     Thread.ofPlatform()
         .name("ebb-stdin")
         .daemon()
         .start(
             () -> {
               try (var in = new FileInputStream(FileDescriptor.in)) {
-                execs.feedAll(exec.number(), in);
+                execs.feedAll(number, in);
               } catch (IOException e) {
                 // It ended, or reads no more: whoever follows it says so.
               }

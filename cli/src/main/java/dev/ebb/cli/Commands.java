@@ -31,8 +31,13 @@ final class Commands {
           "top",
           "events",
           "why",
+          "serve",
+          "config",
+          "key",
           "doctor",
           "sweep",
+          "purge",
+          "completion",
           "version",
           "help");
 
@@ -56,7 +61,10 @@ final class Commands {
       case "events" -> EventsCommand.spec();
       case "why" -> WhyCommand.spec();
       case "doctor" -> DoctorCommand.spec();
+      case "serve", "config", "key" -> ServerCommands.spec(name);
       case "sweep" -> SweepCommand.spec();
+      case "purge" -> PurgeCommand.spec();
+      case "completion" -> CompletionCommand.spec();
       case "version" ->
           Options.command("version", "Print the version of Ebb and of what it runs on.");
       case "help" ->
@@ -86,7 +94,10 @@ final class Commands {
       case "events" -> EventsCommand.run(parsed);
       case "why" -> WhyCommand.run(parsed);
       case "doctor" -> DoctorCommand.run(parsed);
+      case "serve", "config", "key" -> ServerCommands.run(name);
       case "sweep" -> SweepCommand.run(parsed);
+      case "purge" -> PurgeCommand.run(parsed);
+      case "completion" -> CompletionCommand.run(parsed);
       case "version" -> Main.version(System.out);
       default -> throw new IllegalStateException(name);
     };

@@ -21,7 +21,7 @@ final class CreateCommand {
   static int run(ParseResult parsed) throws IOException {
     var request = BoxOptions.request(parsed);
     var key = Options.<String>find(parsed, "--idempotency-key");
-    try (EbbClient client = DaemonConnection.open()) {
+    try (EbbClient client = DaemonConnection.openOrStart()) {
       Box box =
           key.isPresent()
               ? client.boxes().create(request, key.get())

@@ -23,6 +23,17 @@ final class DaemonConnection {
     }
   }
 
+  /** The same; this host's own is started if it is not there. */
+  static EbbClient openOrStart() throws IOException {
+    Optional<EbbClient> there = find();
+    if (there.isPresent()) {
+      return there.get();
+    }
+    boolean elsewhere = !System.getenv().getOrDefault("EBB_URL", "").isEmpty();
+    Optional<DaemonStart> start = elsewhere ? Optional.empty() : DaemonStart.ofThisHost();
+    return start.isPresent() ? start.get().start() : open();
+  }
+
   /** The same, if it is there. */
   static Optional<EbbClient> find() throws IOException {
     try {
@@ -59,6 +70,6 @@ final class DaemonConnection {
     Path socket = socket(environment);
     return Files.exists(socket) && !Files.isWritable(socket)
         ? "you may not use the daemon at " + socket
-        : "no daemon answers at " + socket + "; start one: ebb serve";
+        : "no daemon answers at " + socket + "; ebb create, or ebb serve, starts one";
   }
 }

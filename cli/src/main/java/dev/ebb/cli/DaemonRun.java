@@ -4,6 +4,7 @@ import dev.ebb.client.Box;
 import dev.ebb.client.BoxRequest;
 import dev.ebb.client.Certificate;
 import dev.ebb.client.EbbClient;
+import dev.ebb.client.Exec;
 import dev.ebb.client.ExecRequest;
 import java.io.IOException;
 import picocli.CommandLine.ParseResult;
@@ -22,44 +23,60 @@ final class DaemonRun {
     }
     BoxRequest boxRequest = BoxOptions.request(parsed);
     ExecRequest request = ExecOptions.request(parsed, Options.words(parsed));
-    try (EbbClient client = DaemonConnection.open()) {
-      Box box = client.boxes().create(boxRequest);
-      return parsed.hasMatchedOption("--detach")
-          ? detach(client, box, request)
-          : attach(client, box, request);
+    try (EbbClient client = DaemonConnection.openOrStart()) {
+      if (!parsed.hasMatchedOption("--detach")) {
+        return attach(client, boxRequest, request);
+      }
+      return parsed.hasMatchedOption("--rm")
+          ? leave(client, boxRequest, request)
+          : detach(client, boxRequest, request);
     }
   }
 
-  private int detach(EbbClient client, Box box, ExecRequest request) throws IOException {
-    try {
-      client.execs(box.id()).start(request);
-    } catch (IOException e) {
-      remove(client, box);
-      throw e;
-    }
+  /** The box stays until somebody removes it. */
+  private int detach(EbbClient client, BoxRequest boxRequest, ExecRequest request)
+      throws IOException {
+    Box box = client.boxes().create(boxRequest);
+    start(client, box, request);
     System.out.println(parsed.hasMatchedOption("--json") ? box.document() : box.id());
     return 0;
   }
 
-  private int attach(EbbClient client, Box box, ExecRequest request) throws IOException {
+  private static Exec start(EbbClient client, Box box, ExecRequest request) throws IOException {
     try {
-      boolean input = ExecOptions.isInteractive(parsed);
-      return TerminalAttachment.run(
-          client.execs(box.id()), request, input, () -> remove(client, box));
-    } finally {
-      remove(client, box);
+      return client.execs(box.id()).start(request);
+    } catch (IOException e) {
+      remove(client, box.id());
+      throw e;
     }
   }
 
+  /** The daemon removes the box with the end of its command. */
+  private int leave(EbbClient client, BoxRequest boxRequest, ExecRequest request)
+      throws IOException {
+    Exec exec = client.start(boxRequest, request);
+    System.out.println(parsed.hasMatchedOption("--json") ? exec.document() : exec.box());
+    return 0;
+  }
+
+  private int attach(EbbClient client, BoxRequest boxRequest, ExecRequest request)
+      throws IOException {
+    var terminal = new TerminalAttachment(client, ExecOptions.grace(parsed));
+    return terminal.run(
+        size -> start(client, client.boxes().create(boxRequest), request.withTerminal(size)),
+        ExecOptions.isInteractive(parsed),
+        ended -> remove(client, ended.box()));
+  }
+
   /** Says what is left, if something is; the first failure is the one to be told. */
-  private static void remove(EbbClient client, Box box) {
+  private static void remove(EbbClient client, String box) {
     try {
-      Certificate certificate = client.boxes().remove(box.id(), true);
+      Certificate certificate = client.boxes().remove(box, true);
       if (!certificate.clean()) {
         System.err.println("ebb: " + certificate);
       }
     } catch (IOException e) {
-      System.err.println("ebb: cannot remove " + box.id() + ": " + DaemonFailure.words(e));
+      System.err.println("ebb: cannot remove " + box + ": " + DaemonFailure.words(e));
     }
   }
 }

@@ -31,7 +31,7 @@ final class EachBoxCommand {
       spec.addOption(Options.flag("end it first if it is not gone", "-f", "--force"));
     }
     if (verb.equals("rm") || verb.equals("stop")) {
-      spec.addOption(Options.flag("print the certificate", "-v", "--verbose"));
+      spec.addOption(Options.flag("print the name instead of the certificate", "-q", "--quiet"));
     }
     return spec.addOption(Options.json())
         .addPositional(Options.positional("BOX...", "1..*", "ids or names"));
@@ -76,7 +76,11 @@ final class EachBoxCommand {
       }
       case "rm" -> {
         var removed = boxes.remove(box, parsed.hasMatchedOption("--force"));
-        yield done(box, JsonObject.empty().with("id", removed.subject()), removed);
+        var document =
+            JsonObject.empty()
+                .with("id", removed.subject())
+                .with("certificate", removed.document());
+        yield done(box, document, removed);
       }
       case "kill-all" -> {
         List<Exec> ended = boxes.killAll(box, ExecOptions.grace(parsed));
@@ -89,13 +93,13 @@ final class EachBoxCommand {
 
   /** A box of which something is left is a failure, and says so. */
   private int done(String box, JsonObject document, @Nullable Certificate certificate) {
-    System.out.println(parsed.hasMatchedOption("--json") ? document : box);
-    if (certificate == null) {
+    boolean quiet = parsed.hasMatchedOption("--quiet") || certificate == null;
+    System.out.println(
+        parsed.hasMatchedOption("--json") ? document : quiet ? box : certificate.toString());
+    if (certificate == null || certificate.clean()) {
       return 0;
     }
-    if (!certificate.clean() || parsed.hasMatchedOption("--verbose")) {
-      System.err.println("ebb: " + certificate);
-    }
-    return certificate.clean() ? 0 : Main.OWN_FAILURE;
+    System.err.println("ebb: " + box + " is stuck; ebb why " + box + " explains");
+    return Main.OWN_FAILURE;
   }
 }

@@ -55,12 +55,16 @@ final class ExecCommand {
         return detach(execs.start(request));
       }
       if (ExecOptions.hasTerminal(parsed)) {
-        return TerminalAttachment.run(execs, request, interactive, () -> {});
+        var terminal = new TerminalAttachment(client, ExecOptions.grace(parsed));
+        return terminal.run(
+            size -> execs.start(request.withTerminal(size)), interactive, ended -> {});
       }
-      Exec exec = execs.start(interactive ? request.withStdin() : request);
-      var attachment = new Attachment(execs, exec, ExecOptions.grace(parsed));
+      var attachment = new Attachment(execs, ExecOptions.grace(parsed));
       return attachment.run(
-          interactive, parsed.hasMatchedOption("--json"), parsed.hasMatchedOption("--quiet"));
+          request,
+          interactive,
+          parsed.hasMatchedOption("--json"),
+          parsed.hasMatchedOption("--quiet"));
     }
   }
 

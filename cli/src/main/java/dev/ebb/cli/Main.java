@@ -48,7 +48,7 @@ public final class Main {
   }
 
   /** Only the command that is called is described; all of them when it is not clear which one. */
-  private static CommandLine commandLine(String... args) {
+  static CommandLine commandLine(String... args) {
     CommandSpec root = CommandSpec.create().name("ebb");
     root.usageMessage().description(HELP_HEADER).synopsisSubcommandLabel("COMMAND");
     root.addOption(Options.help());

@@ -1,7 +1,9 @@
 package dev.ebb.cli;
 
+import dev.ebb.client.Box;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.Exec;
+import dev.ebb.client.Holding;
 import dev.ebb.client.json.JsonObject;
 import java.io.IOException;
 import java.time.Duration;
@@ -10,30 +12,54 @@ import java.util.List;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParseResult;
 
-/** {@code ebb ps} and {@code ebb top}: the commands of a box, once or again and again. */
+/** {@code ebb ps} and {@code ebb top}: the processes of a box, or its commands. */
 final class ProcessesCommand {
   private ProcessesCommand() {}
 
   static CommandSpec spec() {
-    return common(Options.command("ps", "List the commands of a box."))
-        .addOption(Options.flag("only numbers", "-q", "--quiet"))
+    return common(Options.command("ps", "List the processes of a box as a tree, or its commands."))
+        .addOption(Options.flag("only pids, or numbers of commands", "-q", "--quiet"))
         .addOption(Options.json());
   }
 
   static CommandSpec topSpec() {
-    return Screen.addTo(common(Options.command("top", "Watch the commands of a box.")));
+    return Screen.addTo(
+        common(Options.command("top", "Watch the processes of a box, or its commands.")));
   }
 
   private static CommandSpec common(CommandSpec spec) {
-    return spec.addOption(Options.flag("also those that ended", "-a", "--all"))
+    return spec.addOption(Options.flag("its commands that run", "--execs"))
+        .addOption(Options.flag("its commands, also those that ended", "-a", "--all"))
         .addPositional(Options.positional("BOX", "1", "its id or name"));
   }
 
+  private static boolean wantsExecs(ParseResult parsed) {
+    return parsed.hasMatchedOption("--execs") || parsed.hasMatchedOption("--all");
+  }
+
   static int run(ParseResult parsed) throws IOException {
-    List<Exec> execs;
     try (EbbClient client = DaemonConnection.open()) {
-      execs = execs(client, parsed);
+      if (wantsExecs(parsed)) {
+        show(parsed, execs(client, parsed));
+      } else {
+        show(parsed, tree(client, parsed));
+      }
     }
+    return 0;
+  }
+
+  private static void show(ParseResult parsed, ProcessTree tree) {
+    if (parsed.hasMatchedOption("--json")) {
+      var documents = tree.processes().stream().map(Holding::document).toList();
+      System.out.println(JsonObject.empty().with("processes", documents));
+    } else if (parsed.hasMatchedOption("--quiet")) {
+      tree.processes().forEach(process -> System.out.println(process.subject()));
+    } else {
+      tree.table().print(System.out);
+    }
+  }
+
+  private static void show(ParseResult parsed, List<Exec> execs) {
     if (parsed.hasMatchedOption("--json")) {
       var documents = execs.stream().map(Exec::document).toList();
       System.out.println(JsonObject.empty().with("execs", documents));
@@ -42,19 +68,33 @@ final class ProcessesCommand {
     } else {
       table(execs, Instant.now()).print(System.out);
     }
-    return 0;
   }
 
   static int top(ParseResult parsed) throws IOException, InterruptedException {
     try (EbbClient client = DaemonConnection.open()) {
-      return new Screen(parsed).show(() -> table(execs(client, parsed), Instant.now()));
+      return new Screen(parsed)
+          .show(
+              () ->
+                  wantsExecs(parsed)
+                      ? table(execs(client, parsed), Instant.now())
+                      : tree(client, parsed).table());
     }
   }
 
+  private static ProcessTree tree(EbbClient client, ParseResult parsed) throws IOException {
+    Box box = client.boxes().inspect(name(parsed));
+    return ProcessTree.of(box);
+  }
+
   private static List<Exec> execs(EbbClient client, ParseResult parsed) throws IOException {
-    String box = Options.box(parsed, Options.words(parsed).getFirst());
     boolean all = parsed.hasMatchedOption("--all");
-    return client.execs(box).list().stream().filter(exec -> all || !exec.hasEnded()).toList();
+    return client.execs(name(parsed)).list().stream()
+        .filter(exec -> all || !exec.hasEnded())
+        .toList();
+  }
+
+  private static String name(ParseResult parsed) {
+    return Options.box(parsed, Options.words(parsed).getFirst());
   }
 
   static Table table(List<Exec> execs, Instant now) {

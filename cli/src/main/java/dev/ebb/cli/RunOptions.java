@@ -28,6 +28,8 @@ final class RunOptions {
     spec.addOption(
             Options.size("--tmp", "size of /tmp, and of /dev/shm", Limits.defaults().temporary()))
         .addOption(flag("let the daemon run it, print the id of its box", "-d", "--detach"))
+        .addOption(
+            flag("with -d: remove the box when the command has ended; else it is anyway", "--rm"))
         .addOption(flag("give it a terminal, by the daemon", "-t", "--tty"))
         .addOption(flag("keep stdin open for a terminal", "-i", "--interactive"))
         .addOption(Options.hiddenFlag("-it", "-ti"))

@@ -50,8 +50,11 @@ final class Shown {
 
   /** As one would type it, cut where it gets long. */
   static String command(List<String> words) {
-    String line = words.stream().map(Shown::quoted).collect(Collectors.joining(" "));
-    return line.length() <= COMMAND_WIDTH ? line : line.substring(0, COMMAND_WIDTH - 1) + "…";
+    return line(words.stream().map(Shown::quoted).collect(Collectors.joining(" ")));
+  }
+
+  static String line(String text) {
+    return text.length() <= COMMAND_WIDTH ? text : text.substring(0, COMMAND_WIDTH - 1) + "…";
   }
 
   private static String quoted(String word) {

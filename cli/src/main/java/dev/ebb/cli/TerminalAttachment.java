@@ -1,7 +1,8 @@
 package dev.ebb.cli;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.client.EbbClient;
 import dev.ebb.client.Exec;
-import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Execs;
 import dev.ebb.client.Output;
 import dev.ebb.client.TerminalSession;
@@ -13,44 +14,91 @@ import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import sun.misc.Signal;
 
-/** A command with a terminal, shown on ours, which is raw meanwhile. */
+/**
+ * A command with a terminal, shown on ours, which is raw meanwhile. It ends with us: nobody could
+ * see it any more.
+ */
 final class TerminalAttachment {
   private static final int CHUNK = 4096;
   private static final Terminal.Size OTHERWISE = new Terminal.Size(24, 80);
 
-  private TerminalAttachment() {}
+  private final EbbClient client;
+  private final Duration grace;
+  private final Scope scope = new Scope();
+
+  @GuardedBy("this")
+  private @Nullable Exec exec;
+
+  TerminalAttachment(EbbClient client, Duration grace) {
+    this.client = client;
+    this.grace = grace;
+  }
+
+  /** How it is started, for a terminal of this size. */
+  interface Start {
+    Exec start(TerminalSize size) throws IOException;
+  }
 
   /**
    * Starts it and returns its exit code.
    *
-   * @param leaving is done when a signal ends us
+   * @param after is done to it when it has ended, whatever ended it
    */
-  static int run(Execs execs, ExecRequest request, boolean input, Runnable leaving)
-      throws IOException {
+  int run(Start start, boolean input, Consumer<Exec> after) throws IOException {
     if (input && !Terminal.isAt(Terminal.Stream.STDIN)) {
       throw new IOException("the input is not a terminal; leave -t out");
     }
-    Exec exec = execs.start(request.withTerminal(size()));
-    try (var scope = new Scope();
-        TerminalSession session = execs.terminal(exec.number())) {
+    try (scope) {
+      // ORDER: signals, raw mode, start: no Ctrl-C may end us and leave the command.
+      catchSignals(after);
       if (input) {
         Terminal.raw(scope);
-        pumpInput(session);
       }
-      catchSignals(scope, session, leaving);
-      return code(execs, exec, show(session));
+      Exec started = start(start);
+      try {
+        return attach(started, input);
+      } finally {
+        after.accept(started);
+      }
     } catch (KernelException e) {
       throw new IOException(e.getMessage(), e);
     }
   }
 
-  private static int code(Execs execs, Exec exec, Optional<Exec> ended) throws IOException {
-    Exec last = ended.isPresent() ? ended.get() : execs.inspect(exec.number());
+  /** RACE: whoever is signalled meanwhile waits, and then knows what to end. */
+  private synchronized Exec start(Start start) throws IOException {
+    Exec started = start.start(size());
+    exec = started;
+    return started;
+  }
+
+  private Execs execs(Exec started) {
+    return client.execs(started.box());
+  }
+
+  private int attach(Exec started, boolean input) throws IOException {
+    try (TerminalSession session = execs(started).terminal(started.number())) {
+      Signal.handle(new Signal("WINCH"), signal -> resize(session));
+      if (input) {
+        pumpInput(session);
+      }
+      return code(started, show(session));
+    } catch (IOException e) {
+      end(started);
+      throw e;
+    }
+  }
+
+  private int code(Exec started, Optional<Exec> ended) throws IOException {
+    Exec last = ended.isPresent() ? ended.get() : execs(started).inspect(started.number());
     return Attachment.code(last.exitCode());
   }
 
@@ -67,10 +115,9 @@ final class TerminalAttachment {
     return session.ended();
   }
 
-  private static void catchSignals(Scope scope, TerminalSession session, Runnable leaving) {
-    Signal.handle(new Signal("WINCH"), signal -> resize(session));
+  private void catchSignals(Consumer<Exec> after) {
     for (String name : List.of("INT", "TERM", "HUP")) {
-      Signal.handle(new Signal(name), signal -> leave(scope, session, leaving, signal));
+      Signal.handle(new Signal(name), signal -> leave(after, signal));
     }
   }
 
@@ -83,15 +130,25 @@ final class TerminalAttachment {
   }
 
   /** The terminal is given back first: what comes after may take its time. */
-  private static void leave(Scope scope, TerminalSession session, Runnable leaving, Signal signal) {
+  private synchronized void leave(Consumer<Exec> after, Signal signal) {
     try {
       scope.close();
     } catch (KernelException e) {
       System.err.println("ebb: " + e.getMessage());
     }
-    session.close();
-    leaving.run();
+    if (exec != null) {
+      end(exec);
+      after.accept(exec);
+    }
     Runtime.getRuntime().halt(128 + signal.getNumber());
+  }
+
+  private void end(Exec running) {
+    try {
+      execs(running).kill(running.number(), grace);
+    } catch (IOException e) {
+      System.err.println("ebb: " + DaemonFailure.words(e));
+    }
   }
 
   /** Copies our keys; the thread ends with the process, which is why nobody waits for it. */

@@ -136,7 +136,7 @@ class DaemonCommandsTest {
         .isEqualTo(Path.of("/run/x.sock"));
     assertThat(DaemonConnection.socket(Map.of())).hasFileName("ebb.sock");
     assertThat(DaemonConnection.nobody(Map.of("EBB_SOCKET", "/nowhere/x.sock")))
-        .isEqualTo("no daemon answers at /nowhere/x.sock; start one: ebb serve");
+        .isEqualTo("no daemon answers at /nowhere/x.sock; ebb create, or ebb serve, starts one");
     assertThat(DaemonConnection.nobody(Map.of("EBB_URL", "http://h:1")))
         .isEqualTo("no daemon answers at http://h:1 (EBB_URL)");
   }

@@ -7,14 +7,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** The proof that a box is gone: what it held, what was seen to be gone, and what is stuck. */
+/**
+ * The proof that a box is gone: what it held, what was seen to be gone, and what is stuck.
+ *
+ * @param document all that the daemon said, also what this client does not know
+ */
 public record Certificate(
     String subject,
     Map<String, Long> held,
     Map<String, Long> released,
     List<Stuck> stuck,
     boolean clean,
-    Duration duration) {
+    Duration duration,
+    JsonObject document) {
 
   /** Something that could not be given back, and why. */
   public record Stuck(String kind, String subject, String reason) {
@@ -36,7 +41,8 @@ public record Certificate(
         document.numberMap("released"),
         Documents.list(document.objects("stuck"), Stuck::read),
         document.isTrue("clean"),
-        document.millis("durationMillis"));
+        document.millis("durationMillis"),
+        document);
   }
 
   @Override

@@ -77,6 +77,12 @@ public final class EbbClient implements Closeable {
     return new Following(EventSource.once(calls.events(Calls.post(RUN, document))), Offsets.START);
   }
 
+  /** The same in the background: the box is removed when the command has ended. */
+  public Exec start(BoxRequest box, ExecRequest exec) throws IOException {
+    Target target = RUN.with("detach", true);
+    return Exec.read(calls.json(Calls.post(target, run(box.document(), exec))));
+  }
+
   private static JsonObject run(JsonObject box, ExecRequest exec) {
     return JsonObject.empty().with("box", Documents.unlessEmpty(box)).with("exec", exec.document());
   }

@@ -4,10 +4,32 @@ import dev.ebb.client.json.JsonException;
 import dev.ebb.client.json.JsonObject;
 import org.jspecify.annotations.Nullable;
 
-/** Something of the host that a box has. */
-public record Holding(String kind, String subject, @Nullable String detail) {
+/**
+ * Something of the host that a box has.
+ *
+ * @param pid of a process, as its parent, on the host
+ * @param state of a process, the letter that ps(1) has for it
+ * @param exec the command that a process belongs to; init belongs to none
+ * @param document all that the daemon said, also what this client does not know
+ */
+public record Holding(
+    String kind,
+    String subject,
+    @Nullable String detail,
+    @Nullable Long pid,
+    @Nullable Long parent,
+    @Nullable String state,
+    @Nullable Long exec,
+    JsonObject document) {
   static Holding read(JsonObject document) throws JsonException {
     return new Holding(
-        document.string("kind"), document.string("subject"), document.stringOrNull("detail"));
+        document.string("kind"),
+        document.string("subject"),
+        document.stringOrNull("detail"),
+        document.numberOrNull("pid"),
+        document.numberOrNull("parent"),
+        document.stringOrNull("state"),
+        document.numberOrNull("exec"),
+        document);
   }
 }

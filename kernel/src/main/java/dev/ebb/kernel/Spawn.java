@@ -11,8 +11,8 @@ import java.util.List;
 
 /**
  * posix_spawn(3) of one program: the child has exactly the descriptors named here, numbered from 0
- * in that order, an empty environment, no blocked signal, default dispositions, and a session of
- * its own.
+ * in that order, the environment named here, no blocked signal, default dispositions, and a session
+ * of its own.
  */
 public final class Spawn {
   private static final MethodHandle POSIX_SPAWN = Frame.link("posix_spawn");
@@ -37,8 +37,19 @@ public final class Spawn {
 
   private Spawn() {}
 
-  /** Starts {@code program} and returns a handle on it; the child is ours to reap. */
+  /** Starts {@code program} with an empty environment. */
   public static Pidfd spawn(Scope scope, Path program, List<String> arguments, List<Fd> fds)
+      throws KernelException {
+    return spawn(scope, program, arguments, List.of(), fds);
+  }
+
+  /**
+   * Starts {@code program} and returns a handle on it; the child is ours to reap.
+   *
+   * @param environment of words NAME=VALUE
+   */
+  public static Pidfd spawn(
+      Scope scope, Path program, List<String> arguments, List<String> environment, List<Fd> fds)
       throws KernelException {
     var uses = new ArrayList<Fd.Use>();
     try (var frame = new Frame();
@@ -47,13 +58,14 @@ public final class Spawn {
         // ORDER: sources lie above all targets, so that no dup2 overwrites a later source.
         uses.add(fd.duplicate(high, fds.size()).new Use());
       }
-      return Pidfd.ofChild(scope, start(frame, program, arguments, uses));
+      return Pidfd.ofChild(scope, start(frame, program, arguments, environment, uses));
     } finally {
       uses.forEach(Fd.Use::close);
     }
   }
 
-  private static int start(Frame frame, Path program, List<String> arguments, List<Fd.Use> fds)
+  private static int start(
+      Frame frame, Path program, List<String> arguments, List<String> environment, List<Fd.Use> fds)
       throws KernelException {
     String action = "start " + program;
     MemorySegment actions = frame.allocate(ACTIONS_SIZE);
@@ -72,7 +84,7 @@ public final class Spawn {
           actions.address(),
           attributes(frame).address(),
           frame.strings(arguments),
-          frame.strings(List.of()));
+          frame.strings(environment));
       return pid.get(JAVA_INT, 0);
     } finally {
       check(ACTIONS_DESTROY, action, actions.address(), 0, 0, 0, 0, 0);

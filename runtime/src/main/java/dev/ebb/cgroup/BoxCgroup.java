@@ -262,7 +262,8 @@ public final class BoxCgroup implements Enclosure {
 
   @Override
   public List<Integer> leafProcs(int exec, int shepherd) throws KernelException {
-    return leaf(exec).procs();
+    // RACE: the leaf of one that has just ended is gone.
+    return leaf(exec).allProcs();
   }
 
   @Override
@@ -305,14 +306,19 @@ public final class BoxCgroup implements Enclosure {
   /** Version 2 needs none: there the kernel ends the whole exec by itself. */
   @Override
   public Optional<Fd> oomEvents(Scope scope) throws KernelException {
-    return hierarchies.mode() == CgroupMode.HYBRID
-        ? Optional.of(memory().oomEvents(scope))
-        : Optional.empty();
+    return isHybrid() ? Optional.of(memory().oomEvents(scope)) : Optional.empty();
+  }
+
+  private boolean isHybrid() {
+    return hierarchies.mode() == CgroupMode.HYBRID;
   }
 
   private MemoryController memory() {
-    return new MemoryController(
-        version1("memory").orElse(work()), hierarchies.mode() == CgroupMode.HYBRID);
+    return new MemoryController(version1("memory").orElse(work()), isHybrid());
+  }
+
+  private PidsController pids() {
+    return new PidsController(version1("pids").orElse(work()));
   }
 
   @Override
@@ -320,16 +326,28 @@ public final class BoxCgroup implements Enclosure {
     if (!exists()) {
       return Optional.of(CgroupUsage.NONE);
     }
-    boolean hybrid = hierarchies.mode() == CgroupMode.HYBRID;
     var memory = memory();
-    var pids = new PidsController(version1("pids").orElse(work()));
+    var pids = pids();
     return Optional.of(
         new CgroupUsage(
             CpuController.used(work()),
             memory.peak(),
-            Math.max(0, pids.peak() - (hybrid ? 1 : 0)),
+            withoutInit(pids.peak()),
             memory.oomKills(),
-            hybrid ? pids.maxEvents() : pidsRefused()));
+            isHybrid() ? pids.maxEvents() : pidsRefused()));
+  }
+
+  @Override
+  public Optional<Occupancy> occupancy() throws KernelException {
+    return Optional.of(
+        exists()
+            ? new Occupancy(memory().current(), withoutInit(pids().current()))
+            : Occupancy.NONE);
+  }
+
+  /** In v1 it is where the commands are. */
+  private long withoutInit(long tasks) {
+    return Math.max(0, tasks - (isHybrid() ? 1 : 0));
   }
 
   /**

@@ -177,6 +177,11 @@ public final class BoxNamespace implements Enclosure {
   }
 
   @Override
+  public Optional<Occupancy> occupancy() {
+    return Optional.empty();
+  }
+
+  @Override
   public Optional<Path> createLeaf(int exec, int uid) {
     return Optional.empty();
   }

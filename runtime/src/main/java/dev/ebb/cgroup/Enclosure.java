@@ -73,6 +73,9 @@ public interface Enclosure {
   /** What its commands used by the kernel's own count; empty where only init can tell. */
   Optional<CgroupUsage> usage() throws KernelException;
 
+  /** What its commands take now; empty where no cgroup counts it. */
+  Optional<Occupancy> occupancy() throws KernelException;
+
   /** Makes the place of one exec, for {@code uid} to start it in; empty where there is none. */
   Optional<Path> createLeaf(int exec, int uid) throws KernelException;
 

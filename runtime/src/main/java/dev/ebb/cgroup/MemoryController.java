@@ -63,6 +63,11 @@ record MemoryController(Cgroup cgroup, boolean version1) {
     return file(version1 ? "memory.oom_control" : "memory.events").value("oom_kill").orElse(0L);
   }
 
+  /** The bytes it uses now. */
+  long current() throws KernelException {
+    return file(version1 ? "memory.usage_in_bytes" : "memory.current").number().orElse(0L);
+  }
+
   /** The most bytes it ever used; 0 if this kernel does not say (memory.peak: Linux 5.19). */
   long peak() throws KernelException {
     return file(version1 ? "memory.max_usage_in_bytes" : "memory.peak").number().orElse(0L);

@@ -13,6 +13,11 @@ record PidsController(Cgroup cgroup) {
     return CgroupFile.of(cgroup.path(), "pids.events").value("max").orElse(0L);
   }
 
+  /** The tasks there are now. */
+  long current() throws KernelException {
+    return CgroupFile.of(cgroup.path(), "pids.current").number().orElse(0L);
+  }
+
   /** The most tasks there ever were; 0 if this kernel does not say (before Linux 6.1). */
   long peak() throws KernelException {
     return CgroupFile.of(cgroup.path(), "pids.peak").number().orElse(0L);

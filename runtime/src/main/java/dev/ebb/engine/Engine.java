@@ -35,6 +35,7 @@ import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Reaper;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
+import dev.ebb.supervision.Purge;
 import dev.ebb.supervision.Recovery;
 import dev.ebb.supervision.Why;
 import java.io.IOException;
@@ -121,7 +122,11 @@ public final class Engine implements AutoCloseable {
 
   /** The default home, made if it was missing, and refused if it is not ours alone. */
   public static Path prepareHome() {
-    Path path = defaultHome();
+    return prepareHome(defaultHome());
+  }
+
+  /** The same of {@code path}. */
+  public static Path prepareHome(Path path) {
     try {
       return Home.open(path).path();
     } catch (KernelException | IOException e) {
@@ -240,6 +245,24 @@ public final class Engine implements AutoCloseable {
     } catch (KernelException | IOException e) {
       throw new SandboxException(
           ErrorCode.HOST_UNFIT, "cannot sweep Ebb's home " + path + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** What is done with a home by the one who takes it away. */
+  public interface Purging<T> {
+    T with(Purge purge) throws KernelException, IOException, InterruptedException;
+  }
+
+  /** Lends the means to take {@code path}, a home that exists, off this host. */
+  public static <T> T purge(Path path, Purging<T> purging) throws InterruptedException {
+    try (var scope = new Scope()) {
+      EmptyWait emptyWait = EmptyWait.on(Poller.start(scope, "ebb-poller"));
+      Home home = Home.open(path);
+      var recovery = new Recovery(home, emptyWait, new CgroupRemoval(emptyWait), AT_SWEEP);
+      return purging.with(new Purge(home, recovery));
+    } catch (KernelException | IOException e) {
+      throw new SandboxException(
+          ErrorCode.HOST_UNFIT, "cannot remove Ebb's home " + path + ": " + reason(e), e);
     }
   }
 

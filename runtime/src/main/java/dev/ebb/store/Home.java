@@ -11,6 +11,7 @@ import dev.ebb.kernel.Self;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Ledger;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -237,6 +238,36 @@ public final class Home {
       lock(brief);
       Instance.remove(directory);
     }
+  }
+
+  /**
+   * Removes the home with all that Ebb made in it; EBUSY while an instance, dead or alive, or a
+   * daemon has it.
+   */
+  public HomeRemoval.Outcome remove() throws KernelException, IOException {
+    try (var brief = new Scope()) {
+      // RACE: instances are made under this lock only, so none comes now.
+      lock(brief);
+      if (!directories().isEmpty()) {
+        throw new KernelException("remove " + path + ", it has instances", Errno.EBUSY);
+      }
+      return HomeRemoval.remove(path);
+    }
+  }
+
+  /** The pid that a daemon wrote down, while it lives. */
+  public Optional<Integer> daemon() throws KernelException, IOException {
+    Path file = path.resolve("daemon");
+    if (!Files.exists(file)) {
+      return Optional.empty();
+    }
+    try (var brief = new Scope()) {
+      if (Filesystem.tryLock(Fd.open(brief, file, Fd.Flag.READ_WRITE))) {
+        return Optional.empty();
+      }
+    }
+    String pid = Files.readString(file, StandardCharsets.ISO_8859_1).strip();
+    return pid.matches("\\d{1,9}") ? Optional.of(Integer.valueOf(pid)) : Optional.empty();
   }
 
   private List<Path> directories() throws IOException {

@@ -140,6 +140,13 @@ class BoxCgroupTest {
           .isEqualTo(new CgroupUsage(Duration.ofNanos(1_500_000), 4096, 5, 2, 4));
     }
 
+    @Test
+    void whatItTakesNowIsThatOfTheWork() throws Exception {
+      fake.write(work, "memory.current", "4096\n");
+      fake.write(work, "pids.current", "5\n");
+      assertThat(cgroup.occupancy()).contains(new Occupancy(4096, 5));
+    }
+
     /** As Linux before 6.11 does. */
     @Test
     void forksRefusedInLeavesCountToo() throws Exception {
@@ -239,6 +246,13 @@ class BoxCgroupTest {
       fake.write(version1("pids"), "pids.events", "max 2\n");
       assertThat(cgroup.usage().orElseThrow())
           .isEqualTo(new CgroupUsage(Duration.ZERO, 8192, 3, 3, 2));
+    }
+
+    @Test
+    void whatItTakesNowLeavesInitOut() throws Exception {
+      fake.write(version1("memory"), "memory.usage_in_bytes", "8192\n");
+      fake.write(version1("pids"), "pids.current", "4\n");
+      assertThat(cgroup.occupancy()).contains(new Occupancy(8192, 3));
     }
   }
 }

@@ -60,8 +60,7 @@ public final class Daemon implements AutoCloseable {
   public static Daemon start(Settings settings) throws Exception {
     var scope = new Scope();
     try {
-      Files.createDirectories(settings.home());
-      alone(scope, settings.home());
+      alone(scope, Engine.prepareHome(settings.home()));
       Engine engine = Engine.openForProcess(settings.home());
       scope.own(engine::close);
       return start(settings, scope, engine);

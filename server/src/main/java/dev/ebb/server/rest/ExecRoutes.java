@@ -55,7 +55,7 @@ final class ExecRoutes {
             "stdoutOffset",
             "stderrOffset"),
         Route.of("GET", exec + "/terminal", this::terminal),
-        Route.of("POST", "/v1/run", this::run));
+        Route.of("POST", "/v1/run", this::run, "detach"));
   }
 
   private ServedBox box(Exchange exchange) {
@@ -174,20 +174,45 @@ final class ExecRoutes {
   }
 
   private void run(Exchange exchange) throws IOException, InterruptedException {
+    boolean detach = exchange.flag("detach", false);
     Fields fields = Fields.parse(exchange.body());
     Orders.Ordered ordered = Orders.box(fields.object("box").orElseGet(Fields::none));
     Orders.Command command =
-        Orders.command(fields.object("exec").orElseGet(Fields::none), RUN_TIMEOUT);
+        Orders.command(
+            fields.object("exec").orElseGet(Fields::none), detach ? Duration.ZERO : RUN_TIMEOUT);
     fields.end();
     policy.check(exchange.caller(), ordered.order().spec());
     ServedBox box = boxes.create(exchange.caller(), ordered.order(), Optional.empty()).box();
     try {
       FileRoutes.write(box, ordered.files());
       ServedExec exec = start(box, command);
+      if (detach) {
+        exec.ending().ifPresent(ExecRoutes::requireBegun);
+        removeAfter(exec);
+        exchange.answer(201, Documents.exec(exec));
+        return;
+      }
       attend(exchange, exec, false, ended -> runResult(exchange, box, ended));
-    } finally {
+    } catch (IOException | InterruptedException | RuntimeException e) {
       boxes.remove(box, true);
+      throw e;
     }
+    boxes.remove(box, true);
+  }
+
+  /** A box that does not end then is stuck, and tried again like any other. */
+  private void removeAfter(ServedExec exec) {
+    Thread.ofVirtual()
+        .name("ebb-run-" + exec.box().id())
+        .start(
+            () -> {
+              try {
+                exec.await(LONG);
+                boxes.remove(exec.box(), true);
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            });
   }
 
   /** ORDER: the output is read before the box goes, and the box is gone before the answer does. */

@@ -1,6 +1,8 @@
 package dev.ebb.server.rest;
 
 import dev.ebb.box.Box;
+import dev.ebb.cgroup.Enclosure;
+import dev.ebb.cgroup.Occupancy;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Holding;
@@ -8,11 +10,14 @@ import dev.ebb.ledger.Kind;
 import dev.ebb.process.ProcFs;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.ServedBox;
+import dev.ebb.server.boxes.ServedExec;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** What a box holds on the host at this moment. */
 final class Inventory {
@@ -27,15 +32,47 @@ final class Inventory {
     }
     if (served.state().isAlive()) {
       Box box = served.box();
-      for (int pid : box.pids()) {
-        var process = item("process", Integer.toString(pid));
-        process.put("detail", ProcFs.commandLine(pid));
-        all.add(process);
-      }
+      all.addAll(processes(served));
       box.descriptors().forEach(name -> all.add(item("descriptor", name)));
       mounts(box).forEach(point -> all.add(item("mount", point)));
     }
     return all;
+  }
+
+  /** Those that live on while they are looked at, each with the command it belongs to. */
+  private static List<Map<String, Object>> processes(ServedBox served) {
+    var execs = new HashMap<Integer, Integer>();
+    for (ServedExec exec : served.execs()) {
+      if (mayHaveProcesses(exec)) {
+        exec.exec().pids().forEach(pid -> execs.put(pid, exec.number()));
+      }
+    }
+    var all = new ArrayList<Map<String, Object>>();
+    for (int pid : served.box().pids()) {
+      ProcFs.stat(pid).ifPresent(stat -> all.add(process(stat, execs.get(pid))));
+    }
+    return all;
+  }
+
+  /** It runs, or ended and let some live on. */
+  private static boolean mayHaveProcesses(ServedExec exec) {
+    return switch (exec.ending().orElse(null)) {
+      case null -> true;
+      case ServedExec.Ending.Result(var result, _) -> !result.leftovers().kept().isEmpty();
+      case ServedExec.Ending.Refused _ -> false;
+    };
+  }
+
+  private static Map<String, Object> process(ProcFs.Stat stat, @Nullable Integer exec) {
+    var process = item("process", Integer.toString(stat.pid()));
+    process.put("detail", ProcFs.commandLine(stat.pid()));
+    process.put("pid", stat.pid());
+    process.put("parent", stat.parent());
+    process.put("state", String.valueOf(stat.state()));
+    if (exec != null) {
+      process.put("exec", exec);
+    }
+    return process;
   }
 
   private static Map<String, Object> item(String kind, String subject) {
@@ -54,15 +91,24 @@ final class Inventory {
     }
   }
 
-  /** What its commands have used so far, where the kernel counts it. */
+  /** What its commands have used so far, and take now, where the kernel counts it. */
   static Optional<Map<String, Object>> usage(ServedBox served) {
     if (!served.state().isAlive()) {
       return Optional.empty();
     }
     try {
-      return served.box().enclosure().usage().map(Documents::usage);
+      Enclosure enclosure = served.box().enclosure();
+      var document = enclosure.usage().map(Documents::usage);
+      var now = enclosure.occupancy();
+      document.ifPresent(usage -> now.ifPresent(occupancy -> add(usage, occupancy)));
+      return document;
     } catch (KernelException e) {
       return Optional.empty();
     }
+  }
+
+  private static void add(Map<String, Object> usage, Occupancy now) {
+    usage.put("memoryBytes", now.memoryBytes());
+    usage.put("processes", now.tasks());
   }
 }

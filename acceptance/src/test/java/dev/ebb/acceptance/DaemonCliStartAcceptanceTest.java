@@ -1,0 +1,128 @@
+package dev.ebb.acceptance;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** A daemon that a verb starts, and what takes it away. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(180)
+final class DaemonCliStartAcceptanceTest {
+  private static final Pattern STARTED =
+      Pattern.compile("ebb: started the daemon, pid (\\d+); ebb serve runs it in the foreground\n");
+
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+
+  private Path home;
+  private Ebb ebb;
+
+  @BeforeEach
+  void lendHome() throws Exception {
+    home = host.home();
+    ebb = new Ebb(home);
+  }
+
+  /** Whatever a test did, nothing of it stays; its parent has gone, so it is ours to reap. */
+  @AfterEach
+  void purge() throws Exception {
+    if (Files.exists(home.resolve("instances"))) {
+      assertThat(ebb.call("purge", "--yes").code()).isZero();
+    }
+    TestHost.reapOrphans();
+  }
+
+  @Test
+  void verbsAtOnceStartOneDaemon() throws Exception {
+    var calls = new ArrayList<Process>();
+    for (String name : new String[] {"a", "b", "c"}) {
+      calls.add(ebb.start("create", "--name", name));
+    }
+    var said = new StringBuilder();
+    for (Process call : calls) {
+      said.append(new String(call.getErrorStream().readAllBytes(), UTF_8));
+      assertThat(call.waitFor(60, TimeUnit.SECONDS)).isTrue();
+      assertThat(call.exitValue()).as(said.toString()).isZero();
+    }
+
+    assertThat(said.toString()).matches(STARTED);
+    assertThat(ebb.call("ls", "-q").text().lines()).hasSize(3);
+    var started = STARTED.matcher(said);
+    assertThat(started.find()).isTrue();
+    Path process = Path.of("/proc/" + started.group(1));
+    assertThat(process.resolve("cwd").toRealPath()).isEqualTo(Path.of("/"));
+    assertThat(Files.readString(process.resolve("environ"))).doesNotContain("s3cret");
+    assertThat(process.resolve("fd/0").toRealPath()).isEqualTo(Path.of("/dev/null"));
+    assertThat(home.resolve("daemon.log")).content().contains("serving on " + home);
+
+    var purge = ebb.call("purge", "--yes");
+    assertThat(purge.code()).as(purge.stderr()).isZero();
+    assertThat(purge.text())
+        .startsWith("stopped    the daemon, pid " + started.group(1) + "\n")
+        .contains("removed    " + home + "/instances\n")
+        .endsWith("removed    " + home + "\n");
+    assertThat(home).doesNotExist();
+    assertThat(ebb.call("purge", "--yes").text()).contains("nothing to remove");
+  }
+
+  @Test
+  void aDaemonThatDoesNotComeUpIsExplained() throws Exception {
+    Files.writeString(home.resolve("ebb.toml"), "colour = \"blue\"\n");
+
+    var create = ebb.call("create");
+
+    assertThat(create.code()).isEqualTo(125);
+    assertThat(create.stderr())
+        .startsWith("ebb: the daemon did not come up; see " + home.resolve("daemon.log") + "\n")
+        .contains("unknown key \"colour\"");
+    var ls = ebb.call("ls");
+    assertThat(ls.code()).isEqualTo(125);
+    assertThat(ls.stderr()).contains("no daemon answers at " + home.resolve("ebb.sock"));
+    var purge = ebb.call("purge", "--yes");
+    assertThat(purge.stderr()).isEqualTo("ebb: kept " + home + "/ebb.toml: it is not Ebb's\n");
+    assertThat(home.resolve("ebb.toml")).exists();
+  }
+
+  @Test
+  void purgeRefusesWhileAnotherRuntimeLives() throws Exception {
+    Process run = ebb.start("run", "--", "sh", "-c", "echo up; sleep 100");
+    assertThat(run.inputReader(UTF_8).readLine()).isEqualTo("up");
+
+    var refused = ebb.call("purge", "--yes");
+
+    assertThat(refused.code()).isEqualTo(125);
+    assertThat(refused.stderr()).contains("in use by pid " + run.pid());
+    assertThat(ebb.call("purge").stderr()).contains("add --yes if that is meant");
+    assertThat(run.isAlive()).isTrue();
+    // What a killed runtime leaves is released first.
+    run.destroyForcibly().waitFor();
+    var purge = ebb.call("purge", "--yes");
+    assertThat(purge.code()).as(purge.stderr()).isZero();
+    assertThat(purge.text()).contains("removed    " + home + "\n");
+    assertThat(home).doesNotExist();
+  }
+
+  @Test
+  void purgeAsksAPerson() throws Exception {
+    assertThat(ebb.call("run", "--", "true").code()).isZero();
+
+    assertThat(Pty.run(home, "1", "n\\r", "purge").said()).contains("nothing was removed");
+    assertThat(home.resolve("lib")).exists();
+    assertThat(Pty.run(home, "1", "y\\r", "purge").code()).isZero();
+    assertThat(home).doesNotExist();
+  }
+}

@@ -1,0 +1,74 @@
+package dev.ebb.acceptance;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.testkit.TestHost;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** {@code ./ebb} on a terminal, as a person has it; python owns the pseudoterminal. */
+final class Pty {
+  /**
+   * Waits until the terminal is raw, if keys are to go to the command, or for a while, if it is our
+   * own that is to be interrupted; then types, or hangs up, and prints the exit code and the rest.
+   */
+  private static final String DRIVER =
+      """
+      import os, pty, select, sys, termios, time
+      when, keys, words = sys.argv[1], sys.argv[2].encode().decode("unicode_escape").encode(), sys.argv[3:]
+      pid, terminal = pty.fork()
+      if pid == 0:
+          os.execv(words[0], words)
+      def isRaw():
+          return not termios.tcgetattr(terminal)[3] & termios.ICANON
+      said, start, typed = b"", time.monotonic(), False
+      while time.monotonic() - start < 30:
+          if not typed and (isRaw() if when == "raw" else time.monotonic() - start > float(when)):
+              typed = True
+              if not keys:
+                  os.close(terminal)
+                  break
+              os.write(terminal, keys)
+          if select.select([terminal], [], [], 0.005)[0]:
+              try:
+                  chunk = os.read(terminal, 65536)
+              except OSError:
+                  break
+              if not chunk:
+                  break
+              said += chunk
+      else:
+          os.kill(pid, 9)
+      print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+      sys.stdout.flush()
+      os.write(1, said)
+      """;
+
+  private Pty() {}
+
+  /** What became of it; a code below zero is a signal. */
+  record Outcome(int code, String said) {}
+
+  /**
+   * Runs it.
+   *
+   * @param when "raw", or after so many seconds
+   * @param keys with python's escapes; none to hang up
+   */
+  static Outcome run(Path home, String when, String keys, String... arguments) throws Exception {
+    var words = new ArrayList<>(List.of("python3", "-c", DRIVER, when, keys));
+    words.add(TestHost.root().resolve("ebb").toString());
+    words.addAll(List.of(arguments));
+    var builder = new ProcessBuilder(words).redirectErrorStream(true);
+    builder.environment().put("EBB_HOME", home.toString());
+    builder.environment().put("EBB_BUILD", "never");
+    Process process = builder.start();
+    String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+    assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+    int line = said.indexOf('\n');
+    return new Outcome(Integer.parseInt(said.substring(0, line)), said.substring(line + 1));
+  }
+}

@@ -1,0 +1,142 @@
+package dev.ebb.cli;
+
+import dev.ebb.client.EbbClient;
+import dev.ebb.engine.Engine;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
+import dev.ebb.kernel.Spawn;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Starts the daemon of this host in the background. Of several at once one starts it, and the
+ * others wait for it.
+ */
+final class DaemonStart {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+  /** What earlier daemons said is kept up to here. */
+  private static final long LOG_MOST = 1 << 20;
+
+  private static final int LINES_SHOWN = 10;
+
+  /** Its working directory must not keep ours busy. */
+  private static final String SCRIPT = "cd / && exec \"$0\" serve";
+
+  private final Path root;
+  private final Path home;
+  private final Path log;
+  private final Deadline deadline = Deadline.in(PATIENCE);
+
+  private DaemonStart(Path root, Path home) {
+    this.root = root;
+    this.home = home;
+    log = home.resolve("daemon.log");
+  }
+
+  /** Empty where nobody knows how to start one. */
+  static Optional<DaemonStart> ofThisHost() {
+    return Optional.ofNullable(System.getProperty("ebb.root"))
+        .map(root -> new DaemonStart(Path.of(root), Engine.prepareHome()));
+  }
+
+  EbbClient start() throws IOException {
+    try (var scope = new Scope()) {
+      // The one who has the lock of the log is the one who starts it.
+      Fd lock = Fd.open(scope, log, Fd.Flag.READ_WRITE, Fd.Flag.CREATE);
+      if (!Filesystem.tryLock(lock)) {
+        return await(Optional.empty(), 0);
+      }
+      // RACE: another one may have started it since nobody answered.
+      Optional<EbbClient> there = DaemonConnection.find();
+      if (there.isPresent()) {
+        return there.get();
+      }
+      if (Files.size(log) > LOG_MOST) {
+        Filesystem.truncate(lock, 0);
+      }
+      long said = Files.size(log);
+      Pidfd daemon = spawn(scope);
+      EbbClient client = await(Optional.of(daemon), said);
+      if (daemon.reap().isEmpty()) {
+        System.err.println(
+            "ebb: started the daemon, pid %d; ebb serve runs it in the foreground"
+                .formatted(daemon.pid()));
+      }
+      return client;
+    } catch (KernelException e) {
+      throw new IOException("cannot start the daemon: " + e.getMessage(), e);
+    }
+  }
+
+  private Pidfd spawn(Scope scope) throws KernelException {
+    Fd input = Fd.open(scope, Path.of("/dev/null"), Fd.Flag.READ);
+    Fd output = Fd.open(scope, log, Fd.Flag.WRITE, Fd.Flag.APPEND);
+    List<String> words = List.of("sh", "-c", SCRIPT, root.resolve("ebb").toString());
+    List<String> environment = DaemonEnvironment.of(System.getenv(), home);
+    return Spawn.spawn(
+        scope, Path.of("/bin/sh"), words, environment, List.of(input, output, output));
+  }
+
+  /** Until somebody answers: the one we started, or another one that was faster. */
+  private EbbClient await(Optional<Pidfd> daemon, long said) throws IOException, KernelException {
+    boolean lives = true;
+    while (true) {
+      Optional<EbbClient> client = DaemonConnection.find();
+      if (client.isPresent()) {
+        return client.get();
+      }
+      lives = lives && (daemon.isEmpty() || daemon.get().reap().isEmpty());
+      if (deadline.isOver() || (!lives && !isServed())) {
+        throw new IOException(failure(daemon, lives, said));
+      }
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+  }
+
+  /** A daemon, perhaps another one than ours, has the home. */
+  private boolean isServed() throws KernelException {
+    try (var brief = new Scope()) {
+      Path file = home.resolve("daemon");
+      return Files.exists(file) && !Filesystem.tryLock(Fd.open(brief, file, Fd.Flag.READ_WRITE));
+    }
+  }
+
+  /** One that is late is ended: nobody would know of it. */
+  private String failure(Optional<Pidfd> daemon, boolean lives, long said)
+      throws IOException, KernelException {
+    if (lives && daemon.isPresent()) {
+      daemon.get().signal(Signal.TERM);
+    }
+    String what =
+        lives
+            ? "the daemon does not answer after " + PATIENCE.toSeconds() + " s"
+            : "the daemon did not come up";
+    return what + "; see " + log + lastLines(said);
+  }
+
+  private String lastLines(long said) throws IOException {
+    byte[] all = Files.readAllBytes(log);
+    int from = (int) Math.min(said, all.length);
+    List<String> lines =
+        new String(all, from, all.length - from, StandardCharsets.UTF_8).lines().toList();
+    var shown = new StringBuilder();
+    for (String line : lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size())) {
+      shown.append("\n  ").append(Table.clean(line));
+    }
+    return shown.toString();
+  }
+}

@@ -1,0 +1,116 @@
+package dev.ebb.cli;
+
+import dev.ebb.engine.Engine;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Terminal;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.supervision.Purge;
+import dev.ebb.supervision.Recovery;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
+
+/** {@code ebb purge}: takes Ebb off this host. */
+final class PurgeCommand {
+  /** For a daemon to end its boxes. */
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+  private PurgeCommand() {}
+
+  static CommandSpec spec() {
+    return Options.command(
+            "purge", "Stop the daemon, release all that is left, and remove Ebb's home.")
+        .addOption(Options.flag("do not ask", "-y", "--yes"));
+  }
+
+  static int run(ParseResult parsed) throws InterruptedException, IOException {
+    Path home = Engine.defaultHome();
+    if (!Files.exists(home, LinkOption.NOFOLLOW_LINKS)) {
+      System.out.println("nothing to remove: there is no " + home);
+      return 0;
+    }
+    if (!Files.isDirectory(home.resolve("instances"))) {
+      throw new IOException(home + " is no home of Ebb: it has no instances");
+    }
+    if (!parsed.hasMatchedOption("--yes") && !isConfirmed(parsed, home)) {
+      System.err.println("ebb: nothing was removed");
+      return Main.OWN_FAILURE;
+    }
+    return Engine.purge(home, PurgeCommand::purge);
+  }
+
+  private static boolean isConfirmed(ParseResult parsed, Path home) throws IOException {
+    if (!Terminal.isAt(Terminal.Stream.STDIN)) {
+      throw Options.bad(parsed, "would remove " + home + "; add --yes if that is meant");
+    }
+    System.out.print("End the daemon with its boxes and remove " + home + "? [y/N] ");
+    System.out.flush();
+    var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    String answer = in.readLine();
+    return answer != null && answer.strip().matches("(?i)y(es)?");
+  }
+
+  private static int purge(Purge purge) throws KernelException, IOException {
+    Optional<ProcessRef> daemon = purge.daemon();
+    var others = new ArrayList<>(purge.living());
+    daemon.ifPresent(others::remove);
+    if (!others.isEmpty()) {
+      throw new IOException("it is in use by " + pids(others) + "; end that first");
+    }
+    if (daemon.isPresent()) {
+      end(purge, daemon.get());
+    }
+    return tell(purge.run());
+  }
+
+  private static String pids(List<ProcessRef> processes) {
+    return processes.stream()
+        .map(process -> "pid " + process.pid())
+        .collect(Collectors.joining(", "));
+  }
+
+  private static void end(Purge purge, ProcessRef daemon) throws KernelException, IOException {
+    purge.end(daemon);
+    Deadline deadline = Deadline.in(PATIENCE);
+    while (daemon.isAlive()) {
+      if (deadline.isOver()) {
+        throw new IOException("the daemon, pid " + daemon.pid() + ", does not end");
+      }
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+    System.out.println("stopped    the daemon, pid " + daemon.pid());
+  }
+
+  private static int tell(Purge.Outcome outcome) {
+    for (Recovery.Finding finding : outcome.findings()) {
+      if (!(finding.fate() instanceof Recovery.Fate.Absent)) {
+        System.out.printf(
+            "%-10s %-9s %s%n",
+            SweepCommand.word(finding.fate()), finding.kind().word(), finding.subject());
+      }
+    }
+    outcome.removed().forEach(path -> System.out.println("removed    " + path));
+    outcome.kept().forEach(path -> System.err.println("ebb: kept " + path + ": it is not Ebb's"));
+    if (outcome.isStuck()) {
+      System.err.println("ebb: the home stays until what is stuck is gone");
+      return Main.OWN_FAILURE;
+    }
+    return 0;
+  }
+}

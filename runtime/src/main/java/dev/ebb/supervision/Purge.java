@@ -1,0 +1,76 @@
+package dev.ebb.supervision;
+
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Signal;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.store.Home;
+import dev.ebb.store.HomeRemoval;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** Takes Ebb off a host: its daemon, what dead instances left, and its home. */
+public final class Purge {
+  private final Home home;
+  private final Recovery recovery;
+
+  public Purge(Home home, Recovery recovery) {
+    this.home = home;
+    this.recovery = recovery;
+  }
+
+  /**
+   * What came of it.
+   *
+   * @param findings of dead instances; one that is stuck keeps the home
+   * @param removed what lay in the home, and the home itself
+   * @param kept what is not Ebb's
+   */
+  public record Outcome(List<Recovery.Finding> findings, List<Path> removed, List<Path> kept) {
+    public Outcome {
+      findings = List.copyOf(findings);
+      removed = List.copyOf(removed);
+      kept = List.copyOf(kept);
+    }
+
+    public boolean isStuck() {
+      return findings.stream().anyMatch(each -> each.fate() instanceof Recovery.Fate.Stuck);
+    }
+  }
+
+  /** The daemon of this home, if it lives. */
+  public Optional<ProcessRef> daemon() throws KernelException, IOException {
+    Optional<Integer> pid = home.daemon();
+    return living().stream()
+        .filter(process -> pid.filter(p -> p == process.pid()).isPresent())
+        .findFirst();
+  }
+
+  /** Every process that has an instance, and lives. */
+  public List<ProcessRef> living() throws IOException {
+    return home.view().stream()
+        .map(Home.View::process)
+        .filter(process -> !process.isEmpty())
+        .map(ProcessRef::parse)
+        .filter(ProcessRef::isAlive)
+        .distinct()
+        .toList();
+  }
+
+  /** Asks it to end, which it does in its own time. */
+  public void end(ProcessRef daemon) throws KernelException {
+    daemon.signal(Signal.TERM);
+  }
+
+  /** When nobody lives there any more. */
+  public Outcome run() throws KernelException, IOException {
+    List<Recovery.Finding> findings = recovery.recover(false);
+    var swept = new Outcome(findings, List.of(), List.of());
+    if (swept.isStuck()) {
+      return swept;
+    }
+    HomeRemoval.Outcome outcome = home.remove();
+    return new Outcome(findings, outcome.removed(), outcome.kept());
+  }
+}
