@@ -15,5 +15,5 @@ module dev.ebb.server {
   requires org.tomlj;
 
   // Jetty finds the methods of a WebSocket by its public lookup, which sees only what all may see.
-  exports dev.ebb.server.rest;
+  opens dev.ebb.server.rest;
 }

@@ -93,13 +93,15 @@ final class EachBoxCommand {
 
   /** A box of which something is left is a failure, and says so. */
   private int done(String box, JsonObject document, @Nullable Certificate certificate) {
-    boolean quiet = parsed.hasMatchedOption("--quiet") || certificate == null;
-    System.out.println(
-        parsed.hasMatchedOption("--json") ? document : quiet ? box : certificate.toString());
+    System.out.println(parsed.hasMatchedOption("--json") ? document : words(box, certificate));
     if (certificate == null || certificate.clean()) {
       return 0;
     }
     System.err.println("ebb: " + box + " is stuck; ebb why " + box + " explains");
     return Main.OWN_FAILURE;
+  }
+
+  private String words(String box, @Nullable Certificate certificate) {
+    return certificate == null || parsed.hasMatchedOption("--quiet") ? box : certificate.toString();
   }
 }

@@ -21,7 +21,7 @@ final class ProcessTree {
     return new ProcessTree(
         box.holdings().stream()
             .filter(holding -> holding.kind().equals("process") && holding.pid() != null)
-            .sorted(Comparator.comparing(ProcessTree::pid))
+            .sorted(Comparator.comparingLong(ProcessTree::pid))
             .toList());
   }
 
