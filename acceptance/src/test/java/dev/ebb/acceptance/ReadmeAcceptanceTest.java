@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -30,13 +31,32 @@ class ReadmeAcceptanceTest {
 
   @Test
   void theExampleInJavaCompilesAndRuns() throws Exception {
-    compile(example());
+    compile(
+        "25",
+        "dev.ebb.runtime",
+        List.of("dev.ebb.box.BoxSpec", "dev.ebb.engine.Engine", "dev.ebb.exec.ExecSpec"),
+        example(0));
+    assertThat(output("dev.ebb.runtime"))
+        .startsWith("42\n")
+        .contains("Exited[code=0]")
+        .contains("nothing left");
+  }
 
-    Process process = run();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-
-    assertThat(output).startsWith("42\n").contains("Exited[code=0]").contains("nothing left");
-    assertThat(process.waitFor()).isZero();
+  @Test
+  void theExampleOfTheClientCompilesAndRuns() throws Exception {
+    var daemon = new Ebb(host.home()).start("serve");
+    try {
+      assertThat(daemon.inputReader().readLine()).startsWith("ebb: serving on ");
+      compile(
+          "17",
+          "dev.ebb.client",
+          List.of("dev.ebb.client.*", "java.nio.file.Path"),
+          example(1).replace("/var/lib/ebb", host.home().toString()));
+      assertThat(output("dev.ebb.client")).startsWith("42\n").contains("nothing left");
+    } finally {
+      daemon.destroy();
+      assertThat(daemon.waitFor()).isZero();
+    }
   }
 
   @Test
@@ -47,58 +67,51 @@ class ReadmeAcceptanceTest {
         .startsWith("```\n./ebb run -- python3 -c 'print(6*7)'\n./test\n```");
   }
 
-  private static String example() throws IOException {
+  private static String example(int number) throws IOException {
     Matcher matcher = JAVA.matcher(Files.readString(TestHost.root().resolve("README.md")));
-    assertThat(matcher.find()).isTrue();
-    return matcher.group(1);
+    return matcher.results().skip(number).findFirst().orElseThrow().group(1);
   }
 
-  private void compile(String example) throws IOException {
+  private void compile(String release, String module, List<String> imports, String example)
+      throws IOException {
+    String head =
+        imports.stream().map(name -> "import " + name + ";\n").collect(Collectors.joining());
     Path source =
         Files.writeString(
             directory.resolve("Example.java"),
             """
-            import dev.ebb.box.BoxSpec;
-            import dev.ebb.engine.Engine;
-            import dev.ebb.exec.ExecSpec;
+            %s
             class Example {
-              public static void main(String[] args) throws InterruptedException {
+              public static void main(String[] args) throws Exception {
                 %s
               }
             }
             """
-                .formatted(example));
-    int failed =
-        ToolProvider.getSystemJavaCompiler()
-            .run(
-                null,
-                null,
-                null,
-                List.of(
-                        "--module-path",
-                        lib(),
-                        "--add-modules",
-                        "dev.ebb.runtime",
-                        source.toString())
-                    .toArray(String[]::new));
-    assertThat(failed).isZero();
+                .formatted(head, example));
+    String[] words = {
+      "--release", release, "--module-path", lib(), "--add-modules", module, source.toString()
+    };
+    assertThat(ToolProvider.getSystemJavaCompiler().run(null, null, null, words)).isZero();
   }
 
-  private Process run() throws IOException {
+  private String output(String module) throws IOException, InterruptedException {
     var builder =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--module-path",
                 lib(),
                 "--add-modules",
-                "dev.ebb.runtime",
+                module + ",dev.ebb.runtime",
                 "--enable-native-access=dev.ebb.kernel",
                 "-cp",
                 directory.toString(),
                 "Example")
             .redirectErrorStream(true);
     builder.environment().put("EBB_HOME", host.home().toString());
-    return builder.start();
+    Process process = builder.start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).as(output).isZero();
+    return output;
   }
 
   private static String lib() {
