@@ -24,6 +24,7 @@ import java.util.Optional;
 final class ExecRoutes {
   private static final Duration RUN_TIMEOUT = Duration.ofSeconds(60);
   private static final Duration LONG = Duration.ofDays(3650);
+  private static final Duration LADDER_SLACK = Duration.ofSeconds(30);
   private static final int CHUNK = 64 * 1024;
 
   private final Boxes boxes;
@@ -140,6 +141,8 @@ final class ExecRoutes {
     } catch (IOException e) {
       if (!detach) {
         exec.exec().kill(exec.spec().grace());
+        // ORDER: a box of its own goes after this, and would cut the grace short.
+        exec.await(exec.spec().grace().plus(LADDER_SLACK));
       }
       throw e;
     }
@@ -233,7 +236,7 @@ final class ExecRoutes {
       default -> exec.exec().signal(known);
     }
     if (wait && (known == Signal.TERM || known == Signal.KILL)) {
-      exec.await(grace.plusSeconds(30));
+      exec.await(grace.plus(LADDER_SLACK));
     }
     exchange.answer(200, Documents.exec(exec));
   }
@@ -244,7 +247,7 @@ final class ExecRoutes {
     var killed = box(exchange).killAll(grace);
     if (wait) {
       for (ServedExec exec : killed) {
-        exec.await(grace.plusSeconds(30));
+        exec.await(grace.plus(LADDER_SLACK));
       }
     }
     exchange.answer(200, Documents.object("execs", killed.stream().map(Documents::exec).toList()));
