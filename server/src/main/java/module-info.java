@@ -14,6 +14,6 @@ module dev.ebb.server {
   requires org.eclipse.jetty.websocket.server;
   requires org.tomlj;
 
-  opens dev.ebb.server.rest to
-      org.eclipse.jetty.websocket.common;
+  // Jetty calls the methods of a WebSocket by MethodHandles.publicLookup().
+  exports dev.ebb.server.rest;
 }
