@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * JSON that somebody sent, read in one pass. Refuses what RFC 8259 refuses, a name given twice, and
  * what is nested so deep that it would take the thread's stack.
  *
- * <p>Not avaje's parser: that one refuses every string of more than 50,000 characters, and a file or
- * an input is one string.
+ * <p>Not avaje's parser: that one refuses every string of more than 50,000 characters, and a file
+ * or an input is one string.
  */
 final class JsonText {
   private static final int DEEPEST = 32;
