@@ -313,7 +313,7 @@ final class DaemonStreamAcceptanceTest {
   void aGibibyteFlowsThroughASmallDaemon() throws Exception {
     long size = 1L << 30;
     var request =
-        ExecRequest.of("sh", "-c", "head -c " + size + " /dev/zero | tr '\\0' 'x'")
+        ExecRequest.of("sh", "-c", "head -c " + size + " /dev/zero | tr '\\0' z")
             .withLimits(2 * size, null, null);
     Exec exec = execs.start(request);
     long before = daemon.memory();
@@ -324,7 +324,7 @@ final class DaemonStreamAcceptanceTest {
         http.send(Request.of("GET", output(exec.number())).with("Accept", "text/event-stream"))) {
       for (int n = events.body().read(chunk); n >= 0; n = events.body().read(chunk)) {
         for (int i = 0; i < n; i++) {
-          seen += chunk[i] == 'x' ? 1 : 0;
+          seen += chunk[i] == 'z' ? 1 : 0;
         }
         most = Math.max(most, daemon.memory());
       }
