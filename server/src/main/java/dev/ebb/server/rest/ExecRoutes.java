@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeoutException;
 
 /** Commands: started, waited for, read, written to, killed. */
 final class ExecRoutes {
@@ -262,7 +263,7 @@ final class ExecRoutes {
     Stdin stdin = exec.exec().stdin().orElseThrow(() -> closed(exec));
     byte[] chunk = new byte[CHUNK];
     try (InputStream content = exchange.content()) {
-      for (int n = content.read(chunk); n >= 0; n = content.read(chunk)) {
+      for (int n = read(content, chunk, exec); n >= 0; n = read(content, chunk, exec)) {
         if (n > 0 && !stdin.write(chunk, 0, n)) {
           throw closed(exec);
         }
@@ -272,6 +273,22 @@ final class ExecRoutes {
       stdin.close();
     }
     exchange.done();
+  }
+
+  /** Whoever types may pause for longer than a connection may be idle, while the command runs. */
+  private static int read(InputStream content, byte[] chunk, ServedExec exec) throws IOException {
+    while (true) {
+      try {
+        return content.read(chunk);
+      } catch (IOException e) {
+        if (!(e.getCause() instanceof TimeoutException)) {
+          throw e;
+        }
+        if (!exec.isRunning()) {
+          throw closed(exec);
+        }
+      }
+    }
   }
 
   private static SandboxException closed(ServedExec exec) {
