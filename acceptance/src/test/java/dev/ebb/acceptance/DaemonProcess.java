@@ -158,6 +158,11 @@ final class DaemonProcess
     }
   }
 
+  /** How many bytes of it are in memory. */
+  long memory() throws IOException {
+    return Long.parseLong(status("VmRSS:").replace(" kB", "")) * 1024;
+  }
+
   private String status(String field) throws IOException {
     return Files.readAllLines(Path.of("/proc/" + pid() + "/status")).stream()
         .filter(line -> line.startsWith(field))

@@ -109,18 +109,8 @@ public final class Execs {
 
   /** What a stream holds by now, from an offset on. */
   public InputStream output(long number, OutputStreamName stream, long offset) throws IOException {
-    return calls.send(Calls.get(outputTarget(number, stream, offset))).body();
-  }
-
-  /** A stream from an offset until the command ends; closing it earlier is fine. */
-  public InputStream followOutput(long number, OutputStreamName stream, long offset)
-      throws IOException {
-    Target target = outputTarget(number, stream, offset).with("follow", true);
-    return calls.send(Calls.get(target).with(Duration.ZERO)).body();
-  }
-
-  private Target outputTarget(long number, OutputStreamName stream, long offset) {
-    return target(number, "output").with("stream", stream.word()).with("offset", offset);
+    Target target = target(number, "output").with("stream", stream.word()).with("offset", offset);
+    return calls.send(Calls.get(target)).body();
   }
 
   /**

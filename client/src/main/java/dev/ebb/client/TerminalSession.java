@@ -5,11 +5,14 @@ import dev.ebb.client.json.Json;
 import dev.ebb.client.json.JsonObject;
 import java.io.Closeable;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The terminal of a command. One thread reads; any may write, resize or close. */
 public final class TerminalSession implements Closeable {
+  private static final int PIECE = 32 * 1024;
+
   private final WebSocket socket;
   private @Nullable Exec ended;
 
@@ -37,8 +40,11 @@ public final class TerminalSession implements Closeable {
     return Optional.ofNullable(ended);
   }
 
+  /** Types it, in messages that are short enough for any server. */
   public void write(byte[] bytes) throws IOException {
-    socket.send(bytes);
+    for (int at = 0; at < bytes.length; at += PIECE) {
+      socket.send(Arrays.copyOfRange(bytes, at, Math.min(bytes.length, at + PIECE)));
+    }
   }
 
   public void resize(TerminalSize size) throws IOException {

@@ -8,8 +8,12 @@ import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Readiness;
 import dev.ebb.kernel.Scope;
 import java.time.Duration;
+import java.util.concurrent.locks.ReentrantLock;
 
-/** The writing end of a command's stdin; a command that does not read it just lets it wait. */
+/**
+ * The writing end of a command's stdin; a command that does not read it just lets it wait.
+ * Thread-safe: of several writers one writes, all it has, and the others wait.
+ */
 public final class Stdin {
   private static final Duration FOREVER = Duration.ofDays(36_500);
 
@@ -17,6 +21,9 @@ public final class Stdin {
   private final Fd reader;
   private final Fd pipe;
   private final Readiness writable;
+
+  /** RACE: a readiness wakes one waiter, and the close of it no more than that. */
+  private final ReentrantLock writing = new ReentrantLock();
 
   /** The reading end belongs to {@code passing}: it is for the command. */
   Stdin(Scope parent, Scope passing, Poller poller) throws KernelException {
@@ -34,6 +41,7 @@ public final class Stdin {
 
   /** Writes all, waiting for the command to read; false when it no longer does. */
   public boolean write(byte[] bytes, int offset, int length) throws InterruptedException {
+    writing.lockInterruptibly();
     try {
       int done = 0;
       while (done < length) {
@@ -52,6 +60,8 @@ public final class Stdin {
         return false;
       }
       throw new IllegalStateException(e);
+    } finally {
+      writing.unlock();
     }
   }
 

@@ -42,8 +42,12 @@ final class EventStream {
     static Position parse(String id) {
       String[] words = id.strip().split(":");
       try {
-        if (words.length == 2) {
-          return new Position(Long.parseUnsignedLong(words[0]), Long.parseUnsignedLong(words[1]));
+        var position =
+            words.length == 2
+                ? new Position(Long.parseLong(words[0]), Long.parseLong(words[1]))
+                : new Position(-1, -1);
+        if (position.stdout >= 0 && position.stderr >= 0) {
+          return position;
         }
       } catch (NumberFormatException e) {
         // Below.

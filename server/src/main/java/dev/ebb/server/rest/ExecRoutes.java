@@ -19,11 +19,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeoutException;
 
 /** Commands: started, waited for, read, written to, killed. */
 final class ExecRoutes {
   private static final Duration RUN_TIMEOUT = Duration.ofSeconds(60);
   private static final Duration LONG = Duration.ofDays(3650);
+  private static final Duration LADDER_SLACK = Duration.ofSeconds(30);
   private static final int CHUNK = 64 * 1024;
 
   private final Boxes boxes;
@@ -143,6 +145,8 @@ final class ExecRoutes {
     } catch (IOException e) {
       if (!detach) {
         exec.exec().kill(exec.spec().grace());
+        // ORDER: a box of its own goes after this, and would cut the grace short.
+        exec.await(exec.spec().grace().plus(LADDER_SLACK));
       }
       throw e;
     }
@@ -261,7 +265,7 @@ final class ExecRoutes {
       default -> exec.exec().signal(known);
     }
     if (wait && (known == Signal.TERM || known == Signal.KILL)) {
-      exec.await(grace.plusSeconds(30));
+      exec.await(grace.plus(LADDER_SLACK));
     }
     exchange.answer(200, Documents.exec(exec));
   }
@@ -272,7 +276,7 @@ final class ExecRoutes {
     var killed = box(exchange).killAll(grace);
     if (wait) {
       for (ServedExec exec : killed) {
-        exec.await(grace.plusSeconds(30));
+        exec.await(grace.plus(LADDER_SLACK));
       }
     }
     exchange.answer(200, Documents.object("execs", killed.stream().map(Documents::exec).toList()));
@@ -287,7 +291,7 @@ final class ExecRoutes {
     Stdin stdin = exec.exec().stdin().orElseThrow(() -> closed(exec));
     byte[] chunk = new byte[CHUNK];
     try (InputStream content = exchange.content()) {
-      for (int n = content.read(chunk); n >= 0; n = content.read(chunk)) {
+      for (int n = read(content, chunk, exec); n >= 0; n = read(content, chunk, exec)) {
         if (n > 0 && !stdin.write(chunk, 0, n)) {
           throw closed(exec);
         }
@@ -297,6 +301,22 @@ final class ExecRoutes {
       stdin.close();
     }
     exchange.done();
+  }
+
+  /** Whoever types may pause for longer than a connection may be idle, while the command runs. */
+  private static int read(InputStream content, byte[] chunk, ServedExec exec) throws IOException {
+    while (true) {
+      try {
+        return content.read(chunk);
+      } catch (IOException e) {
+        if (!(e.getCause() instanceof TimeoutException)) {
+          throw e;
+        }
+        if (!exec.isRunning()) {
+          throw closed(exec);
+        }
+      }
+    }
   }
 
   private static SandboxException closed(ServedExec exec) {

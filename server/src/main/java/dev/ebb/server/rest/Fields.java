@@ -1,7 +1,5 @@
 package dev.ebb.server.rest;
 
-import io.avaje.json.JsonException;
-import io.avaje.json.mapper.JsonMapper;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -22,8 +20,6 @@ import org.jspecify.annotations.Nullable;
  * The fields of a JSON object in a request; whoever reads them says at last that there are no more.
  */
 final class Fields {
-  private static final JsonMapper MAPPER = JsonMapper.builder().build();
-  private static final int DEEPEST = 32;
   private static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
 
   private final String where;
@@ -45,33 +41,9 @@ final class Fields {
       if (text.isBlank()) {
         return new Fields("", Map.of());
       }
-      requireShallow(text);
-      return new Fields("", MAPPER.fromJsonObject(text));
+      return new Fields("", new JsonText(text).object());
     } catch (CharacterCodingException e) {
       throw bad("the body is not UTF-8");
-    } catch (JsonException | IllegalStateException e) {
-      throw bad("the body is not a JSON object: " + e.getMessage());
-    }
-  }
-
-  /** SAFETY: the parser would take the thread's stack for it. */
-  private static void requireShallow(String text) {
-    int depth = 0;
-    boolean quoted = false;
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      if (quoted) {
-        i += c == '\\' ? 1 : 0;
-        quoted = c != '"';
-      } else if (c == '"') {
-        quoted = true;
-      } else if (c == '{' || c == '[') {
-        if (++depth > DEEPEST) {
-          throw bad("the body is nested deeper than " + DEEPEST);
-        }
-      } else if (c == '}' || c == ']') {
-        depth--;
-      }
     }
   }
 

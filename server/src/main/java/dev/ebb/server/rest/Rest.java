@@ -11,6 +11,7 @@ import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 
 /** All of REST v1. */
+@SuppressWarnings("exports") // for the daemon, see module-info
 public final class Rest {
   private static final int TEXT_MOST = 4 * 1024;
   private static final int BINARY_MOST = 1 << 20;

@@ -18,6 +18,7 @@ import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 
 /** Finds the caller and the route of each request, and answers what goes wrong. */
+@SuppressWarnings("exports") // for the daemon, see module-info
 public final class RestHandler extends Handler.Abstract {
   private static final Logger LOG = System.getLogger(RestHandler.class.getName());
 

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * The terminal of a command over a WebSocket. Whoever hangs up leaves the command as it is, and may
  * come back.
  */
+@SuppressWarnings("exports") // for Jetty, see module-info
 public final class TerminalSocket implements Session.Listener {
   private static final Logger LOG = System.getLogger(TerminalSocket.class.getName());
   private static final int CHUNK = 32 * 1024;

@@ -1,0 +1,58 @@
+package dev.ebb.acceptance;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** The process table of the host, zombies included. */
+final class HostProcesses {
+  private HostProcesses() {}
+
+  /** All that descend from a process: of a daemon these are the boxes and what runs in them. */
+  static Set<Long> below(long ancestor) {
+    Map<Long, Long> parents = parents();
+    var found = new TreeSet<Long>();
+    for (long pid : parents.keySet()) {
+      Long at = parents.get(pid);
+      for (int depth = 0; at != null && depth < parents.size(); depth++) {
+        if (at == ancestor) {
+          found.add(pid);
+          break;
+        }
+        at = parents.get(at);
+      }
+    }
+    return found;
+  }
+
+  private static Map<Long, Long> parents() {
+    var parents = new HashMap<Long, Long>();
+    try (var entries = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
+      for (Path entry : entries) {
+        long parent = parent(entry);
+        if (parent >= 0) {
+          parents.put(Long.parseLong(entry.getFileName().toString()), parent);
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return parents;
+  }
+
+  /** Negative for one that has gone meanwhile. */
+  private static long parent(Path entry) {
+    try {
+      String stat = Files.readString(entry.resolve("stat"), StandardCharsets.ISO_8859_1);
+      return Long.parseLong(stat.substring(stat.lastIndexOf(')') + 2).split(" ")[1]);
+    } catch (IOException e) {
+      return -1;
+    }
+  }
+}
