@@ -31,7 +31,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 final class DaemonProcess
     implements BeforeAllCallback, BeforeEachCallback, AfterEachCallback, AfterAllCallback {
   static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
-  private static final Pattern PORT = Pattern.compile("http://127\\.0\\.0\\.1:(\\d+)");
+  private static final Pattern PORT = Pattern.compile("https?://127\\.0\\.0\\.1:(\\d+)");
 
   private final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
   private final List<String> flags;

@@ -186,6 +186,11 @@ public final class Box {
     return lifecycle.state();
   }
 
+  /** It died by itself, whatever became of it since. */
+  public boolean wasLost() {
+    return lifecycle.wasLost();
+  }
+
   public Enclosure enclosure() {
     return enclosure;
   }

@@ -28,6 +28,7 @@ final class BoxLifecycle {
 
   private final Consumer<BoxState> listener;
   private BoxState state = CREATING;
+  private boolean lost;
 
   /** {@code listener} hears of each change, in order; it must not wait for anything. */
   BoxLifecycle(Consumer<BoxState> listener) {
@@ -36,6 +37,11 @@ final class BoxLifecycle {
 
   synchronized BoxState state() {
     return state;
+  }
+
+  /** It died by itself, whatever became of it since. */
+  synchronized boolean wasLost() {
+    return lost;
   }
 
   synchronized void become(BoxState next) {
@@ -51,6 +57,7 @@ final class BoxLifecycle {
       return false;
     }
     state = next;
+    lost |= next == LOST;
     listener.accept(next);
     return true;
   }

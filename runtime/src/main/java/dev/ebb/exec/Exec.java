@@ -6,7 +6,6 @@ import dev.ebb.backend.bubblewrap.ExecEvents;
 import dev.ebb.backend.bubblewrap.InitChannel;
 import dev.ebb.backend.bubblewrap.StartRequest;
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.CgroupUsage;
@@ -595,7 +594,7 @@ public final class Exec implements AutoCloseable {
 
   private ExitCause lost(boolean oom) {
     var killed = new ExitCause.Exit(0, Signal.KILL.number());
-    if (!box.state().isAlive() && box.state() != BoxState.LOST) {
+    if (!box.state().isAlive() && !box.wasLost()) {
       return new ExitCause.Killed(killed);
     }
     return oom ? new ExitCause.OutOfMemory(killed) : new ExitCause.Lost();

@@ -139,6 +139,7 @@ public final class Daemon implements AutoCloseable {
     connector.setUnixDomainPath(socket);
     connector.setAcceptQueueSize(QUEUE);
     connector.setIdleTimeout(IDLE_MILLIS);
+    connector.addBean(new HeadPatience(connector.getScheduler()));
     return connector;
   }
 
@@ -151,6 +152,7 @@ public final class Daemon implements AutoCloseable {
     connector.setPort(address.getPort());
     connector.setAcceptQueueSize(QUEUE);
     connector.setIdleTimeout(IDLE_MILLIS);
+    connector.addBean(new HeadPatience(connector.getScheduler()));
     return connector;
   }
 

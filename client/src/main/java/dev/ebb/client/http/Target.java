@@ -1,5 +1,7 @@
 package dev.ebb.client.http;
 
+import dev.ebb.client.json.Surrogates;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 
@@ -33,7 +35,7 @@ public final class Target {
 
   private static String encode(String part) {
     var encoded = new StringBuilder();
-    for (byte b : part.getBytes(StandardCharsets.UTF_8)) {
+    for (byte b : bytes(part)) {
       char c = (char) (b & 0xff);
       if (c < 128 && (Character.isLetterOrDigit(c) || PLAIN.indexOf(c) >= 0)) {
         encoded.append(c);
@@ -42,6 +44,20 @@ public final class Target {
       }
     }
     return encoded.toString();
+  }
+
+  private static byte[] bytes(String part) {
+    var bytes = new ByteArrayOutputStream(part.length());
+    part.codePoints()
+        .forEach(
+            point -> {
+              if (Surrogates.isByte(point)) {
+                bytes.write(point);
+              } else {
+                bytes.writeBytes(Character.toString(point).getBytes(StandardCharsets.UTF_8));
+              }
+            });
+    return bytes.toByteArray();
   }
 
   @Override

@@ -87,13 +87,11 @@ final class JsonWriter {
       throw new IllegalArgumentException("half a surrogate pair at " + lone + " of a string");
     }
     out.append('"');
-    for (int i = 0; i < string.length(); i++) {
-      character(string.charAt(i));
-    }
+    string.codePoints().forEach(this::character);
     out.append('"');
   }
 
-  private void character(char c) {
+  private void character(int c) {
     switch (c) {
       case '"' -> out.append("\\\"");
       case '\\' -> out.append("\\\\");
@@ -101,10 +99,10 @@ final class JsonWriter {
       case '\r' -> out.append("\\r");
       case '\t' -> out.append("\\t");
       default -> {
-        if (c < ' ' || c == 0x7f) {
-          out.append(String.format("\\u%04x", (int) c));
+        if (c < ' ' || c == 0x7f || Surrogates.isByte(c)) {
+          out.append(String.format("\\u%04x", c));
         } else {
-          out.append(c);
+          out.appendCodePoint(c);
         }
       }
     }

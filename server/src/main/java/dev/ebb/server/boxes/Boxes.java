@@ -7,6 +7,7 @@ import dev.ebb.engine.Engine;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Holding;
 import dev.ebb.server.access.Caller;
+import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -16,8 +17,10 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -50,8 +53,12 @@ public final class Boxes implements AutoCloseable {
 
   private record Key(String tenant, String word) {}
 
-  /** The first use of an idempotency key: for which body, and what came of it. */
-  private record Once(String digest, ServedBox box) {}
+  /**
+   * The first use of an idempotency key: for which body, and what came of it.
+   *
+   * @param done when the box is made and filled
+   */
+  private record Once(String digest, ServedBox box, CompletableFuture<ServedBox> done) {}
 
   /** What an order came to: a new box, or the one that the same order made before. */
   public record Created(ServedBox box, boolean isNew) {}
@@ -74,34 +81,71 @@ public final class Boxes implements AutoCloseable {
    */
   public record Idempotency(String key, String digest) {}
 
-  /** Makes a box, unless this very order made one before. */
-  public Created create(Caller caller, BoxOrder order, Optional<Idempotency> idempotency) {
+  /** What a box is to hold before anybody hears of it. */
+  public interface Filling {
+    void fill(ServedBox box) throws IOException, InterruptedException;
+  }
+
+  /** Makes an empty box, unless this very order made one before. */
+  public Created create(Caller caller, BoxOrder order, Optional<Idempotency> idempotency)
+      throws IOException, InterruptedException {
+    return create(caller, order, idempotency, box -> {});
+  }
+
+  /** Makes a box and fills it, unless this very order made one before. */
+  public Created create(
+      Caller caller, BoxOrder order, Optional<Idempotency> idempotency, Filling filling)
+      throws IOException, InterruptedException {
     requireOpen();
     var box = new ServedBox(engine, events, caller.tenant(), order);
-    if (idempotency.isPresent()) {
-      var first = new Once(idempotency.get().digest(), box);
-      Once other = once.putIfAbsent(new Key(caller.tenant(), idempotency.get().key()), first);
-      if (other != null) {
-        return repeated(other, first.digest());
-      }
+    if (idempotency.isEmpty()) {
+      makeAndFill(box, filling);
+      return new Created(box, true);
+    }
+    var key = new Key(caller.tenant(), idempotency.get().key());
+    var first = new Once(idempotency.get().digest(), box, new CompletableFuture<>());
+    Once other = once.putIfAbsent(key, first);
+    if (other != null) {
+      return repeated(other, first.digest());
     }
     try {
-      register(box);
+      makeAndFill(box, filling);
+      first.done().complete(box);
       return new Created(box, true);
-    } catch (RuntimeException e) {
-      idempotency.ifPresent(key -> once.remove(new Key(caller.tenant(), key.key())));
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      // RACE: the key may be another order's by now.
+      once.remove(key, first);
+      first.done().completeExceptionally(e);
       throw e;
     }
   }
 
-  private static Created repeated(Once first, String digest) {
+  /** A box that cannot hold what it was ordered with is none. */
+  private void makeAndFill(ServedBox box, Filling filling)
+      throws IOException, InterruptedException {
+    register(box);
+    try {
+      filling.fill(box);
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      remove(box, true);
+      throw e;
+    }
+  }
+
+  /** Waits for the first, and fails as it did. */
+  private static Created repeated(Once first, String digest) throws InterruptedException {
     if (!first.digest().equals(digest)) {
       throw new SandboxException(
           ErrorCode.CONFLICT, "this idempotency key was used for another request");
     }
-    // Waits for it, and fails as it did.
-    var _ = first.box().box();
-    return new Created(first.box(), false);
+    try {
+      return new Created(first.done().get(), false);
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof SandboxException reason
+          ? reason
+          : new SandboxException(
+              ErrorCode.SETUP_FAILED, "the first request with this idempotency key broke off");
+    }
   }
 
   private void register(ServedBox box) {

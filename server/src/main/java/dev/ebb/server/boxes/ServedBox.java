@@ -9,6 +9,7 @@ import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.ledger.Certificate;
+import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -22,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -56,6 +58,7 @@ public final class ServedBox {
   private final CompletableFuture<Box> made = new CompletableFuture<>();
   private final NavigableMap<Integer, ServedExec> execs = new ConcurrentSkipListMap<>();
   private final AtomicReference<@Nullable EndedBy> endedBy = new AtomicReference<>();
+  private final AtomicInteger users = new AtomicInteger();
   private final AtomicBoolean ending = new AtomicBoolean();
   private volatile BoxState state = BoxState.CREATING;
   private volatile Instant usedAt = createdAt;
@@ -106,6 +109,7 @@ public final class ServedBox {
     }
     events.publish(tenant, "box", describe("state", next.word()));
     if (next == BoxState.LOST) {
+      endedBy.compareAndSet(null, EndedBy.DIED);
       Thread.ofVirtual().name("ebb-lost-" + id).start(whenLost);
     }
   }
@@ -187,6 +191,22 @@ public final class ServedBox {
     usedAt = Instant.now();
   }
 
+  /** Work that takes its time. */
+  public interface Work {
+    void run() throws IOException, InterruptedException;
+  }
+
+  /** Works with it; as long as that lasts it is not idle. */
+  public void use(Work work) throws IOException, InterruptedException {
+    users.incrementAndGet();
+    try {
+      work.run();
+    } finally {
+      use();
+      users.decrementAndGet();
+    }
+  }
+
   /** Starts a command and waits until it runs, or is known not to. */
   public ServedExec start(ExecSpec spec) throws InterruptedException {
     use();
@@ -201,7 +221,6 @@ public final class ServedBox {
 
   private void attend(ServedExec exec) {
     exec.attend();
-    use();
     var data = new LinkedHashMap<String, Object>();
     data.put("state", "ended");
     if (exec.ending().orElse(null) instanceof ServedExec.Ending.Result(var result, _)) {
@@ -269,6 +288,7 @@ public final class ServedBox {
 
   boolean isIdle(Instant now) {
     return running() == 0
+        && users.get() == 0
         && order.idleTimeout().filter(idle -> now.isAfter(usedAt.plus(idle))).isPresent();
   }
 }

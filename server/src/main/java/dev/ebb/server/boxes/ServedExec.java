@@ -38,8 +38,12 @@ public final class ServedExec {
   /** Waits for the end, which somebody must: only then is all of the command given back. */
   void attend() {
     try {
-      ending.complete(new Ending.Result(exec.await(), Instant.now()));
+      ExecResult result = exec.await();
+      // RACE: a box whose last command has ended is idle only from then on.
+      box.use();
+      ending.complete(new Ending.Result(result, Instant.now()));
     } catch (SandboxException e) {
+      box.use();
       ending.complete(new Ending.Refused(e, Instant.now()));
     } catch (InterruptedException | RuntimeException e) {
       ending.completeExceptionally(e);

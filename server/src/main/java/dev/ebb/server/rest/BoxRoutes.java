@@ -52,22 +52,13 @@ final class BoxRoutes {
     Orders.Ordered ordered = Orders.box(Fields.parse(body));
     policy.check(exchange.caller(), ordered.order().spec());
     var idempotency = key.map(word -> new Boxes.Idempotency(word, digest(body)));
-    var created = boxes.create(exchange.caller(), ordered.order(), idempotency);
-    if (created.isNew()) {
-      write(created.box(), ordered.files());
-    }
+    var created =
+        boxes.create(
+            exchange.caller(),
+            ordered.order(),
+            idempotency,
+            box -> FileRoutes.write(box, ordered.files()));
     exchange.answer(created.isNew() ? 201 : 200, Documents.box(created.box()));
-  }
-
-  /** A box that cannot hold what it was ordered with is none. */
-  private void write(ServedBox box, List<Orders.Content> files)
-      throws IOException, InterruptedException {
-    try {
-      FileRoutes.write(box, files);
-    } catch (IOException | InterruptedException | RuntimeException e) {
-      boxes.remove(box, true);
-      throw e;
-    }
   }
 
   private static void checkKey(String key) {

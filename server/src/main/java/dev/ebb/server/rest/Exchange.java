@@ -3,13 +3,11 @@ package dev.ebb.server.rest;
 import static java.util.Objects.requireNonNull;
 
 import dev.ebb.server.access.Caller;
-import io.avaje.json.mapper.JsonMapper;
-import io.avaje.json.stream.JsonStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -25,9 +23,10 @@ import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 
 /** One request and its answer, in our words. Blocking: each has a virtual thread of its own. */
 final class Exchange {
-  private static final JsonMapper MAPPER =
-      JsonMapper.builder().jsonStream(JsonStream.builder().serializeEmpty(true).build()).build();
   private static final int BODY_MOST = 16 << 20;
+  private static final int BODY_CHUNK = 16 * 1024;
+  private static final int BODY_RATE = 64 * 1024;
+  private static final Duration BODY_PATIENCE = Duration.ofSeconds(15);
   private static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
 
   private final Request request;
@@ -128,19 +127,47 @@ final class Exchange {
   }
 
   InputStream content() {
+    boolean isCoded =
+        header("Content-Encoding").filter(word -> !word.equals("identity")).isPresent()
+            || header("Transfer-Encoding").filter(word -> !isChunked(word)).isPresent();
+    if (isCoded) {
+      throw bad("a body that is encoded is not known here; send it as it is");
+    }
     return Content.Source.asInputStream(request);
+  }
+
+  private static boolean isChunked(String coding) {
+    return coding.strip().equalsIgnoreCase("chunked");
   }
 
   /** The whole body, which must be short. */
   byte[] body() throws IOException {
-    byte[] body;
+    requireShort(request.getLength());
+    long begun = System.nanoTime();
+    var body = new ByteArrayOutputStream();
+    byte[] chunk = new byte[BODY_CHUNK];
     try (InputStream content = content()) {
-      body = content.readNBytes(BODY_MOST + 1);
+      for (int n = content.read(chunk); n >= 0; n = content.read(chunk)) {
+        body.write(chunk, 0, n);
+        requireShort(body.size());
+        requireInTime(System.nanoTime() - begun, body.size());
+      }
     }
-    if (body.length > BODY_MOST) {
+    return body.toByteArray();
+  }
+
+  private static void requireShort(long length) {
+    if (length > BODY_MOST) {
       throw new Problem(Problem.Code.TOO_LARGE, "the body is larger than " + BODY_MOST + " bytes");
     }
-    return body;
+  }
+
+  /** Whoever drips a body is not waited for: each byte would begin the idle timeout anew. */
+  private static void requireInTime(long nanos, long length) {
+    if (nanos > BODY_PATIENCE.plusSeconds(length / BODY_RATE).toNanos()) {
+      throw new Problem(
+          Problem.Code.TIMED_OUT, "the body comes slower than " + BODY_RATE + " bytes a second");
+    }
   }
 
   // --- what is answered ---
@@ -199,28 +226,6 @@ final class Exchange {
   }
 
   static byte[] json(Object document) {
-    return escapeLoneSurrogates(MAPPER.toJson(document)).getBytes(StandardCharsets.UTF_8);
-  }
-
-  /** A name that is not UTF-8 has some, see BoxText; UTF-8 has none. */
-  private static String escapeLoneSurrogates(String json) {
-    if (json.codePoints().noneMatch(Exchange::isSurrogate)) {
-      return json;
-    }
-    var escaped = new StringBuilder();
-    json.codePoints()
-        .forEach(
-            point -> {
-              if (isSurrogate(point)) {
-                escaped.append("\\u").append(Integer.toHexString(point));
-              } else {
-                escaped.appendCodePoint(point);
-              }
-            });
-    return escaped.toString();
-  }
-
-  private static boolean isSurrogate(int point) {
-    return point >= Character.MIN_SURROGATE && point <= Character.MAX_SURROGATE;
+    return JsonOutput.write(document);
   }
 }

@@ -20,13 +20,16 @@ import org.jspecify.annotations.Nullable;
  * The fields of a JSON object in a request; whoever reads them says at last that there are no more.
  */
 final class Fields {
+  /** Doubles up to this are the numbers they were written as. */
+  private static final double EXACT = 1L << 53;
+
   private static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
 
   private final String where;
-  private final Map<String, Object> values;
+  private final Map<String, @Nullable Object> values;
   private final Set<String> known = new HashSet<>();
 
-  private Fields(String where, Map<String, Object> values) {
+  private Fields(String where, Map<String, @Nullable Object> values) {
     this.where = where;
     this.values = values;
   }
@@ -41,7 +44,7 @@ final class Fields {
       if (text.isBlank()) {
         return new Fields("", Map.of());
       }
-      return new Fields("", new JsonText(text).object());
+      return new Fields("", JsonInput.object(text));
     } catch (CharacterCodingException e) {
       throw bad("the body is not UTF-8");
     }
@@ -98,8 +101,11 @@ final class Fields {
     if (value == null) {
       return OptionalLong.empty();
     }
-    if (value instanceof Number number && number.doubleValue() == Math.rint(number.doubleValue())) {
-      long whole = number.longValue();
+    boolean isWhole =
+        value instanceof Long
+            || (value instanceof Double d && d == Math.rint(d) && Math.abs(d) <= EXACT);
+    if (isWhole) {
+      long whole = ((Number) value).longValue();
       if (whole >= least && whole <= most) {
         return OptionalLong.of(whole);
       }
@@ -132,7 +138,7 @@ final class Fields {
   @SuppressWarnings("unchecked") // JSON has no other keys
   private Fields object(String name, Object value) {
     if (value instanceof Map<?, ?> map) {
-      return new Fields(where + name + ".", (Map<String, Object>) map);
+      return new Fields(where + name + ".", (Map<String, @Nullable Object>) map);
     }
     throw wrong(name, "an object");
   }
@@ -196,10 +202,20 @@ final class Fields {
     if (text.isPresent() == base64.isPresent()) {
       throw bad("\"" + where + "\" needs either \"text\" or \"base64\"");
     }
+    return text.isPresent() ? utf8(text.get()) : base64(base64.orElseThrow());
+  }
+
+  /** Half a surrogate pair would become a question mark. */
+  private byte[] utf8(String text) {
+    if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
+      throw wrong("text", "whole characters; other bytes go into \"base64\"");
+    }
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private byte[] base64(String text) {
     try {
-      return text.isPresent()
-          ? text.get().getBytes(StandardCharsets.UTF_8)
-          : Base64.getDecoder().decode(base64.orElseThrow());
+      return Base64.getDecoder().decode(text);
     } catch (IllegalArgumentException e) {
       throw wrong("base64", "base64");
     }

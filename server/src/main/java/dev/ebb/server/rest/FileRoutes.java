@@ -46,38 +46,40 @@ final class FileRoutes {
     }
   }
 
-  private BoxFiles files(Exchange exchange) {
+  /** What is done with the files of a box. */
+  private interface Work {
+    void on(BoxFiles files) throws IOException, InterruptedException;
+  }
+
+  private void with(Exchange exchange, Work work) throws IOException, InterruptedException {
     ServedBox box = boxes.find(exchange.caller(), exchange.path("box"));
-    box.use();
-    return new BoxFiles(box.box());
+    box.use(() -> work.on(new BoxFiles(box.box())));
   }
 
   private void read(Exchange exchange) throws IOException, InterruptedException {
     String path = exchange.required("path");
-    try (FileContent content = files(exchange).read(path, 0)) {
-      send(exchange, content, "application/octet-stream");
-    }
+    with(exchange, files -> send(exchange, files.read(path, 0), "application/octet-stream"));
   }
 
   private void pack(Exchange exchange) throws IOException, InterruptedException {
     String path = exchange.required("path");
-    try (FileContent content = files(exchange).pack(path)) {
-      send(exchange, content, "application/x-tar");
-    }
+    with(exchange, files -> send(exchange, files.pack(path), "application/x-tar"));
   }
 
-  private static void send(Exchange exchange, InputStream content, String type) throws IOException {
-    OutputStream out = exchange.stream(200, type);
-    content.transferTo(out);
-    // Not when it failed: then the answer must not look whole.
-    out.close();
+  private static void send(Exchange exchange, FileContent content, String type) throws IOException {
+    try (content) {
+      OutputStream out = exchange.stream(200, type);
+      content.transferTo(out);
+      // Not when it failed: then the answer must not look whole.
+      out.close();
+    }
   }
 
   private void write(Exchange exchange) throws IOException, InterruptedException {
     String path = exchange.required("path");
     int mode = exchange.query("mode").map(FileRoutes::mode).orElse(DEFAULT_MODE);
     try (InputStream content = exchange.content()) {
-      files(exchange).write(path, mode, content);
+      with(exchange, files -> files.write(path, mode, content));
     }
     exchange.done();
   }
@@ -97,36 +99,43 @@ final class FileRoutes {
   private void unpack(Exchange exchange) throws IOException, InterruptedException {
     String path = exchange.required("path");
     try (InputStream content = exchange.content()) {
-      files(exchange).unpack(path, content);
+      with(exchange, files -> files.unpack(path, content));
     }
     exchange.done();
   }
 
-  private void remove(Exchange exchange) throws InterruptedException {
+  private void remove(Exchange exchange) throws IOException, InterruptedException {
     String path = exchange.required("path");
-    files(exchange).remove(path, exchange.flag("recursive", false));
+    boolean recursive = exchange.flag("recursive", false);
+    with(exchange, files -> files.remove(path, recursive));
     exchange.done();
   }
 
-  private void mkdir(Exchange exchange) throws InterruptedException {
-    files(exchange).mkdir(exchange.required("path"));
+  private void mkdir(Exchange exchange) throws IOException, InterruptedException {
+    String path = exchange.required("path");
+    with(exchange, files -> files.mkdir(path));
     exchange.done();
   }
 
-  private void move(Exchange exchange) throws InterruptedException {
+  private void move(Exchange exchange) throws IOException, InterruptedException {
     String from = exchange.required("from");
-    files(exchange).move(from, exchange.required("to"));
+    String to = exchange.required("to");
+    with(exchange, files -> files.move(from, to));
     exchange.done();
   }
 
   private void stat(Exchange exchange) throws IOException, InterruptedException {
-    exchange.answer(200, entry(files(exchange).stat(exchange.required("path"))));
+    String path = exchange.required("path");
+    with(exchange, files -> exchange.answer(200, entry(files.stat(path))));
   }
 
   private void list(Exchange exchange) throws IOException, InterruptedException {
-    var entries = files(exchange).list(exchange.required("path"));
-    exchange.answer(
-        200, Documents.object("entries", entries.stream().map(FileRoutes::entry).toList()));
+    String path = exchange.required("path");
+    with(exchange, files -> exchange.answer(200, entries(files.list(path))));
+  }
+
+  private static Map<String, Object> entries(List<FileEntry> entries) {
+    return Documents.object("entries", entries.stream().map(FileRoutes::entry).toList());
   }
 
   private static Map<String, Object> entry(FileEntry entry) {

@@ -50,7 +50,9 @@ record Query(Map<String, List<String>> values) {
       } else if (c == '+') {
         bytes.write(' ');
       } else {
-        bytes.writeBytes(String.valueOf(c).getBytes(StandardCharsets.UTF_8));
+        int point = text.codePointAt(i);
+        bytes.writeBytes(Character.toString(point).getBytes(StandardCharsets.UTF_8));
+        i += Character.charCount(point) - 1;
       }
     }
     return BoxText.decode(bytes.toByteArray(), 0, bytes.size());

@@ -1,0 +1,133 @@
+package dev.ebb.acceptance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.ebb.testkit.LeakChecked;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
+import java.time.Duration;
+import java.util.List;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManagerFactory;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The daemon behind TLS. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+final class DaemonTlsAcceptanceTest {
+  @TempDir private static Path files;
+
+  @RegisterExtension
+  final DaemonProcess daemon =
+      new DaemonProcess(
+          "--tls-certificate", certificate("cert.pem"), "--tls-key", certificate("key.pem"));
+
+  /** Made by openssl when first asked for. */
+  private static synchronized String certificate(String name) {
+    Path key = files.resolve("key.pem");
+    try {
+      if (!Files.exists(key)) {
+        Process openssl =
+            new ProcessBuilder(
+                    List.of(
+                        "openssl",
+                        "req",
+                        "-x509",
+                        "-newkey",
+                        "ec",
+                        "-pkeyopt",
+                        "ec_paramgen_curve:P-256",
+                        "-nodes",
+                        "-days",
+                        "2",
+                        "-subj",
+                        "/CN=localhost",
+                        "-addext",
+                        "subjectAltName=IP:127.0.0.1",
+                        "-keyout",
+                        key.toString(),
+                        "-out",
+                        files.resolve("cert.pem").toString()))
+                .redirectErrorStream(true)
+                .redirectOutput(files.resolve("log").toFile())
+                .start();
+        assertThat(openssl.waitFor(Duration.ofSeconds(60))).isTrue();
+        assertThat(openssl.exitValue()).as(Files.readString(files.resolve("log"))).isZero();
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+    return files.resolve(name).toString();
+  }
+
+  private static SSLContext trusting() throws Exception {
+    var store = KeyStore.getInstance("PKCS12");
+    store.load(null, null);
+    try (var in = Files.newInputStream(files.resolve("cert.pem"))) {
+      store.setCertificateEntry(
+          "daemon", CertificateFactory.getInstance("X.509").generateCertificate(in));
+    }
+    var trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    trust.init(store);
+    var context = SSLContext.getInstance("TLS");
+    context.init(null, trust.getTrustManagers(), null);
+    return context;
+  }
+
+  private Socket socket(SSLContext context) throws IOException {
+    var socket =
+        (SSLSocket) context.getSocketFactory().createSocket("127.0.0.1", daemon.uri().getPort());
+    var parameters = socket.getSSLParameters();
+    parameters.setEndpointIdentificationAlgorithm("HTTPS");
+    socket.setSSLParameters(parameters);
+    return socket;
+  }
+
+  private int status(String protocol, String... headers) throws Exception {
+    SSLContext context = trusting();
+    try (var socket = (SSLSocket) socket(context)) {
+      socket.setEnabledProtocols(new String[] {protocol});
+      return Wire.over(socket, daemon.uri())
+          .ask("GET", "/v1/version", new byte[0], headers)
+          .status();
+    }
+  }
+
+  @Test
+  void onlyTlsIsSpokenOnItsPort() throws Exception {
+    String key = "Authorization: Bearer " + daemon.key("--tenant", "acme");
+    assertThat(status("TLSv1.3", key)).isEqualTo(200);
+    assertThat(status("TLSv1.2", key)).isEqualTo(200);
+    assertThat(status("TLSv1.3")).isEqualTo(401);
+    assertThat(status("TLSv1.3", key, "Host: evil.example")).isBetween(400, 403);
+
+    var plain = Wire.ask(daemon.uri(), "GET", "/v1/version", "", key);
+    assertThat(plain.status()).as(plain.toString()).isNotEqualTo(200);
+    assertThat(plain.body()).doesNotContain("version");
+
+    // Whoever does not know the certificate does not send the key.
+    assertThatExceptionOfType(SSLException.class)
+        .isThrownBy(
+            () -> {
+              try (Socket socket = socket(SSLContext.getDefault())) {
+                ((SSLSocket) socket).startHandshake();
+              }
+            });
+    assertThat(daemon.client().isReady()).isTrue();
+  }
+}
