@@ -273,7 +273,7 @@ final class DaemonCliAcceptanceTest {
     }
     await()
         .atMost(DaemonProcess.PATIENCE)
-        .until(() -> ebb("ls", "-aq", "--name", "last").isEmpty());
+        .until(() -> ebb("ls", "-a", "-q", "--name", "last").isEmpty());
   }
 
   @Test

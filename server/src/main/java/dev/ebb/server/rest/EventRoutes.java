@@ -1,5 +1,6 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.Events;
@@ -20,7 +21,7 @@ final class EventRoutes {
   List<Route> routes() {
     return List.of(
         Route.of("GET", "/v1/events", this::events, "after"),
-        Route.of("GET", "/v1/why/{subject}", EventRoutes::why),
+        Route.of("GET", "/v1/why/{subject}", this::why),
         Route.of("GET", "/v1/version", this::version),
         Route.of("GET", "/v1/openapi.json", EventRoutes::openapi));
   }
@@ -73,17 +74,26 @@ final class EventRoutes {
     }
   }
 
-  private static void why(Exchange exchange) throws IOException {
+  private void why(Exchange exchange) throws IOException {
     if (!exchange.caller().isAdmin()) {
       throw new Problem(Problem.Code.FORBIDDEN, "an admin key is needed");
     }
     String subject = exchange.path("subject");
     var answer =
-        Engine.why(subject)
+        Engine.why(id(exchange, subject))
             .orElseThrow(
                 () -> new Problem(Problem.Code.NOT_FOUND, "nobody knows \"" + subject + "\""));
     exchange.answer(
         200, Documents.object("subject", subject, "box", answer.box(), "reason", answer.reason()));
+  }
+
+  /** Of a box that is named; anything else is what the home may know. */
+  private String id(Exchange exchange, String subject) {
+    try {
+      return boxes.find(exchange.caller(), subject).id();
+    } catch (SandboxException e) {
+      return subject;
+    }
   }
 
   private void version(Exchange exchange) throws IOException {
