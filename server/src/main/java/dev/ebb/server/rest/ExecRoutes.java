@@ -89,9 +89,7 @@ final class ExecRoutes {
     boolean wait = exchange.flag("wait", false);
     boolean detach = exchange.flag("detach", false);
     Orders.Command command = Orders.command(Fields.parse(exchange.body()), Duration.ZERO);
-    if (command.spec().operator() && !exchange.caller().isAdmin()) {
-      throw new Problem(Problem.Code.FORBIDDEN, "\"operator\" needs an admin key");
-    }
+    permit(exchange, command);
     ServedExec exec = start(box(exchange), command);
     if (wait) {
       attend(exchange, exec, detach, Documents::result);
@@ -177,6 +175,12 @@ final class ExecRoutes {
     }
   }
 
+  private static void permit(Exchange exchange, Orders.Command command) {
+    if (command.spec().operator() && !exchange.caller().isAdmin()) {
+      throw new Problem(Problem.Code.FORBIDDEN, "\"operator\" needs an admin key");
+    }
+  }
+
   private void run(Exchange exchange) throws IOException, InterruptedException {
     boolean detach = exchange.flag("detach", false);
     Fields fields = Fields.parse(exchange.body());
@@ -185,6 +189,7 @@ final class ExecRoutes {
         Orders.command(
             fields.object("exec").orElseGet(Fields::none), detach ? Duration.ZERO : RUN_TIMEOUT);
     fields.end();
+    permit(exchange, command);
     policy.check(exchange.caller(), ordered.order().spec());
     ServedBox box = boxes.create(exchange.caller(), ordered.order(), Optional.empty()).box();
     try {

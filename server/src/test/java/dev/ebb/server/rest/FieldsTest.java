@@ -53,7 +53,7 @@ class FieldsTest {
           {"n":10}    | "n" must be a whole number from 0 to 9
           {"n":-1}    | "n" must be a whole number from 0 to 9
           {"n":1.5}   | "n" must be a whole number from 0 to 9
-          {"n":1e400} | "n" must be a whole number from 0 to 9
+          {"n":1e400} | the body is no JSON object; at 10: the number is too large, or too long
           {"n":[]}    | "n" must be a whole number from 0 to 9
           """)
   void aNumberThatIsNoneIsRefused(String body, String message) {
@@ -75,7 +75,7 @@ class FieldsTest {
     String deep = "{\"a\":" + "[".repeat(100_000) + "]".repeat(100_000) + "}";
     assertThatExceptionOfType(Problem.class)
         .isThrownBy(() -> parse(deep))
-        .withMessage("the body is nested deeper than 32");
+        .withMessageEndingWith("it is nested deeper than 32");
     assertThat(parse("{\"a\":\"" + "[".repeat(1000) + "\\\"{\"}").text("a")).isPresent();
   }
 
