@@ -23,10 +23,10 @@ final class Fields {
   private static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
 
   private final String where;
-  private final Map<String, Object> values;
+  private final Map<String, @Nullable Object> values;
   private final Set<String> known = new HashSet<>();
 
-  private Fields(String where, Map<String, Object> values) {
+  private Fields(String where, Map<String, @Nullable Object> values) {
     this.where = where;
     this.values = values;
   }
@@ -132,7 +132,7 @@ final class Fields {
   @SuppressWarnings("unchecked") // JSON has no other keys
   private Fields object(String name, Object value) {
     if (value instanceof Map<?, ?> map) {
-      return new Fields(where + name + ".", (Map<String, Object>) map);
+      return new Fields(where + name + ".", (Map<String, @Nullable Object>) map);
     }
     throw wrong(name, "an object");
   }
