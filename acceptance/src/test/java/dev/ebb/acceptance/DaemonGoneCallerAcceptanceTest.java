@@ -14,6 +14,7 @@ import dev.ebb.client.json.Json;
 import dev.ebb.client.json.JsonObject;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
@@ -60,7 +61,7 @@ final class DaemonGoneCallerAcceptanceTest {
   private List<SocketAddress> doors() throws IOException {
     return List.of(
         UnixDomainSocketAddress.of(daemon.home().resolve("ebb.sock")),
-        new InetSocketAddress("127.0.0.1", daemon.uri().getPort()));
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), daemon.uri().getPort()));
   }
 
   /** A request on a connection of its own, to hang up on. */
@@ -138,7 +139,7 @@ final class DaemonGoneCallerAcceptanceTest {
       try (var _ = post(doors().getFirst(), target, command(ticking), accept)) {
         exec = awaitReady(before);
       }
-      long enough = exec.stdoutBytes() + 25 * "tick\n".length();
+      long enough = exec.stdoutBytes() + 25L * "tick\n".length();
       await().atMost(SOON).until(() -> execs.inspect(exec.number()).stdoutBytes() > enough);
       assertThat(execs.inspect(exec.number()).state()).isEqualTo("running");
       execs.kill(exec.number(), Duration.ZERO);

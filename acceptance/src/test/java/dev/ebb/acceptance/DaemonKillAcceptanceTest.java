@@ -1,5 +1,6 @@
 package dev.ebb.acceptance;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -16,7 +17,6 @@ import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -148,9 +148,8 @@ final class DaemonKillAcceptanceTest {
 
   @Test
   void killAllTakesOneGraceForAll() throws IOException {
-    var started = new ArrayList<Exec>();
     for (int i = 0; i < 4; i++) {
-      started.add(startReady(STUBBORN.replace("do :;", "do sleep 1;")));
+      startReady(STUBBORN.replace("do :;", "do sleep 1;"));
     }
     Duration grace = Duration.ofMillis(1500);
     long start = System.nanoTime();
@@ -171,7 +170,7 @@ final class DaemonKillAcceptanceTest {
 
     Exec left = execs.await(start("setsid sleep 600 & sleep 600 & exit 3").number());
     assertThat(left.exitCode()).isEqualTo(3);
-    assertThat(left.leftovers().killed()).isEqualTo(2);
+    assertThat(requireNonNull(left.leftovers()).killed()).isEqualTo(2);
     assertThat(commands()).as("children of a leader that exited").isEmpty();
   }
 

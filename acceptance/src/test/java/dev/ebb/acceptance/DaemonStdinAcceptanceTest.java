@@ -127,7 +127,7 @@ final class DaemonStdinAcceptanceTest {
     byte[] much = new byte[500_000];
     Arrays.fill(much, (byte) 'x');
     assertWrongState(() -> execs.feedAll(head.number(), new ByteArrayInputStream(much)));
-    assertThat(output(head)).isEqualTo("xxx\nclosed\n");
+    await().atMost(SOON).until(() -> output(head).equals("xxx\nclosed\n"));
     execs.kill(head.number(), Duration.ZERO);
     assertWrongState(() -> execs.feed(head.number(), much));
     Exec deaf = execs.start(ExecRequest.of("sleep", "600"));
