@@ -203,7 +203,15 @@ public final class BoxCgroup implements Enclosure {
 
   @Override
   public List<Integer> leafProcs(int exec, int shepherd) throws KernelException {
-    return leaf(exec).procs();
+    try {
+      return leaf(exec).procs();
+    } catch (KernelException e) {
+      // One removed meanwhile has none.
+      if (Cgroup.isGone(e)) {
+        return List.of();
+      }
+      throw e;
+    }
   }
 
   @Override
