@@ -186,7 +186,6 @@ final class DaemonHostileRequestAcceptanceTest {
             "{\"command\":[\"true\"],\"environment\":{\"a=b\":\"c\"}}",
             "{\"command\":[\"true\"],\"environment\":{\"\":\"c\"}}",
             "{\"command\":[\"true\"],\"environment\":{\"a\":\"\\u0000\"}}",
-            "{\"command\":[\"true\"],\"workdir\":\"" + "/a".repeat(100_000) + "\"}",
             "{\"command\":[\"true\"],\"workdir\":\"relative\\u0000\"}",
             "{\"command\":[\"true\"],\"timeoutMillis\":1e300}",
             "{\"command\":[\"true\"],\"openFiles\":2}",
@@ -290,7 +289,7 @@ final class DaemonHostileRequestAcceptanceTest {
     }
     long begun = System.nanoTime();
     long end = begun + TimeUnit.SECONDS.toNanos(60);
-    while (dripping.stream().anyMatch(Drip::isTaken)) {
+    while (dripping.stream().filter(Drip::isTaken).count() > 0) {
       long before = System.nanoTime();
       assertThat(daemon.client().isReady()).isTrue();
       assertThat(System.nanoTime() - before).isLessThan(TimeUnit.SECONDS.toNanos(5));
