@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.client.BoxQuery;
 import dev.ebb.client.BoxRequest;
+import dev.ebb.client.ExecRequest;
 import dev.ebb.testkit.LeakChecked;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -182,11 +183,9 @@ final class DaemonHostileRequestAcceptanceTest {
             "{\"command\":[]}",
             "{\"command\":[\"\"]}",
             "{\"command\":[\"a\\u0000b\"]}",
-            "{\"command\":[\"true\",\"" + "a".repeat(3_000_000) + "\"]}",
             "{\"command\":[\"true\"],\"environment\":{\"a=b\":\"c\"}}",
             "{\"command\":[\"true\"],\"environment\":{\"\":\"c\"}}",
             "{\"command\":[\"true\"],\"environment\":{\"a\":\"\\u0000\"}}",
-            "{\"command\":[\"true\"],\"workdir\":\"" + "/a".repeat(100_000) + "\"}",
             "{\"command\":[\"true\"],\"workdir\":\"relative\\u0000\"}",
             "{\"command\":[\"true\"],\"timeoutMillis\":1e300}",
             "{\"command\":[\"true\"],\"openFiles\":2}",
@@ -201,6 +200,9 @@ final class DaemonHostileRequestAcceptanceTest {
       }
     }
     assertThat(daemon.client().execs("b").list()).isEmpty();
+    // Only the kernel can say no to this one.
+    var result = daemon.client().execs("b").run(ExecRequest.of("true", "a".repeat(3_000_000)));
+    assertThat(result.exec().status()).isEqualTo("not-started");
     daemon.client().boxes().remove("b", true);
     assertUnimpressed();
   }
@@ -287,7 +289,7 @@ final class DaemonHostileRequestAcceptanceTest {
     }
     long begun = System.nanoTime();
     long end = begun + TimeUnit.SECONDS.toNanos(60);
-    while (dripping.stream().anyMatch(Drip::isTaken)) {
+    while (dripping.stream().filter(Drip::isTaken).count() > 0) {
       long before = System.nanoTime();
       assertThat(daemon.client().isReady()).isTrue();
       assertThat(System.nanoTime() - before).isLessThan(TimeUnit.SECONDS.toNanos(5));

@@ -169,7 +169,7 @@ final class DaemonRaceAcceptanceTest {
   private static void operate(EbbClient client, Random random, String name) throws IOException {
     switch (random.nextInt(12)) {
       case 0, 1, 2 -> client.boxes().create(BoxRequest.defaults().withName(name));
-      case 3 -> client.execs(name).run(ExecRequest.of("true"));
+      case 3 -> client.execs(name).start(ExecRequest.of("true"));
       case 4, 5 -> client.execs(name).start(ExecRequest.of("sleep", "1000"));
       case 6 -> client.boxes().killAll(name, Duration.ZERO);
       case 7 -> client.boxes().pause(name);
