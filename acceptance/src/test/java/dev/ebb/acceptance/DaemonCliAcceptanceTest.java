@@ -15,14 +15,14 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The verbs of the daemon, as one types them. */
 @Tag("kernel")
@@ -307,17 +307,38 @@ final class DaemonCliAcceptanceTest {
     ebb("rm", "-f", "tty");
   }
 
-  /** Before, while and after the command is started. */
-  @ParameterizedTest
-  @ValueSource(strings = {"0.15", "0.2", "0.25", "0.3", "0.4"})
-  void ctrlCAtAnyMomentLeavesNothing(String when) throws Exception {
+  /** A daemon that stands still has been asked to start it, and has not answered. */
+  @Test
+  void ctrlCWhileTheCommandIsBeingStartedLeavesNothing() throws Exception {
     ebb("create", "--name", "moment");
+    signalDaemon("STOP");
+    var cut =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return Pty.run(
+                    DAEMON.home(), "1.5", "\\x03", "exec", "-it", "moment", "sleep", "100");
+              } catch (Exception e) {
+                throw new IllegalStateException(e);
+              }
+            },
+            task -> Thread.ofPlatform().name("pty").start(task));
+    try {
+      cut.get(2500, TimeUnit.MILLISECONDS);
+    } catch (TimeoutException e) {
+      // It waits for the daemon.
+    } finally {
+      signalDaemon("CONT");
+    }
 
-    var cut = Pty.run(DAEMON.home(), when, "\\x03", "exec", "-it", "moment", "sleep", "100");
-
-    assertThat(cut.code()).as(cut.said()).isIn(130, -2);
+    assertThat(cut.join().code()).as(cut.join().said()).isIn(130, -2);
     assertThat(ebb("ps", "--execs", "-q", "moment")).isEmpty();
     ebb("rm", "-f", "moment");
+  }
+
+  private static void signalDaemon(String signal) throws Exception {
+    var kill = new ProcessBuilder("kill", "-" + signal, Long.toString(DAEMON.pid())).start();
+    assertThat(kill.waitFor()).isZero();
   }
 
   @Test
