@@ -70,7 +70,11 @@ public final class BoxFiles {
 
   /** What is there; a link is not followed. */
   public FileEntry stat(String path) throws InterruptedException {
-    return FileEntry.parse(run("look at", path, operation("stat", checked(path)))).getFirst();
+    return entry("look at", path);
+  }
+
+  private FileEntry entry(String verb, String path) throws InterruptedException {
+    return FileEntry.parse(run(verb, path, operation("stat", checked(path)))).getFirst();
   }
 
   /** What is in a directory, by name. */
@@ -102,7 +106,7 @@ public final class BoxFiles {
 
   /** What is in a directory, or one file, as a tar, made by the box's own; to be closed. */
   public FileContent pack(String path) throws InterruptedException {
-    boolean isFile = stat(path).type() == FileEntry.Type.FILE;
+    boolean isFile = entry("pack", path).type() == FileEntry.Type.FILE;
     int slash = path.lastIndexOf('/');
     String directory = !isFile ? path : slash < 0 ? "." : path.substring(0, slash + 1);
     String member = isFile ? "./" + path.substring(slash + 1) : ".";

@@ -65,7 +65,7 @@ final class LeakControlKernelTest {
     List<String> leaks = before.leaksSince().stream().map(Trace::toString).toList();
     assertThat(leaks)
         .anyMatch(trace -> trace.startsWith("process: ") && trace.contains("time.sleep(1000)"))
-        .anyMatch(trace -> trace.startsWith("deleted file descriptor: "));
+        .anyMatch(trace -> trace.startsWith("file: ") && trace.endsWith("1.stdout"));
     if (Feature.CGROUPS.isPresent()) {
       assertThat(leaks)
           .anyMatch(trace -> trace.startsWith("cgroup: ") && trace.contains("/work/1"));

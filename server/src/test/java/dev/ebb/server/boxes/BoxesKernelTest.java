@@ -1,0 +1,110 @@
+package dev.ebb.server.boxes;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.BoxState;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.engine.Engine;
+import dev.ebb.server.access.Caller;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Many who want the same thing at the same instant. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+final class BoxesKernelTest {
+  private static final int CALLERS = 12;
+
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+
+  private Engine engine;
+  private Boxes boxes;
+
+  @BeforeEach
+  void open() throws Exception {
+    engine = Engine.open(host.home());
+    boxes = new Boxes(engine);
+  }
+
+  @AfterEach
+  void close() {
+    boxes.close();
+    engine.close();
+  }
+
+  private static BoxOrder named(String name) {
+    return new BoxOrder(
+        Optional.of(name), Map.of(), BoxSpec.defaults(), Optional.empty(), Optional.empty());
+  }
+
+  /** What each came to: the id of a box, or a code. */
+  private static List<String> atOnce(Callable<Boxes.Created> creation) throws Exception {
+    var barrier = new CyclicBarrier(CALLERS);
+    var running = new ArrayList<FutureTask<String>>();
+    for (int i = 0; i < CALLERS; i++) {
+      var task =
+          new FutureTask<>(
+              () -> {
+                barrier.await();
+                try {
+                  return creation.call().box().id();
+                } catch (SandboxException e) {
+                  return e.code().word();
+                }
+              });
+      Thread.ofPlatform().name("caller").start(task);
+      running.add(task);
+    }
+    var outcomes = new ArrayList<String>();
+    for (FutureTask<String> task : running) {
+      outcomes.add(task.get());
+    }
+    return outcomes;
+  }
+
+  @Test
+  void aNameHasOneWinnerAndNobodyElseMakesABox() throws Exception {
+    for (int round = 0; round < 15; round++) {
+      BoxOrder order = named("n" + round);
+      var outcomes = atOnce(() -> boxes.create(Caller.OWNER, order, Optional.empty()));
+      assertThat(outcomes)
+          .filteredOn(word -> !word.equals(ErrorCode.CONFLICT.word()))
+          .singleElement()
+          .isEqualTo(boxes.find(Caller.OWNER, "n" + round).id());
+      assertThat(boxes.list(Caller.OWNER)).hasSize(1);
+      assertThat(boxes.remove(boxes.find(Caller.OWNER, "n" + round), true).isClean()).isTrue();
+    }
+  }
+
+  @Test
+  void anIdempotencyKeyMakesOneBoxForAll() throws Exception {
+    for (int round = 0; round < 10; round++) {
+      var key = Optional.of(new Boxes.Idempotency("k" + round, "digest"));
+      var order = BoxOrder.of(BoxSpec.defaults());
+      var ids = new HashSet<>(atOnce(() -> boxes.create(Caller.OWNER, order, key)));
+      assertThat(ids).hasSize(1);
+      assertThat(boxes.list(Caller.OWNER)).hasSize(1);
+      ServedBox box = boxes.list(Caller.OWNER).getFirst();
+      assertThat(box.state()).isEqualTo(BoxState.RUNNING);
+      assertThat(boxes.remove(box, true).isClean()).isTrue();
+    }
+  }
+}
