@@ -55,8 +55,8 @@ class FootprintKernelTest {
           "cgroup.events",
           "cgroup.kill",
           "cgroup.procs",
-          "nameless file",
-          "nameless file",
+          "log",
+          "log",
           "pipe:",
           "pipe:",
           "socket:");
@@ -69,8 +69,8 @@ class FootprintKernelTest {
           "/dev/null",
           "anon_inode:[eventpoll]",
           "anon_inode:[signalfd]",
-          "nameless file",
-          "nameless file",
+          "log",
+          "log",
           "pipe:",
           "pipe:",
           "pipe:",
@@ -168,7 +168,7 @@ class FootprintKernelTest {
             target ->
                 target
                     .replaceFirst("\\[\\d+]", "")
-                    .replaceFirst("/.*/#\\d+ \\(deleted\\)", "nameless file")
+                    .replaceFirst("/.*/\\d+\\.std(out|err)", "log")
                     .replaceFirst("/.*/(cgroup\\..*)", "$1"))
         .sorted()
         .toList();

@@ -59,7 +59,7 @@ class InitChannelTest {
 
     @Override
     public void started(int pidInside, int shepherd) {
-      told.add("started " + pidInside);
+      told.add("started " + pidInside + " " + shepherd);
     }
 
     @Override
@@ -333,7 +333,7 @@ class InitChannelTest {
     say(output(5, 0));
     say(output(5, 6));
     say(ended(3));
-    events.await("started 2", "output 5 0", "output 5 6", "ended BY_ITSELF 3");
+    events.await("started 9 2", "output 5 0", "output 5 6", "ended BY_ITSELF 3");
   }
 
   @Test
@@ -370,7 +370,7 @@ class InitChannelTest {
       int n = peer.send(message, done, Math.min(10_000, message.length - done), List.of());
       done += Math.max(0, n);
     }
-    events.await("started 2");
+    events.await("started 9 2");
   }
 
   @Test
