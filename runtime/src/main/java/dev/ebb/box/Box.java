@@ -330,15 +330,13 @@ public final class Box {
     }
   }
 
+  /**
+   * Takes init back, unless the box has ended and taken it along.
+   *
+   * <p>RACE: a pid is only a number. Init is reaped, and its number free, only after the end began.
+   */
   public void leaveLane() throws KernelException {
-    try {
-      enclosure.moveInit(requireNonNull(launch).channel().init().orElseThrow().pid(), false);
-    } catch (KernelException e) {
-      // A box that has ended meanwhile has taken it along.
-      if (state().isAlive()) {
-        throw e;
-      }
-    }
+    lifecycle.ifUp(() -> enclosure.moveInit(initPid(), false));
   }
 
   /** Every process of the box, by its host pid. */

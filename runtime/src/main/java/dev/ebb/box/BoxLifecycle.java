@@ -82,7 +82,18 @@ final class BoxLifecycle {
     }
   }
 
+  /** Does what is quick while the box cannot end; nothing if its end has begun. */
+  synchronized void ifUp(KernelAction action) throws KernelException {
+    if (state.isAlive()) {
+      action.run();
+    }
+  }
+
   interface KernelCall<T> {
     T run() throws KernelException;
+  }
+
+  interface KernelAction {
+    void run() throws KernelException;
   }
 }
