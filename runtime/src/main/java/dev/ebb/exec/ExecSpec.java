@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * What shall run, and within which limits.
@@ -90,181 +91,107 @@ public record ExecSpec(
   }
 
   public ExecSpec withEnvironment(Map<String, String> changed) {
-    return new ExecSpec(
-        command,
-        changed,
-        workdir,
-        timeout,
-        grace,
-        outputLimit,
-        openFiles,
-        fileSize,
-        takesInput,
-        keep,
-        kind,
-        operator);
+    return copy(copy -> copy.environment = changed);
   }
 
   public ExecSpec withWorkdir(String changed) {
-    return new ExecSpec(
-        command,
-        environment,
-        changed,
-        timeout,
-        grace,
-        outputLimit,
-        openFiles,
-        fileSize,
-        takesInput,
-        keep,
-        kind,
-        operator);
+    return copy(copy -> copy.workdir = changed);
   }
 
   public ExecSpec withTimeout(Duration changed) {
-    return new ExecSpec(
-        command,
-        environment,
-        workdir,
-        changed,
-        grace,
-        outputLimit,
-        openFiles,
-        fileSize,
-        takesInput,
-        keep,
-        kind,
-        operator);
+    return copy(copy -> copy.timeout = changed);
   }
 
   public ExecSpec withGrace(Duration changed) {
-    return new ExecSpec(
-        command,
-        environment,
-        workdir,
-        timeout,
-        changed,
-        outputLimit,
-        openFiles,
-        fileSize,
-        takesInput,
-        keep,
-        kind,
-        operator);
+    return copy(copy -> copy.grace = changed);
   }
 
   public ExecSpec withOutputLimit(ByteSize changed) {
-    return new ExecSpec(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        changed,
-        openFiles,
-        fileSize,
-        takesInput,
-        keep,
-        kind,
-        operator);
+    return copy(copy -> copy.outputLimit = changed);
   }
 
   public ExecSpec withOpenFiles(int changed) {
-    return new ExecSpec(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        outputLimit,
-        changed,
-        fileSize,
-        takesInput,
-        keep,
-        kind,
-        operator);
+    return copy(copy -> copy.openFiles = changed);
   }
 
   public ExecSpec withFileSize(ByteSize changed) {
-    return new ExecSpec(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        outputLimit,
-        openFiles,
-        changed,
-        takesInput,
-        keep,
-        kind,
-        operator);
+    return copy(copy -> copy.fileSize = changed);
   }
 
   public ExecSpec withInput() {
-    return new ExecSpec(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        outputLimit,
-        openFiles,
-        fileSize,
-        true,
-        keep,
-        kind,
-        operator);
+    return copy(copy -> copy.takesInput = true);
   }
 
   public ExecSpec withKeep() {
-    return new ExecSpec(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        outputLimit,
-        openFiles,
-        fileSize,
-        takesInput,
-        true,
-        kind,
-        operator);
+    return copy(copy -> copy.keep = true);
   }
 
   /** In a terminal, which takes input. */
   public ExecSpec withTerminal(int rows, int columns) {
-    return new ExecSpec(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        outputLimit,
-        openFiles,
-        fileSize,
-        true,
-        keep,
-        terminal(rows, columns),
-        operator);
+    var terminal = terminal(rows, columns);
+    return copy(
+        copy -> {
+          copy.takesInput = true;
+          copy.kind = terminal;
+        });
   }
 
   /** Also where the others have used up the box's share. */
   public ExecSpec withOperator() {
-    return new ExecSpec(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        outputLimit,
-        openFiles,
-        fileSize,
-        takesInput,
-        keep,
-        kind,
-        true);
+    return copy(copy -> copy.operator = true);
+  }
+
+  private ExecSpec copy(Consumer<Copy> change) {
+    var copy = new Copy(this);
+    change.accept(copy);
+    return copy.spec();
+  }
+
+  /** A spec that can be changed on its way to the next one. */
+  private static final class Copy {
+    private final List<String> command;
+    private Map<String, String> environment;
+    private String workdir;
+    private Duration timeout;
+    private Duration grace;
+    private ByteSize outputLimit;
+    private int openFiles;
+    private ByteSize fileSize;
+    private boolean takesInput;
+    private boolean keep;
+    private ExecKind kind;
+    private boolean operator;
+
+    private Copy(ExecSpec spec) {
+      command = spec.command;
+      environment = spec.environment;
+      workdir = spec.workdir;
+      timeout = spec.timeout;
+      grace = spec.grace;
+      outputLimit = spec.outputLimit;
+      openFiles = spec.openFiles;
+      fileSize = spec.fileSize;
+      takesInput = spec.takesInput;
+      keep = spec.keep;
+      kind = spec.kind;
+      operator = spec.operator;
+    }
+
+    private ExecSpec spec() {
+      return new ExecSpec(
+          command,
+          environment,
+          workdir,
+          timeout,
+          grace,
+          outputLimit,
+          openFiles,
+          fileSize,
+          takesInput,
+          keep,
+          kind,
+          operator);
+    }
   }
 
   static ExecKind.Terminal terminal(int rows, int columns) {
