@@ -1,6 +1,7 @@
 package dev.ebb.server.rest;
 
 import dev.ebb.box.Box;
+import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.cgroup.Occupancy;
 import dev.ebb.kernel.Filesystem;
@@ -86,8 +87,19 @@ final class Inventory {
           .lines()
           .map(line -> line.split(" ")[4])
           .toList();
-    } catch (KernelException | RuntimeException e) {
+    } catch (KernelException e) {
+      requireEnded(box, SandboxException.internal(e));
       return List.of();
+    } catch (SandboxException e) {
+      requireEnded(box, e);
+      return List.of();
+    }
+  }
+
+  /** RACE: of a box that ends meanwhile nothing can be read, and nothing need be. */
+  private static void requireEnded(Box box, SandboxException e) {
+    if (box.state().isAlive()) {
+      throw e;
     }
   }
 
@@ -96,13 +108,15 @@ final class Inventory {
     if (!served.state().isAlive()) {
       return Optional.empty();
     }
+    Box box = served.box();
     try {
-      Enclosure enclosure = served.box().enclosure();
+      Enclosure enclosure = box.enclosure();
       var document = enclosure.usage().map(Documents::usage);
       var now = enclosure.occupancy();
       document.ifPresent(usage -> now.ifPresent(occupancy -> add(usage, occupancy)));
       return document;
     } catch (KernelException e) {
+      requireEnded(box, SandboxException.internal(e));
       return Optional.empty();
     }
   }
