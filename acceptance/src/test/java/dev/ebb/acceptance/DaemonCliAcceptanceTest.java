@@ -236,6 +236,8 @@ final class DaemonCliAcceptanceTest {
       var usage = json("stats", "--json", "tree").objects("boxes").getFirst().object("usage");
       assertThat(usage.number("processes")).isEqualTo(3);
       assertThat(usage.number("memoryBytes")).isPositive();
+      assertThat(usage.objectOrNull("pressure") != null)
+          .isEqualTo(Files.exists(Path.of("/proc/pressure/cpu")));
     }
     ebb("rm", "-f", "tree");
   }

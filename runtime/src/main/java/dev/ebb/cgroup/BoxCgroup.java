@@ -345,6 +345,11 @@ public final class BoxCgroup implements Enclosure {
             : Occupancy.NONE);
   }
 
+  @Override
+  public Optional<Pressure> pressure() throws KernelException {
+    return Pressure.of(work());
+  }
+
   /** In v1 it is where the commands are. */
   private long withoutInit(long tasks) {
     return Math.max(0, tasks - (isHybrid() ? 1 : 0));

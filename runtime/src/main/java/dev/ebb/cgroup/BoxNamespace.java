@@ -182,6 +182,11 @@ public final class BoxNamespace implements Enclosure {
   }
 
   @Override
+  public Optional<Pressure> pressure() {
+    return Optional.empty();
+  }
+
+  @Override
   public Optional<Path> createLeaf(int exec, int uid) {
     return Optional.empty();
   }

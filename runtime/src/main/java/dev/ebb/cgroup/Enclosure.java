@@ -76,6 +76,9 @@ public interface Enclosure {
   /** What its commands take now; empty where no cgroup counts it. */
   Optional<Occupancy> occupancy() throws KernelException;
 
+  /** What its commands had to wait for; empty where the kernel keeps no such account. */
+  Optional<Pressure> pressure() throws KernelException;
+
   /** Makes the place of one exec, for {@code uid} to start it in; empty where there is none. */
   Optional<Path> createLeaf(int exec, int uid) throws KernelException;
 

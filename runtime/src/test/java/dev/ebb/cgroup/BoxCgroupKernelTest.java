@@ -29,6 +29,15 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class BoxCgroupKernelTest {
   private static final int UID = 0x7fff_ff00;
 
+  /** Never waits for anything, and ends with us. */
+  private static final String BUSY =
+      """
+      import os, sys, threading
+      threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0))).start()
+      print(flush=True)
+      while True: pass
+      """;
+
   @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.CGROUPS);
 
   private final Children children = new Children();
@@ -198,6 +207,19 @@ class BoxCgroupKernelTest {
     assertThat(usage.oomKills()).isZero();
     assertThat(usage.pidsRefused()).isZero();
     assertThat(usage.cpu()).isGreaterThanOrEqualTo(Duration.ZERO);
+  }
+
+  @Test
+  void pressureIsReadFromTheRunningKernel() throws Exception {
+    Assumptions.assumeTrue(Files.exists(Path.of("/proc/pressure/cpu")), "host lacks PSI");
+    assertThat(box.pressure().orElseThrow().cpu().total()).isZero();
+    Cgroup leaf = leaf();
+    // Two of them want more than the half of a processor that the box has.
+    RealCgroups.move(children.python(BUSY), leaf.path());
+    RealCgroups.move(children.python(BUSY), leaf.path());
+    Awaitility.await()
+        .atMost(TestHost.patience(Duration.ofSeconds(20)))
+        .untilAsserted(() -> assertThat(box.pressure().orElseThrow().cpu().total()).isPositive());
   }
 
   @Test

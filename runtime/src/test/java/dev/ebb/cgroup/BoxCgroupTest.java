@@ -249,6 +249,24 @@ class BoxCgroupTest {
     }
 
     @Test
+    void pressureIsWhatSomeOfTheWorkWaitedFor() throws Exception {
+      Path work = box.resolve("work");
+      String full = "full avg10=9.00 avg60=9.00 avg300=9.00 total=9000000\n";
+      fake.write(
+          work, "cpu.pressure", "some avg10=1.50 avg60=2.00 avg300=3.00 total=4000\n" + full);
+      fake.write(
+          work, "memory.pressure", "some avg10=0.00 avg60=0.0 avg300=0.0 total=7000\n" + full);
+      assertThat(cgroup.pressure()).isEmpty();
+      fake.write(work, "io.pressure", "some avg10=0.25 avg60=0.00 avg300=0.00 total=1500\n" + full);
+      assertThat(cgroup.pressure())
+          .contains(
+              new Pressure(
+                  new Pressure.Stall(1.5, Duration.ofMillis(4)),
+                  new Pressure.Stall(0, Duration.ofMillis(7)),
+                  new Pressure.Stall(0.25, Duration.ofNanos(1_500_000))));
+    }
+
+    @Test
     void whatItTakesNowLeavesInitOut() throws Exception {
       fake.write(version1("memory"), "memory.usage_in_bytes", "8192\n");
       fake.write(version1("pids"), "pids.current", "4\n");

@@ -3,6 +3,7 @@ package dev.ebb.server.rest;
 import dev.ebb.backend.Mount;
 import dev.ebb.box.Limits;
 import dev.ebb.cgroup.CgroupUsage;
+import dev.ebb.cgroup.Pressure;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.ledger.Certificate;
@@ -155,6 +156,17 @@ final class Documents {
         "peakProcesses", usage.peakPids(),
         "oomKills", usage.oomKills(),
         "forksRefused", usage.pidsRefused());
+  }
+
+  static Map<String, Object> pressure(Pressure pressure) {
+    return object(
+        "cpu", stall(pressure.cpu()),
+        "memory", stall(pressure.memory()),
+        "io", stall(pressure.io()));
+  }
+
+  private static Map<String, Object> stall(Pressure.Stall stall) {
+    return object("percent", stall.percent(), "totalMillis", stall.total().toMillis());
   }
 
   private static Map<String, Object> cause(ExitCause cause) {

@@ -114,6 +114,8 @@ final class Inventory {
       var document = enclosure.usage().map(Documents::usage);
       var now = enclosure.occupancy();
       document.ifPresent(usage -> now.ifPresent(occupancy -> add(usage, occupancy)));
+      var pressure = enclosure.pressure().map(Documents::pressure);
+      document.ifPresent(usage -> pressure.ifPresent(shown -> usage.put("pressure", shown)));
       return document;
     } catch (KernelException e) {
       requireEnded(box, SandboxException.internal(e));
