@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Tag("kernel")
 @LeakChecked
 class CliAcceptanceTest {
-  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
   @TempDir Path directory;
 

@@ -12,7 +12,9 @@ import dev.ebb.client.EbbException;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Mount;
 import dev.ebb.client.TerminalSize;
+import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -253,6 +255,7 @@ final class DaemonAccessAcceptanceTest {
     Path socket = daemon.home().resolve("ebb.sock");
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(socket)))
         .isEqualTo("rw-------");
+    TestHost.require(Feature.ROOT);
     assertThat(connect(socket, "0")).isZero();
     assertThat(connect(socket, "12345")).isEqualTo(13);
     // Also where the directory would let them: the file itself does not.

@@ -95,7 +95,7 @@ final class DaemonCliAcceptanceTest {
   /** A process in state D outlives SIGKILL. */
   @Test
   void whatIsStuckIsSaidAndExitsWith125() throws Exception {
-    TestHost.require(Feature.LOOP_DEVICES);
+    TestHost.require(Feature.ROOT, Feature.LOOP_DEVICES);
     FrozenDisk disk = FrozenDisk.mount();
     try {
       ebb("create", "--name", "stuck", "--mount", disk.path() + ":/data");

@@ -32,7 +32,7 @@ final class DaemonCliStartAcceptanceTest {
       Pattern.compile("(EBB_\\w+|PATH|HOME|JAVA_HOME|LANG|LC_\\w+|TZ|PWD|OLDPWD)=.*")
           .asMatchPredicate();
 
-  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
   private Path home;
   private Ebb ebb;

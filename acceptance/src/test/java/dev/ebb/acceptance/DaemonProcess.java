@@ -33,7 +33,7 @@ final class DaemonProcess
   static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
   private static final Pattern PORT = Pattern.compile("https?://127\\.0\\.0\\.1:(\\d+)");
 
-  private final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  private final TestHost host = TestHost.needing(Feature.BWRAP);
   private final List<String> flags;
   private final List<EbbClient> clients = new ArrayList<>();
   private @Nullable Process process;

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ReadmeAcceptanceTest {
   private static final Pattern JAVA = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL);
 
-  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
   @TempDir Path directory;
 

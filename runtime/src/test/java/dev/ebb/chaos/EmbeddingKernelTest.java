@@ -30,7 +30,7 @@ class EmbeddingKernelTest {
   private static final int PROCESSES = 200;
   private static final int RUNS = 50;
 
-  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
   @Test
   void noExitOfTheApplicationsProcessesIsStolenAndItsOrphansAreReaped() throws Exception {

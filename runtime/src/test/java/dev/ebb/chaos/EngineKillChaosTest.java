@@ -34,7 +34,7 @@ class EngineKillChaosTest {
 
   private static final int BOXES = 4;
 
-  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
   int rounds() {
     return 25;

@@ -3,10 +3,12 @@ package dev.ebb.chaos;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Self;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
+import dev.ebb.testkit.Feature;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
@@ -32,7 +34,7 @@ final class Kin {
     boolean hasCgroups = Hierarchies.detect().unified().isPresent();
     var outsides = new ArrayList<ProcessRef>();
     for (int pid : children(parent)) {
-      if (!(hasCgroups ? isInEbbsCgroup(pid) : isBoxUser(uid(pid)))) {
+      if (!(hasCgroups ? isInEbbsCgroup(pid) : isInBox(pid))) {
         living(pid).ifPresent(outsides::add);
       }
     }
@@ -43,19 +45,26 @@ final class Kin {
     return ProcFs.cgroup(pid).filter(cgroup -> cgroup.startsWith("/ebb-")).isPresent();
   }
 
-  private static boolean isBoxUser(Optional<String> uid) {
-    return uid.map(Long::valueOf).filter(number -> number >= FIRST_BOX_USER).isPresent();
+  /** By its user, or where that is ours, by its pid namespace. */
+  private static boolean isInBox(int pid) throws IOException {
+    return uid(pid).map(Long::valueOf).filter(number -> number >= FIRST_BOX_USER).isPresent()
+        || isBelowOurPidNamespace(pid);
+  }
+
+  /** KERNEL: NSpid has a number for each namespace from that of the reader's proc on. */
+  private static boolean isBelowOurPidNamespace(int pid) throws IOException {
+    return status(pid, "NSpid:").filter(words -> words.length > 2).isPresent();
   }
 
   /**
    * The living processes of all boxes on a ledger: those in the cgroups of its instance or, without
-   * cgroups, those that run as the user of a box.
+   * cgroups, those that {@link #boxed} finds.
    */
   static List<ProcessRef> members(List<Holding> ledger) throws IOException, KernelException {
     Optional<Path> unified = Hierarchies.detect().unified();
     var pids = new ArrayList<Integer>();
     if (unified.isEmpty()) {
-      pids.addAll(allOf(users(ledger)));
+      pids.addAll(boxed(ledger));
     }
     for (Path instance : instanceCgroups(ledger)) {
       if (instance.startsWith(unified.orElseThrow())) {
@@ -74,18 +83,24 @@ final class Kin {
   }
 
   /** The host uids of all boxes on a ledger. */
-  static Set<String> users(List<Holding> ledger) {
+  private static Set<String> users(List<Holding> ledger) {
     return ledger.stream()
         .filter(holding -> holding.kind() == Kind.USER)
         .map(Holding::subject)
         .collect(Collectors.toSet());
   }
 
-  /** Every process, dead or alive, of these users. */
-  static List<Integer> allOf(Set<String> users) throws IOException {
+  /**
+   * Every process, dead or alive, that runs as the user of a box on the ledger. All boxes of an
+   * ordinary user run as himself, so every process of his that is in a box.
+   */
+  static List<Integer> boxed(List<Holding> ledger) throws IOException {
+    boolean shared = !Feature.ROOT.isPresent();
+    Set<String> users = shared ? Set.of(Integer.toString(Self.uid())) : users(ledger);
     var pids = new ArrayList<Integer>();
     for (int pid : all()) {
-      if (uid(pid).filter(users::contains).isPresent()) {
+      if (uid(pid).filter(users::contains).isPresent()
+          && (!shared || isBelowOurPidNamespace(pid))) {
         pids.add(pid);
       }
     }
@@ -129,10 +144,15 @@ final class Kin {
   }
 
   /** The real uid. */
-  static Optional<String> uid(int pid) throws IOException {
+  private static Optional<String> uid(int pid) throws IOException {
+    return status(pid, "Uid:").map(words -> words[1]);
+  }
+
+  /** The words of one line of its status. */
+  private static Optional<String[]> status(int pid, String field) throws IOException {
     return lines(directory(pid).resolve("status")).stream()
-        .filter(line -> line.startsWith("Uid:"))
-        .map(line -> line.split("\\s+")[1])
+        .filter(line -> line.startsWith(field))
+        .map(line -> line.split("\\s+"))
         .findFirst();
   }
 

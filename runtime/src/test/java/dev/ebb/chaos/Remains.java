@@ -84,7 +84,7 @@ final class Remains {
   /** Nobody helps: each process must see by itself that its engine is dead. */
   void dieByThemselves() throws Exception {
     awaitDeath();
-    assertThat(Kin.allOf(Kin.users(holdings)))
+    assertThat(Kin.boxed(holdings))
         .as("those who live on as the user of a box")
         .noneMatch(pid -> Kin.living(pid).isPresent());
   }

@@ -31,7 +31,7 @@ class RunKillChaosTest {
   private static final ExecSpec COMMAND =
       ExecSpec.of("/bin/sh", "-c", "setsid sleep 1000 & (sleep 1000 &) ; sleep 1000");
 
-  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
   int rounds() {
     return 25;

@@ -33,7 +33,7 @@ class SetupKillChaosTest {
   /** A little more than a set-up takes, so that some kills come too late. */
   private static final Duration SETUP = Duration.ofMillis(25);
 
-  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
   int rounds() {
     return 25;

@@ -15,6 +15,7 @@ import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -42,7 +43,7 @@ class ZombieKernelTest {
   private static final BoxSpec ROOMY =
       BoxSpec.defaults().withLimits(Limits.defaults().withPids(ZOMBIES + 100));
 
-  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
   @Test
   void tenThousandZombiesOfACommandThatEndsAreReapedInTheBox() throws Exception {
@@ -87,7 +88,11 @@ class ZombieKernelTest {
   }
 
   private void runAsFirstProcess(int runs) throws Exception {
-    var unshare = List.of("unshare", "--pid", "--fork", "--kill-child", "--mount-proc");
+    var unshare =
+        new ArrayList<>(List.of("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"));
+    if (!Feature.ROOT.isPresent()) {
+      unshare.addAll(List.of("--user", "--map-current-user"));
+    }
     try (ChildJvm jvm =
         ChildJvm.startUnder(
             unshare, FirstProcess.class, host.home().toString(), Integer.toString(runs))) {

@@ -3,6 +3,8 @@ package dev.ebb.engine;
 import static dev.ebb.engine.Prober.inPlainBwrap;
 import static dev.ebb.engine.Prober.onHost;
 import static dev.ebb.engine.Prober.onHostAs;
+import static dev.ebb.engine.Prober.onHostAsNobody;
+import static dev.ebb.engine.Prober.onHostAsRoot;
 import static dev.ebb.engine.Prober.sh;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -84,7 +86,7 @@ final class IsolationKernelTest {
     assertThat(prober.in(box, "hamper", INIT).split(" "))
         .hasSize(8)
         .allMatch(w -> w.endsWith("=EPERM"));
-    var nobody = onHostAs(54_321, "hamper", A_CHILD).split(" ");
+    var nobody = onHostAsNobody("hamper", A_CHILD).split(" ");
     assertThat(nobody).hasSize(8).allMatch(way -> way.endsWith("=yes"));
     assertThat(prober.in(box, "pids")).startsWith(INIT);
   }
@@ -97,6 +99,7 @@ final class IsolationKernelTest {
 
   @Test
   void initHoldsItsSocketAndLittleElse() throws IOException {
+    TestHost.require(Feature.ROOT);
     Box box = prober.engine().create(BoxSpec.defaults());
     int init = box.pids().getFirst();
     try (var descriptors = Files.list(Path.of("/proc/" + init + "/fd"))) {
@@ -138,6 +141,7 @@ final class IsolationKernelTest {
 
   @Test
   void initsEnvironmentIsBwrapsOwn() throws IOException {
+    TestHost.require(Feature.ROOT);
     Box box = prober.engine().create(BoxSpec.defaults());
     Path init = Path.of("/proc/" + box.pids().getFirst());
     assertThat(Files.readString(init.resolve("environ"))).isEqualTo("PWD=/\0");
@@ -198,13 +202,13 @@ final class IsolationKernelTest {
     };
     String none = String.join("", Arrays.stream(sets).map(s -> s + "=0000000000000000 ").toList());
     assertThat(prober.inBox(fields)).isEqualTo(none + "NoNewPrivs=1 Seccomp=2 Groups=");
-    assertThat(onHost(fields)).doesNotContain("CapEff=0000000000000000", "NoNewPrivs=1");
+    assertThat(onHostAsRoot(fields)).doesNotContain("CapEff=0000000000000000", "NoNewPrivs=1");
   }
 
   @Test
   void aCommandCannotBecomeRoot() throws IOException, InterruptedException {
     assertThat(prober.inBox("become_root")).isIn("EPERM", "EINVAL");
-    assertThat(onHost("become_root")).isEqualTo("yes");
+    assertThat(onHostAsRoot("become_root")).isEqualTo("yes");
   }
 
   @Test
@@ -226,7 +230,7 @@ final class IsolationKernelTest {
 
     var more = Prober.probe("raise_limit", "NOFILE", "1025").withOpenFiles(2048);
     assertThat(prober.run(BoxSpec.defaults(), more)).isEqualTo("yes");
-    assertThat(onHost("renice")).isEqualTo("yes");
+    assertThat(onHostAsRoot("renice")).isEqualTo("yes");
   }
 
   @Test
@@ -239,9 +243,12 @@ final class IsolationKernelTest {
   @Test
   void noMoreUserNamespacesFitIntoThatOfABox() throws IOException, InterruptedException {
     Box box = prober.engine().create(BoxSpec.defaults());
+    // Ours is the box's user there already, if we are not root.
+    String user =
+        Feature.ROOT.isPresent() ? "--setuid 1000 --setgid 1000" : "--preserve-credentials";
     String inBox =
-        "nsenter --target %d --user --setuid 1000 --setgid 1000 unshare --user true 2>&1"
-            .formatted(box.pids().getFirst());
+        "nsenter --target %d --user %s unshare --user true 2>&1"
+            .formatted(box.pids().getFirst(), user);
     assertThat(Prober.run(List.of("/bin/sh", "-c", inBox + " || true"))).contains("No space left");
     assertThat(inPlainBwrap(List.of(), "user_namespace")).isEqualTo("ucc");
     assertThat(inPlainBwrap(List.of("--disable-userns"), "user_namespace")).isEqualTo("xxx");
@@ -250,6 +257,7 @@ final class IsolationKernelTest {
   @Test
   void eachBoxHasAHostUserThatCannotReadAnothersFiles(@TempDir Path directory)
       throws IOException, InterruptedException, KernelException {
+    TestHost.require(Feature.ROOT);
     Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
     Box one = prober.engine().create(BoxSpec.defaults());
     Box other = prober.engine().create(BoxSpec.defaults());
@@ -289,7 +297,7 @@ final class IsolationKernelTest {
   @Test
   void noSettingOfTheKernelCanBeWritten() throws IOException, InterruptedException {
     assertThat(prober.inBox("kernel_settings")).isEmpty();
-    assertThat(onHost("kernel_settings").split(" ")).contains("fs", "kernel", "net", "vm");
+    assertThat(onHostAsRoot("kernel_settings").split(" ")).contains("fs", "kernel", "net", "vm");
   }
 
   @Test

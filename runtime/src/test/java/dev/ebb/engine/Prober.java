@@ -32,6 +32,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 final class Prober implements BeforeEachCallback, AfterEachCallback {
   private static final String PYTHON = "/usr/bin/python3";
   private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final int NOBODY = 54_321;
 
   /** What a box is made of, without its precautions. */
   private static final List<String> PLAIN =
@@ -40,7 +41,7 @@ final class Prober implements BeforeEachCallback, AfterEachCallback {
           "--symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64",
           "--proc /proc --dev /dev --tmpfs /tmp --dir /etc --dir /workspace");
 
-  private final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  private final TestHost host = TestHost.needing(Feature.BWRAP);
   private @Nullable Engine engine;
 
   @Override
@@ -100,12 +101,22 @@ final class Prober implements BeforeEachCallback, AfterEachCallback {
     }
   }
 
-  /** One attempt on the host, as root. */
+  /** One attempt on the host, as root: the control of what nobody else could do there. */
+  static String onHostAsRoot(String... attempt) throws IOException, InterruptedException {
+    TestHost.require(Feature.ROOT);
+    return onHost(attempt);
+  }
+
+  /** One attempt on the host. */
   static String onHost(String... attempt) throws IOException, InterruptedException {
     return run(python("probe.py", attempt));
   }
 
-  /** One attempt on the host, as somebody without rights. */
+  /** One attempt on the host, as somebody without rights; as we are, if we have none. */
+  static String onHostAsNobody(String... attempt) throws IOException, InterruptedException {
+    return Feature.ROOT.isPresent() ? onHostAs(NOBODY, attempt) : onHost(attempt);
+  }
+
   static String onHostAs(int uid, String... attempt) throws IOException, InterruptedException {
     var words = new ArrayList<String>(List.of("setpriv", "--clear-groups"));
     words.addAll(List.of("--reuid", "" + uid, "--regid", "" + uid));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.BoxSpec;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.io.IOException;
@@ -68,6 +69,7 @@ final class SeccompKernelTest {
   /** Hence it was the filter that denied. */
   @Test
   void withoutTheFilterTheKernelAnswersOtherwise() throws IOException, InterruptedException {
+    TestHost.require(Feature.ROOT); // to whom the kernel itself forbids little
     Map<String, String> onHost = parse(Prober.run(Prober.python("calls.py")));
     var same = new HashSet<String>();
     callsInBox()

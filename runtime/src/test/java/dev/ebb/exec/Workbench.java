@@ -32,7 +32,7 @@ final class Workbench implements BeforeEachCallback, AfterEachCallback {
 
   private static final int CHUNK = 64 * 1024;
 
-  private final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  private final TestHost host = TestHost.needing(Feature.BWRAP);
   private @Nullable Engine engine;
 
   @Override

@@ -17,17 +17,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A home holds what is executed and removed as root, so it must be ours alone. */
+/** A home holds what is executed and removed as us, so it must be ours alone. */
 @Tag("kernel")
 @LeakChecked
 final class HomeTrustKernelTest {
   private static final int SOMEBODY = 12_345;
 
-  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT);
+  @RegisterExtension final TestHost host = TestHost.needing();
   @TempDir private Path temporary;
 
   @Test
   void aHomeThatSomebodyElseMadeIsRefused() throws IOException, KernelException {
+    TestHost.require(Feature.ROOT);
     Path home = Files.createDirectory(temporary.resolve("home"));
     Home.open(home);
     Filesystem.chown(home, SOMEBODY, SOMEBODY);

@@ -68,7 +68,7 @@ final class Cgroups {
         "cgroup",
         directory.toString(),
         members.isEmpty() ? directory + " (empty)" : directory + " with threads " + members,
-        isNeighbours(instance, processes));
+        Strangers.made(directory) || isNeighbours(instance, processes));
   }
 
   private static boolean isNeighbours(String instance, ProcessTable processes) throws IOException {

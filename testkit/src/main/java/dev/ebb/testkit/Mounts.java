@@ -14,14 +14,20 @@ final class Mounts {
     for (Mount mount : Mount.readAll()) {
       String details =
           "%s type %s source %s".formatted(mount.point(), mount.type(), mount.source());
-      traces.add(new Trace("mount", "mount " + mount.id() + " " + mount.point(), details));
+      traces.add(
+          new Trace(
+              "mount",
+              "mount " + mount.id() + " " + mount.point(),
+              details,
+              Strangers.madeWhatRootMakes()));
     }
     for (Path device : Proc.list(Path.of("/sys/block"))) {
       Proc.read(device.resolve("loop/backing_file"))
           .ifPresent(
               file -> {
                 String details = "/dev/" + device.getFileName() + " on " + file.strip();
-                traces.add(new Trace("loop device", details, details));
+                traces.add(
+                    new Trace("loop device", details, details, Strangers.madeWhatRootMakes()));
               });
     }
     return traces;

@@ -59,6 +59,16 @@ final class ProcessTable {
    * has nobody, so it may be ours.
    */
   boolean isNeighbours(ProcessEntry process) {
+    return isStrangers(process) || hasNeighbourAbove(process);
+  }
+
+  /** An ordinary user starts nothing as another. */
+  private boolean isStrangers(ProcessEntry process) {
+    ProcessEntry us = byPid.get(self);
+    return us != null && us.uid() != 0 && us.uid() != process.uid();
+  }
+
+  private boolean hasNeighbourAbove(ProcessEntry process) {
     return lineage(process.pid()).stream()
         .filter(each -> ancestors.contains(each.parent()))
         .findFirst()

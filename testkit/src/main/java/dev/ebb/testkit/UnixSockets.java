@@ -1,6 +1,7 @@
 package dev.ebb.testkit;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -21,7 +22,8 @@ final class UnixSockets {
                 "unix socket",
                 "socket " + fields[INODE],
                 fields[PATH] + " inode " + fields[INODE],
-                processes.neighboursHold("socket:[" + fields[INODE] + "]")));
+                processes.neighboursHold("socket:[" + fields[INODE] + "]")
+                    || Strangers.made(Path.of(fields[PATH]))));
       }
     }
     return traces;

@@ -46,6 +46,16 @@ class ProcessTableTest {
   }
 
   @Test
+  void anOrphanOfABoxIsNotOursIfWeAreAnotherOrdinaryUser() throws Exception {
+    var us = process(SELF.pid(), SHELL.pid(), 1000, "/");
+    var orphan = process(30, 10, BOX_UID, "/");
+    var ours = process(31, 10, 1000, "/ebb-1/box/init");
+    assertThat(look(us, orphan, ours))
+        .extracting(Trace::neighbours)
+        .containsExactlyInAnyOrder(true, false);
+  }
+
+  @Test
   void whatHasNothingToDoWithUsIsNotLookedAt() throws Exception {
     assertThat(look(process(30, 20, 1000, "/user.slice"))).isEmpty();
   }

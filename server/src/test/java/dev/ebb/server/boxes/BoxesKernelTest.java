@@ -33,7 +33,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 final class BoxesKernelTest {
   private static final int CALLERS = 12;
 
-  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
   private Engine engine;
   private Boxes boxes;
