@@ -6,14 +6,9 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /** Directories named {@code ebb*}, and all below them, in every mounted hierarchy. */
 final class Cgroups {
-  /** Tests that make cgroups without a runtime name them so. */
-  private static final Pattern BY_PID = Pattern.compile("ebb-[a-z]+-(\\d+)");
-
   private Cgroups() {}
 
   static List<Trace> look(ProcessTable processes) throws IOException {
@@ -72,11 +67,8 @@ final class Cgroups {
   }
 
   private static boolean isNeighbours(String instance, ProcessTable processes) throws IOException {
-    Matcher byPid = BY_PID.matcher(instance);
-    if (byPid.matches()) {
-      return processes.isNeighbour(Integer.parseInt(byPid.group(1)));
-    }
-    return processes.neighboursHold("/instances/" + instance + "/")
+    return processes.isNeighboursName(instance)
+        || processes.neighboursHold("/instances/" + instance + "/")
         || TestHost.isNeighboursInstance(instance);
   }
 }

@@ -14,16 +14,31 @@ final class Mounts {
     for (Mount mount : Mount.readAll()) {
       String details =
           "%s type %s source %s".formatted(mount.point(), mount.type(), mount.source());
-      traces.add(new Trace("mount", "mount " + mount.id() + " " + mount.point(), details));
+      traces.add(
+          new Trace(
+              "mount",
+              "mount " + mount.id() + " " + mount.point(),
+              details,
+              isNeighbours(mount.point(), processes)));
     }
     for (Path device : Proc.list(Path.of("/sys/block"))) {
       Proc.read(device.resolve("loop/backing_file"))
           .ifPresent(
               file -> {
                 String details = "/dev/" + device.getFileName() + " on " + file.strip();
-                traces.add(new Trace("loop device", details, details));
+                boolean neighbours = isNeighbours(Path.of(file.strip()), processes);
+                traces.add(new Trace("loop device", details, details, neighbours));
               });
     }
     return traces;
+  }
+
+  private static boolean isNeighbours(Path path, ProcessTable processes) {
+    for (Path name : path) {
+      if (processes.isNeighboursName(name.toString())) {
+        return true;
+      }
+    }
+    return false;
   }
 }

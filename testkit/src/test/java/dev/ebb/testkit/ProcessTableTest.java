@@ -63,6 +63,28 @@ class ProcessTableTest {
     }
   }
 
+  @Test
+  void aNeighboursDescriptorMayLieDeeperThanAPathCanSay(@TempDir Path top) throws Exception {
+    try (var children = new Children()) {
+      children.python(
+          """
+          import os, shutil
+          os.chdir("%s")
+          for _ in range(20):
+              os.mkdir("d" * 250)
+              os.chdir("d" * 250)
+          held = os.open(".", os.O_PATH)
+          os.chdir("/")
+          shutil.rmtree("%s/" + "d" * 250)
+          os.write(1, b"!")
+          os.read(0, 1)
+          """
+              .formatted(top, top));
+      var nobodyIsOurs = new ProcessTable(0, ProcessEntry.readAll());
+      assertThat(nobodyIsOurs.neighboursHold("/instances/none/")).isFalse();
+    }
+  }
+
   private static List<Trace> look(ProcessEntry... processes) throws Exception {
     var all = new java.util.ArrayList<>(List.of(INIT, SHELL, SELF, OTHER_JVM));
     all.addAll(List.of(processes));
