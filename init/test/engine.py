@@ -208,7 +208,7 @@ class Box:
     def __init__(self, binary, options=(), mounts=(), hello=True, command=None, keeps=(), has_cgroup=True,
                  before_exec=None):
         Box.count += 1
-        self.directory = tempfile.mkdtemp(prefix=NAME)
+        self.directory = tempfile.mkdtemp(prefix=NAME + "-")
         self.cgroup = f"{V2}/b{Box.count}"
         self.v1 = [f"{path}/b{Box.count}" for path in V1] if has_cgroup else []
         self.execs, self.next, self.buffer, self.fds, self.strays = {}, 1, b"", [], []

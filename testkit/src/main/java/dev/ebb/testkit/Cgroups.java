@@ -11,20 +11,28 @@ import java.util.List;
 final class Cgroups {
   private Cgroups() {}
 
-  static List<Trace> look(ProcessTable processes) throws IOException {
-    var traces = new ArrayList<Trace>();
+  /** A directory, and the name of the topmost one of ours on the way down to it. */
+  private record Found(Path directory, String instance) {}
+
+  static List<Trace> look(ProcessTable before) throws IOException {
+    var found = new ArrayList<Found>();
     for (Mount mount : Mount.readAll()) {
       if (mount.isCgroup()) {
-        walk(mount.point(), "", processes, traces);
+        walk(mount.point(), "", found);
+      }
+    }
+    var traces = new ArrayList<Trace>();
+    if (!found.isEmpty()) {
+      // ORDER: read after them, so that whoever made one is there to own it.
+      ProcessTable processes = ProcessTable.read();
+      for (Found each : found) {
+        traces.add(trace(each.directory(), each.instance(), processes));
       }
     }
     return traces;
   }
 
-  /** {@code instance} is the name of the topmost directory of ours on the way down, or empty. */
-  private static void walk(
-      Path directory, String instance, ProcessTable processes, List<Trace> traces)
-      throws IOException {
+  private static void walk(Path directory, String instance, List<Found> found) throws IOException {
     if (hasNoChildren(directory)) {
       return;
     }
@@ -33,9 +41,9 @@ final class Cgroups {
         String name = child.getFileName().toString();
         String owner = instance.isEmpty() && name.startsWith("ebb") ? name : instance;
         if (!owner.isEmpty()) {
-          traces.add(trace(child, owner, processes));
+          found.add(new Found(child, owner));
         }
-        walk(child, owner, processes, traces);
+        walk(child, owner, found);
       }
     }
   }

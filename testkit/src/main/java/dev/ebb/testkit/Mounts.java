@@ -19,26 +19,17 @@ final class Mounts {
               "mount",
               "mount " + mount.id() + " " + mount.point(),
               details,
-              isNeighbours(mount.point(), processes)));
+              processes.isNeighboursPath(mount.point().toString())));
     }
     for (Path device : Proc.list(Path.of("/sys/block"))) {
       Proc.read(device.resolve("loop/backing_file"))
           .ifPresent(
               file -> {
                 String details = "/dev/" + device.getFileName() + " on " + file.strip();
-                boolean neighbours = isNeighbours(Path.of(file.strip()), processes);
+                boolean neighbours = processes.isNeighboursPath(file.strip());
                 traces.add(new Trace("loop device", details, details, neighbours));
               });
     }
     return traces;
-  }
-
-  private static boolean isNeighbours(Path path, ProcessTable processes) {
-    for (Path name : path) {
-      if (processes.isNeighboursName(name.toString())) {
-        return true;
-      }
-    }
-    return false;
   }
 }

@@ -3,6 +3,7 @@ package dev.ebb.testkit;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ProcessTable {
   /** Tests that make things on the host without a runtime name them after their JVM. */
-  private static final Pattern BY_PID = Pattern.compile("ebb-[a-z]+-(\\d+)(-\\d+)?");
+  private static final Pattern BY_PID = Pattern.compile("ebb-[a-z]+-(\\d{1,9})(-\\w+)?");
 
   private final int self;
   private final Map<Integer, ProcessEntry> byPid = new HashMap<>();
@@ -83,6 +84,11 @@ final class ProcessTable {
   boolean isNeighboursName(String name) {
     Matcher byPid = BY_PID.matcher(name);
     return byPid.matches() && isNeighbour(Integer.parseInt(byPid.group(1)));
+  }
+
+  /** So does a part of the path. */
+  boolean isNeighboursPath(String path) {
+    return Arrays.stream(path.split("/")).anyMatch(this::isNeighboursName);
   }
 
   /** A process that we did not start has a descriptor whose target contains {@code text}. */
