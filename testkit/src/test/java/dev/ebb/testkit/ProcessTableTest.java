@@ -46,6 +46,14 @@ class ProcessTableTest {
   }
 
   @Test
+  void anOrphanInACgroupNamedAfterAnotherJvmIsTheirs() throws Exception {
+    var theirs = process(30, 29, BOX_UID, "/ebb-inittest-20/b1/init");
+    var ours = process(31, 29, BOX_UID, "/ebb-inittest-11/b1/init");
+    assertThat(look(theirs)).allMatch(Trace::neighbours).hasSize(1);
+    assertThat(look(ours)).allMatch(trace -> !trace.neighbours()).hasSize(1);
+  }
+
+  @Test
   void whatHasNothingToDoWithUsIsNotLookedAt() throws Exception {
     assertThat(look(process(30, 20, 1000, "/user.slice"))).isEmpty();
   }
