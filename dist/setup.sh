@@ -3,7 +3,9 @@
 
 dist=$root/dist/target
 lib=$dist/ebb/lib
+server=$dist/ebb/server
 aot=$dist/ebb/ebb.aot
+server_aot=$dist/ebb/server.aot
 me=${0##*/}
 
 fail() {
@@ -111,12 +113,12 @@ is_built() {
     -o \( -type f -o -path '*/src/*' \) -newer dist/target/built -print -quit)" ]
 }
 
-# The start-up cache was made, or tried, with this JDK and these jars. The JVM itself also refuses one that does not fit.
+# The start-up caches were made, or tried, with this JDK and these jars. The JVM itself also refuses one that does not fit.
 is_trained() {
   trained_for=''
   [ -r "$aot.for" ] && IFS= read -r trained_for <"$aot.for"
   [ "$trained_for" = "$jdk_build" ] || return 1
-  for input in "$lib"/*.jar "$root/dist/train" "$root/dist/setup.sh"; do
+  for input in "$lib"/*.jar "$server"/*.jar "$root/dist/train" "$root/dist/setup.sh"; do
     [ "$input" -nt "$aot.for" ] && return 1
   done
   return 0
@@ -138,7 +140,7 @@ build_if_needed() {
     }
     mv "$dist/started" "$dist/built"
   elif ! is_trained; then
-    printf '%s: training the start-up cache\n' "$me" >&2
+    printf '%s: training the start-up caches\n' "$me" >&2
     "$root/dist/train" 9>&-
   fi
 }
@@ -170,6 +172,11 @@ become_java() {
 
 # The daemon lives long: it has the second compiler.
 become_server() {
-  more=$dist/ebb/server
-  become_java -m dev.ebb.server/dev.ebb.server.Main "$@"
+  become_server_with -XX:AOTCache="$server_aot" -m "$server_main" "$@"
+}
+server_main=dev.ebb.server/dev.ebb.server.Main
+
+become_server_with() {
+  more=$server
+  become_java "$@"
 }

@@ -31,6 +31,7 @@ ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/workspace", "LA
 NAME = f"ebb-inittest-{os.getpid()}"
 HERD = os.environ.get("EBB_INIT_HERD") == "1"  # commands get a shepherd instead of a cgroup leaf
 PR_SET_CHILD_SUBREAPER = 36
+CLONE_NEWNS, MS_REC, MS_PRIVATE, MS_SHARED = 0x20000, 0x4000, 1 << 18, 1 << 20
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -61,10 +62,17 @@ V1 = [os.path.join("/sys/fs/cgroup", c, NAME) for c in ("pids", "memory") if os.
 
 def become_engine():
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    keep_mounts_apart()
     for path in [V2] + V1:
         os.mkdir(path)
     delegate(ROOT)
     delegate(V2)
+
+
+def keep_mounts_apart():
+    """What others on the host mount meanwhile is no leak of ours; what a box mounts would still come back to us."""
+    if libc.unshare(CLONE_NEWNS) or any(libc.mount(None, b"/", None, MS_REC | how, None) for how in (MS_PRIVATE, MS_SHARED)):
+        sys.exit("cannot make a mount namespace: " + os.strerror(ctypes.get_errno()))
 
 
 def delegate(cgroup):
@@ -200,7 +208,7 @@ class Box:
     def __init__(self, binary, options=(), mounts=(), hello=True, command=None, keeps=(), has_cgroup=True,
                  before_exec=None):
         Box.count += 1
-        self.directory = tempfile.mkdtemp(prefix=NAME)
+        self.directory = tempfile.mkdtemp(prefix=NAME + "-")
         self.cgroup = f"{V2}/b{Box.count}"
         self.v1 = [f"{path}/b{Box.count}" for path in V1] if has_cgroup else []
         self.execs, self.next, self.buffer, self.fds, self.strays = {}, 1, b"", [], []

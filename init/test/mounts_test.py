@@ -11,7 +11,7 @@ from launch_test import forbid
 class MountTest(Case):
     def setUp(self):
         super().setUp()
-        self.source = tempfile.mkdtemp(prefix=NAME, dir="/root")
+        self.source = tempfile.mkdtemp(prefix=NAME + "-", dir="/root")
         os.chmod(self.source, 0o700)
         with open(self.source + "/secret", "w") as secret:
             secret.write("content")

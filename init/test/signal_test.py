@@ -8,17 +8,16 @@ from case import *
 
 # A tree of three, in sessions of their own; each says what it heard.
 LISTENERS = r"""
-import os, signal, sys, time
-heard = lambda number, _: os.write(1, b"heard %d\n" % number)
-for number in (signal.SIGUSR1, signal.SIGHUP, signal.SIGRTMAX):
-    signal.signal(number, heard)
+import os, signal
+numbers = (signal.SIGUSR1, signal.SIGHUP, signal.SIGRTMAX)
+signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
 for _ in range(2):
     if os.fork() == 0:
         os.setsid()
         break
 os.write(1, b"ready\n")
 while True:
-    time.sleep(1000)
+    os.write(1, b"heard %d\n" % signal.sigwait(numbers))
 """
 
 

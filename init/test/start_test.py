@@ -104,7 +104,7 @@ class StartTest(Case):
 
     @unittest.skipUnless(os.path.exists("/dev/fuse"), "host lacks FUSE")
     def test_a_file_system_that_hangs_does_not_stop_init(self):
-        parent = tempfile.mkdtemp(prefix=NAME)
+        parent = tempfile.mkdtemp(prefix=NAME + "-")
         os.chmod(parent, 0o755)
         os.mkdir(parent + "/hung")
         device = os.open("/dev/fuse", os.O_RDWR)

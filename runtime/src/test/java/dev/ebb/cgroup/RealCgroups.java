@@ -6,7 +6,6 @@ import dev.ebb.kernel.Scope;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
@@ -18,7 +17,10 @@ final class RealCgroups implements AutoCloseable {
   private final Scope scope = new Scope();
   private final Hierarchies hierarchies = Hierarchies.detect();
   private final String name =
-      "ebb-test-" + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
+      "ebb-test-%d-%d"
+          .formatted(
+              ProcessHandle.current().pid(),
+              ThreadLocalRandom.current().nextInt(Integer.MAX_VALUE));
   private final EmptyWait emptyWait;
 
   RealCgroups() throws IOException, KernelException {

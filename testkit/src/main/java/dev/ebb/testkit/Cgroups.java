@@ -6,30 +6,33 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /** Directories named {@code ebb*}, and all below them, in every mounted hierarchy. */
 final class Cgroups {
-  /** Tests that make cgroups without a runtime name them so. */
-  private static final Pattern BY_PID = Pattern.compile("ebb-[a-z]+-(\\d+)");
-
   private Cgroups() {}
 
-  static List<Trace> look(ProcessTable processes) throws IOException {
-    var traces = new ArrayList<Trace>();
+  /** A directory, and the name of the topmost one of ours on the way down to it. */
+  private record Found(Path directory, String instance) {}
+
+  static List<Trace> look(ProcessTable before) throws IOException {
+    var found = new ArrayList<Found>();
     for (Mount mount : Mount.readAll()) {
       if (mount.isCgroup()) {
-        walk(mount.point(), "", processes, traces);
+        walk(mount.point(), "", found);
+      }
+    }
+    var traces = new ArrayList<Trace>();
+    if (!found.isEmpty()) {
+      // ORDER: read after them, so that whoever made one is there to own it.
+      ProcessTable processes = ProcessTable.read();
+      for (Found each : found) {
+        traces.add(trace(each.directory(), each.instance(), processes));
       }
     }
     return traces;
   }
 
-  /** {@code instance} is the name of the topmost directory of ours on the way down, or empty. */
-  private static void walk(
-      Path directory, String instance, ProcessTable processes, List<Trace> traces)
-      throws IOException {
+  private static void walk(Path directory, String instance, List<Found> found) throws IOException {
     if (hasNoChildren(directory)) {
       return;
     }
@@ -38,9 +41,9 @@ final class Cgroups {
         String name = child.getFileName().toString();
         String owner = instance.isEmpty() && name.startsWith("ebb") ? name : instance;
         if (!owner.isEmpty()) {
-          traces.add(trace(child, owner, processes));
+          found.add(new Found(child, owner));
         }
-        walk(child, owner, processes, traces);
+        walk(child, owner, found);
       }
     }
   }
@@ -72,11 +75,8 @@ final class Cgroups {
   }
 
   private static boolean isNeighbours(String instance, ProcessTable processes) throws IOException {
-    Matcher byPid = BY_PID.matcher(instance);
-    if (byPid.matches()) {
-      return processes.isNeighbour(Integer.parseInt(byPid.group(1)));
-    }
-    return processes.neighboursHold("/instances/" + instance + "/")
+    return processes.isNeighboursName(instance)
+        || processes.neighboursHold("/instances/" + instance + "/")
         || TestHost.isNeighboursInstance(instance);
   }
 }

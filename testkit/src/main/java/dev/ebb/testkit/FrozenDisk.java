@@ -17,7 +17,8 @@ public final class FrozenDisk {
   }
 
   public static FrozenDisk mount() throws IOException, InterruptedException {
-    var disk = new FrozenDisk(Files.createTempDirectory("ebb-disk"));
+    String ours = "ebb-disk-%d-".formatted(ProcessHandle.current().pid());
+    var disk = new FrozenDisk(Files.createTempDirectory(ours));
     Path image = disk.directory.resolve("image");
     Files.createDirectory(disk.path());
     try (var file =

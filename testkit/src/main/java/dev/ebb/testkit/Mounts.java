@@ -19,15 +19,16 @@ final class Mounts {
               "mount",
               "mount " + mount.id() + " " + mount.point(),
               details,
-              Strangers.madeWhatRootMakes()));
+              Strangers.madeWhatRootMakes()
+                  || processes.isNeighboursPath(mount.point().toString())));
     }
     for (Path device : Proc.list(Path.of("/sys/block"))) {
       Proc.read(device.resolve("loop/backing_file"))
           .ifPresent(
               file -> {
                 String details = "/dev/" + device.getFileName() + " on " + file.strip();
-                traces.add(
-                    new Trace("loop device", details, details, Strangers.madeWhatRootMakes()));
+                boolean neighbours = Strangers.madeWhatRootMakes() || processes.isNeighboursPath(file.strip());
+                traces.add(new Trace("loop device", details, details, neighbours));
               });
     }
     return traces;

@@ -1,13 +1,18 @@
 package dev.ebb.testkit;
 
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +22,9 @@ import org.jspecify.annotations.Nullable;
  * and test runs may live on the same host: what they own is theirs to check.
  */
 final class ProcessTable {
+  /** Tests that make things on the host without a runtime name them after their JVM. */
+  private static final Pattern BY_PID = Pattern.compile("ebb-[a-z]+-(\\d{1,9})(-\\w+)?");
+
   private final int self;
   private final Map<Integer, ProcessEntry> byPid = new HashMap<>();
   private final Set<Integer> ancestors = new HashSet<>();
@@ -82,6 +90,17 @@ final class ProcessTable {
     return process != null && pid != self && !isBelowUs(process);
   }
 
+  /** The name holds the number of a {@linkplain #isNeighbour neighbour}. */
+  boolean isNeighboursName(String name) {
+    Matcher byPid = BY_PID.matcher(name);
+    return byPid.matches() && isNeighbour(Integer.parseInt(byPid.group(1)));
+  }
+
+  /** So does a part of the path. */
+  boolean isNeighboursPath(String path) {
+    return Arrays.stream(path.split("/")).anyMatch(this::isNeighboursName);
+  }
+
   /** A process that we did not start has a descriptor whose target contains {@code text}. */
   boolean neighboursHold(String text) throws IOException {
     if (neighboursLinks == null) {
@@ -95,10 +114,22 @@ final class ProcessTable {
     for (ProcessEntry process : byPid.values()) {
       if (isNeighbour(process.pid())) {
         for (Path fd : Proc.list(process.directory().resolve("fd"))) {
-          Proc.readLink(fd).ifPresent(links::add);
+          readNameableLink(fd).ifPresent(links::add);
         }
       }
     }
     return links;
+  }
+
+  /** KERNEL: a directory may lie deeper than a path can say; nothing of ours has such a name. */
+  private static Optional<String> readNameableLink(Path fd) throws IOException {
+    try {
+      return Proc.readLink(fd);
+    } catch (FileSystemException e) {
+      if ("File name too long".equals(e.getReason())) {
+        return Optional.empty();
+      }
+      throw e;
+    }
   }
 }

@@ -21,9 +21,14 @@ final class Processes {
                 kind,
                 kind + " " + process.pid() + "@" + process.startTime(),
                 process.describe(),
-                !below && processes.isNeighbours(process)));
+                !below && isNeighbours(process, processes)));
       }
     }
     return traces;
+  }
+
+  /** RACE: a parent may end while the table is read; then the name of the cgroup tells. */
+  private static boolean isNeighbours(ProcessEntry process, ProcessTable processes) {
+    return processes.isNeighbours(process) || processes.isNeighboursPath(process.cgroup());
   }
 }

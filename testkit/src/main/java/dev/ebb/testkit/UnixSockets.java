@@ -12,9 +12,12 @@ final class UnixSockets {
 
   private UnixSockets() {}
 
-  static List<Trace> look(ProcessTable processes) throws IOException {
+  static List<Trace> look(ProcessTable before) throws IOException {
+    List<String> lines = Proc.lines(Proc.ROOT.resolve("net/unix"));
+    // ORDER: read after them, so that whoever made one is there to own it.
+    ProcessTable processes = ProcessTable.read();
     var traces = new ArrayList<Trace>();
-    for (String line : Proc.lines(Proc.ROOT.resolve("net/unix"))) {
+    for (String line : lines) {
       String[] fields = line.split("\\s+", PATH + 1);
       if (fields.length > PATH && fields[PATH].contains("ebb")) {
         traces.add(
@@ -22,7 +25,9 @@ final class UnixSockets {
                 "unix socket",
                 "socket " + fields[INODE],
                 fields[PATH] + " inode " + fields[INODE],
-                processes.neighboursHold("socket:[" + fields[INODE] + "]")
+                // KERNEL: one that nobody has accepted yet has no inode to be held by.
+                processes.isNeighboursPath(fields[PATH])
+                    || processes.neighboursHold("socket:[" + fields[INODE] + "]")
                     || Strangers.made(Path.of(fields[PATH]))));
       }
     }

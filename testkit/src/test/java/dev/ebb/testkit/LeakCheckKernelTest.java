@@ -89,6 +89,19 @@ class LeakCheckKernelTest {
   }
 
   @Test
+  void aMountNamedAfterALivingNeighbourIsTheirs() throws Exception {
+    long neighbour = ProcessHandle.current().parent().orElseThrow().pid();
+    Path theirs = Files.createDirectory(directory.resolve("ebb-disk-%d-1".formatted(neighbour)));
+    var before = Snapshot.take();
+    run("mount", "-t", "tmpfs", "leakcheck", theirs.toString());
+    try {
+      assertThat(before.leaksSince()).isEmpty();
+    } finally {
+      run("umount", theirs.toString());
+    }
+  }
+
+  @Test
   void aLoopDeviceIsSeen() throws Exception {
     assumeTrue(Files.exists(Path.of("/dev/loop-control")), "host lacks loop devices");
     Path image = Files.write(directory.resolve("image"), new byte[4096]);

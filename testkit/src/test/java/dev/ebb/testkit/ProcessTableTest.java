@@ -56,6 +56,14 @@ class ProcessTableTest {
   }
 
   @Test
+  void anOrphanInACgroupNamedAfterAnotherJvmIsTheirs() throws Exception {
+    var theirs = process(30, 29, BOX_UID, "/ebb-inittest-20/b1/init");
+    var ours = process(31, 29, BOX_UID, "/ebb-inittest-11/b1/init");
+    assertThat(look(theirs)).allMatch(Trace::neighbours).hasSize(1);
+    assertThat(look(ours)).allMatch(trace -> !trace.neighbours()).hasSize(1);
+  }
+
+  @Test
   void whatHasNothingToDoWithUsIsNotLookedAt() throws Exception {
     assertThat(look(process(30, 20, 1000, "/user.slice"))).isEmpty();
   }
@@ -70,6 +78,28 @@ class ProcessTableTest {
       var lookedAgain = new ProcessTable(0, ProcessEntry.readAll());
       assertThat(lookedAgain.neighboursHold(instance + "/")).isTrue();
       assertThat(ProcessTable.read().neighboursHold(instance + "/")).isFalse();
+    }
+  }
+
+  @Test
+  void aNeighboursDescriptorMayLieDeeperThanAPathCanSay(@TempDir Path top) throws Exception {
+    try (var children = new Children()) {
+      children.python(
+          """
+          import os, shutil
+          os.chdir("%s")
+          for _ in range(20):
+              os.mkdir("d" * 250)
+              os.chdir("d" * 250)
+          held = os.open(".", os.O_PATH)
+          os.chdir("/")
+          shutil.rmtree("%s/" + "d" * 250)
+          os.write(1, b"!")
+          os.read(0, 1)
+          """
+              .formatted(top, top));
+      var nobodyIsOurs = new ProcessTable(0, ProcessEntry.readAll());
+      assertThat(nobodyIsOurs.neighboursHold("/instances/none/")).isFalse();
     }
   }
 
