@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+VERSION = 4
 HEADER = struct.Struct("=IHHII")
 START = struct.Struct("=QQQQQQQQIIIHH")
 ENDED = struct.Struct("=IIiiQQIIQQII")
@@ -341,7 +342,7 @@ class Box:
             (self.init_pid,) = struct.unpack("=I", body)
             self.init_pidfd = self.fds.pop(0)
         elif kind == HELLO:
-            assert body == struct.pack("=I", 3) + self.nonce
+            assert body == struct.pack("=I", VERSION) + self.nonce
             assert self.init_pid, "hello comes after launched"
             self.is_greeted = True
         elif number in self.execs:
