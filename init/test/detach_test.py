@@ -117,6 +117,7 @@ class DetachTest(Case):
 
     def test_init_rests(self):
         with self.a_detached_box() as box:
+            self.assert_exited(box.shell("echo x"))
             exec_ = box.start("/bin/sh", "-c", "echo x; sleep 0.2; echo y; sleep 100")
             box.pump(lambda: exec_.sizes[0] == 2, what="x")
             with self.nobody(box):
@@ -147,6 +148,7 @@ class DetachTest(Case):
             running.wait_started()
             running.forget()
             box.send(MSG_FORGET, 4711)
+            self.assert_exited(box.run("true"))  # so they were heard
             for _ in range(2):
                 with self.nobody(box):
                     pass
@@ -159,7 +161,17 @@ class DetachTest(Case):
                 pass
             self.assertEqual([[], [REFUSED], [STARTED]], [each.words for each in (ended, refused, running)])
             running.kill(grace=0)
-            self.assert_ended(running, KILLED)
+            for _ in range(2):
+                self.assert_ended(running, KILLED)
+                box.reconnect()
+
+    def test_a_start_that_was_none_is_not_told_again(self):
+        with self.a_detached_box() as box:
+            box.send(MSG_START, 0)
+            box.pump(lambda: box.strays, what="refusal")
+            for _ in range(2):
+                box.reconnect()
+            self.assertEqual([(REFUSED, 0, struct.pack("=II", STEP_REQUEST, errno.EEXIST))], box.strays)
 
     def test_what_was_told_before_it_was_detached_is_not_told_again(self):
         box = self.box()
@@ -201,6 +213,7 @@ class DetachTest(Case):
             exec_.wait_started()
             for _ in range(20):
                 old = box.control.dup()
+                old.settimeout(10 * PATIENCE)
                 box.reconnect()
                 self.assertEqual([STARTED], exec_.words)
                 with contextlib.suppress(ConnectionResetError):
@@ -208,6 +221,17 @@ class DetachTest(Case):
                         pass
                 old.close()
             self.assertEqual(0, exec_.kill(grace=0) or exec_.wait()["flags"])
+
+    def test_the_old_engine_goes_when_the_new_one_is_there(self):
+        with self.a_detached_box() as box:
+            self.assert_exited(box.run("true"))
+            signal.pidfd_send_signal(box.init_pidfd, signal.SIGSTOP)
+            old = box.control.dup()
+            box.connect()
+            old.close()
+            signal.pidfd_send_signal(box.init_pidfd, signal.SIGCONT)
+            box.pump(lambda: box.is_known, what="known")
+            self.assert_exited(box.run("true"))
 
     def test_a_thousand_callers_cost_nothing(self):
         with self.a_detached_box() as box:

@@ -1,6 +1,7 @@
 """Plays the engine of Ebb against a real ebb-init: real cgroups, a real bwrap, real processes."""
 
 import array
+import contextlib
 import ctypes
 import os
 import select
@@ -164,9 +165,8 @@ class Exec:
         return self.ended
 
     def output(self, stream=0):
-        log = self.logs[stream]
-        log.seek(0)
-        return log.read()
+        log = self.logs[stream].fileno()
+        return os.pread(log, os.fstat(log).st_size, 0)  # init writes where its offset is, and that is ours too
 
     def kill(self, grace=5000, signal_number=0):
         self.box.send(MSG_KILL, self.number, struct.pack("=IIQ", signal_number, 0, grace))
@@ -287,6 +287,7 @@ class Box:
 
     def dial(self):
         caller = socket.socket(socket.AF_UNIX)
+        caller.settimeout(10 * PATIENCE)
         caller.connect(self.path)
         return caller
 
@@ -434,6 +435,9 @@ class Box:
         self.control.close()
         self.outside.wait(10 * PATIENCE)
         wait_until(self.is_gone, 10, "an empty cgroup")
+        if self.init_pid:
+            with contextlib.suppress(ChildProcessError):
+                self.wait_init()
         self.release()
 
     def release(self):
