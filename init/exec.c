@@ -60,6 +60,7 @@ static void release(struct exec *exec)
 	tree_close(&exec->tree);
 	exec->deadline = NEVER;
 	exec->phase = EXEC_OVER;
+	exec->last_due = true;
 }
 
 // ---------------------------------------------------------------------- start
@@ -199,7 +200,7 @@ static void hear_of_start(struct exec *exec)
 	if (n == sizeof refusal && refusal.step >= STEP_CLONE && refusal.step <= STEP_EXEC)
 		exec->refusal = refusal;
 	else
-		exec->started_due = true;
+		exec->is_started = exec->started_due = true;
 	unwatch(exec, &exec->failure);
 	pass_signals(exec);
 }
@@ -358,7 +359,8 @@ void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t gr
 static void finish(struct exec *exec)
 {
 	hear_of_start(exec);
-	exec->started_due |= exec->failure >= 0; // stuck before exec(2) was done
+	if (exec->failure >= 0)
+		exec->is_started = exec->started_due = true; // stuck before exec(2) was done
 	exec->phase = EXEC_OVER;
 	drain(exec);
 	exec->ended.stdout_size = exec->streams[0].size;
@@ -467,11 +469,11 @@ void exec_shepherd_ended(struct exec *exec, bool is_done)
 /*
  * KERNEL: cgroup.events speaks at most once in 10 ms, and since Linux 6.19 a
  * task leaves its cgroup a little after it can be reaped. So a dying tree is
- * looked at again and again.
+ * looked at again and again. So is output, while there is somebody to be told of it.
  */
-uint64_t exec_alarm(const struct exec *exec)
+uint64_t exec_alarm(const struct exec *exec, bool is_heard)
 {
-	bool is_restless = exec->phase == EXEC_KILLING || exec->output_due;
+	bool is_restless = exec->phase == EXEC_KILLING || (exec->output_due && is_heard);
 	return is_restless ? after(LOOK_AGAIN) : exec->deadline;
 }
 
@@ -540,9 +542,9 @@ bool exec_report(struct exec *exec, int control)
 		exec->started_due = false;
 	}
 	if (exec->phase == EXEC_OVER) {
-		if (!report_last(exec, control))
+		if (exec->last_due && !report_last(exec, control))
 			return false;
-		exec_clear(exec);
+		exec->last_due = exec->output_due = false;
 	} else if (exec->output_due && exec->failure < 0 && exec->told_at != now()) {
 		if (!message_send(control, MESSAGE_OUTPUT, exec->id, sizes, sizeof sizes, -1))
 			return false;
@@ -550,4 +552,12 @@ bool exec_report(struct exec *exec, int control)
 		exec->told_at = now();
 	}
 	return true;
+}
+
+void exec_repeat(struct exec *exec)
+{
+	exec->started_due = exec->is_started;
+	exec->output_due = exec->streams[0].size > 0 || exec->streams[1].size > 0;
+	exec->last_due = exec->phase == EXEC_OVER;
+	exec->told_at = 0;
 }

@@ -4,7 +4,8 @@
  *   outside   on the host, as root: stages mounts, starts bwrap in the box's
  *             cgroup, hands the box to the engine, and is gone
  *   inside    pid 1 of the box: starts commands, copies their output, ends
- *             their trees, reaps everything, and dies with the engine
+ *             their trees, reaps everything, and dies with the engine, or waits for
+ *             the next one when it was detached
  *
  * Read main.c; then outside.c and mounts.c; then inside.c, exec.c, terminal.c,
  * start.c, files.c, seccomp.c, tree.c and, for hosts without cgroups, herd.c.
@@ -161,10 +162,12 @@ struct exec {
 	uint64_t deadline;
 	uint64_t memory, processes; /* limits that we see to; 0: a cgroup does */
 	uint64_t cpu_before;        /* of all that we reaped */
-	bool started_due, output_due; /* what the engine has not heard yet */
-	uint64_t told_at;             /* of output, the last time */
-	struct refusal refusal;       /* its last word, if set, … */
-	struct ended ended;           /* … or this */
+	bool is_started;
+	bool started_due, output_due, last_due; /* what the engine has not heard yet */
+	uint64_t told_at;                       /* of output, the last time */
+	bool is_forgotten;                      /* the engine has written its end down */
+	struct refusal refusal;                 /* its last word, if set, … */
+	struct ended ended;                     /* … or this */
 };
 
 void exec_clear(struct exec *exec);
@@ -177,9 +180,10 @@ void exec_resize(struct exec *exec, uint16_t rows, uint16_t columns);
 void exec_leader_ended(struct exec *exec, int code, int status);
 void exec_shepherd_ended(struct exec *exec, bool is_done);
 void exec_used(struct exec *exec, struct usage usage);
-uint64_t exec_alarm(const struct exec *exec); /* when it wants its next tick */
+uint64_t exec_alarm(const struct exec *exec, bool is_heard); /* when it wants its next tick */
 void exec_tick(struct exec *exec, uint64_t time);
 bool exec_report(struct exec *exec, int control); /* false: the socket is full */
+void exec_repeat(struct exec *exec); /* a new engine has heard nothing yet */
 
 /* start.c: what happens between START and exec(2) */
 struct start {

@@ -12,23 +12,33 @@
 #include "init.h"
 
 #define EXEC_MAX 256
-#define SLOTS (EXEC_MAX + 1) /* one more, in which a START too many is refused */
+#define SLOTS (EXEC_MAX + 1) /* one more, in which a START is refused that gets none */
 #define REAP_AT_ONCE 1024
 #define GARBAGE 2 /* exit status: the engine broke the protocol */
 #define LOOK_EVERY 50 /* ms */
 #define SIGNAL_MAX 64
 
+#define TAG_LISTENER (UINT64_MAX - 2)
 #define TAG_CONTROL (UINT64_MAX - 1)
 #define TAG_CHILDREN UINT64_MAX
 
+struct hello {
+	uint32_t version;
+	unsigned char nonce[NONCE_SIZE];
+};
 
 struct box {
-	int control;
+	int control;  /* -1: no engine; we are detached */
+	int listener; /* -1: attached */
 	int children; /* signalfd */
 	int epoll;
-	uint32_t interest; /* in control */
-	bool has_zombies;  /* or may have */
-	uint64_t look_at;  /* what herds use; NEVER while there is none */
+	uint32_t interest;         /* in control */
+	bool has_zombies;          /* or may have */
+	bool has_caller;           /* the same */
+	bool hello_due, known_due; /* what the engine has not heard yet */
+	uint64_t look_at;          /* what herds use; NEVER while there is none */
+	uint64_t deadline;         /* of the box */
+	struct hello hello;
 	struct message message;
 	struct exec execs[SLOTS];
 };
@@ -75,10 +85,11 @@ static void open_box(struct box *box, int control)
 {
 	limit(RLIMIT_NOFILE, RLIM_INFINITY);
 	box->control = control;
+	box->listener = -1;
 	box->children = open_children();
 	box->epoll = epoll_create1(EPOLL_CLOEXEC);
 	box->interest = EPOLLIN | EPOLLRDHUP;
-	box->look_at = NEVER;
+	box->look_at = box->deadline = NEVER;
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		box->execs[i].epoll = box->epoll;
 		box->execs[i].slot = i;
@@ -101,14 +112,16 @@ static void pass(int gate)
 	setsid();
 }
 
+static bool say_hello(const struct box *box)
+{
+	return message_send(box->control, MESSAGE_HELLO, 0, &box->hello, sizeof box->hello, -1);
+}
+
 static void greet(struct box *box)
 {
-	struct {
-		uint32_t version;
-		unsigned char nonce[NONCE_SIZE];
-	} hello = {.version = PROTOCOL_VERSION};
-	if (recv(box->control, hello.nonce, NONCE_SIZE, MSG_WAITALL) != NONCE_SIZE ||
-	    !message_send(box->control, MESSAGE_HELLO, 0, &hello, sizeof hello, -1))
+	box->hello.version = PROTOCOL_VERSION;
+	if (recv(box->control, box->hello.nonce, NONCE_SIZE, MSG_WAITALL) != NONCE_SIZE ||
+	    !say_hello(box))
 		_exit(EXIT_FAILURE);
 }
 
@@ -143,7 +156,7 @@ static void start(struct box *box)
 	bool is_taken = id == 0 || find_exec(box, id);
 	struct exec *exec = find_slot(box);
 	if (is_taken)
-		exec_refuse(exec, id, STEP_REQUEST, EEXIST);
+		exec_refuse(&box->execs[EXEC_MAX], id, STEP_REQUEST, EEXIST);
 	else if (exec->slot == EXEC_MAX)
 		exec_refuse(exec, id, STEP_REQUEST, EAGAIN);
 	else
@@ -193,6 +206,59 @@ static bool signal_exec(struct box *box)
 	return true;
 }
 
+static int option(int fd, int name)
+{
+	int value;
+	socklen_t size = sizeof value;
+	return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
+}
+
+static bool is_listening(int fd)
+{
+	return option(fd, SO_DOMAIN) == AF_UNIX && option(fd, SO_TYPE) == SOCK_STREAM &&
+	       option(fd, SO_ACCEPTCONN) == 1;
+}
+
+/*
+ * KERNEL: the file is shared with the engine, and with a child between fork and exec; close alone
+ * would not end the watch.
+ */
+static void drop(struct box *box, int *fd)
+{
+	if (*fd >= 0)
+		epoll_ctl(box->epoll, EPOLL_CTL_DEL, *fd, NULL);
+	close_fd(fd);
+}
+
+static bool detach(struct box *box)
+{
+	uint64_t left;
+	const struct message_header *header = &box->message.header;
+	if (header->size != sizeof left || header->fds != 1 || header->exec != 0)
+		return false;
+	memcpy(&left, box->message.body, sizeof left);
+	int *listener = &box->message.fds[0];
+	// KERNEL: by level, a caller whom accept(2) fails to give us would wake us for ever.
+	if (!is_listening(*listener) || fcntl(*listener, F_SETFL, O_NONBLOCK) != 0 ||
+	    !watch(box, EPOLL_CTL_ADD, *listener, EPOLLIN | EPOLLET, TAG_LISTENER))
+		return false;
+	drop(box, &box->listener);
+	box->listener = *listener;
+	*listener = -1; // ours now
+	box->deadline = left ? after(left) : NEVER;
+	return true;
+}
+
+static bool forget_exec(struct box *box)
+{
+	if (box->message.header.size != 0 || box->message.header.fds != 0)
+		return false;
+	struct exec *exec = find_exec(box, box->message.header.exec);
+	if (exec && exec->phase == EXEC_OVER)
+		exec->is_forgotten = true;
+	return true;
+}
+
 static bool obey(struct box *box)
 {
 	switch (box->message.header.type) {
@@ -202,39 +268,113 @@ static bool obey(struct box *box)
 	case MESSAGE_KILL: return kill_exec(box);
 	case MESSAGE_RESIZE: return resize_exec(box);
 	case MESSAGE_SIGNAL: return signal_exec(box);
+	case MESSAGE_DETACH: return detach(box);
+	case MESSAGE_FORGET: return forget_exec(box);
 	default: return false;
+	}
+}
+
+/* Attached, the lifeline: the kernel kills the rest of the box. */
+static void hang_up(struct box *box, int status)
+{
+	if (box->listener < 0)
+		_exit(status);
+	message_release(&box->message);
+	drop(box, &box->control);
+}
+
+/* RACE: an engine may die right after DETACH. Nothing else that it said last counts. */
+static void hear_last_words(struct box *box)
+{
+	enum receipt receipt;
+	while ((receipt = message_receive(box->control, &box->message)) <= RECEIVED_ALL) {
+		if (receipt == RECEIVED_PART)
+			continue;
+		if (box->message.header.type == MESSAGE_DETACH)
+			detach(box);
+		message_release(&box->message);
 	}
 }
 
 static void listen_to_engine(struct box *box, uint32_t events)
 {
-	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-		_exit(EXIT_SUCCESS); // the lifeline: the kernel kills the rest of the box
+	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
+		hear_last_words(box);
+		hang_up(box, EXIT_SUCCESS);
+		return;
+	}
 	if (!(events & EPOLLIN))
 		return;
 	switch (message_receive(box->control, &box->message)) {
 	case RECEIVED_PART:
 		return;
 	case RECEIVED_END:
-		_exit(EXIT_SUCCESS);
+		hang_up(box, EXIT_SUCCESS);
+		return;
 	case RECEIVED_GARBAGE:
-		_exit(GARBAGE);
+		hang_up(box, GARBAGE);
+		return;
 	case RECEIVED_ALL:
-		if (!obey(box))
-			_exit(GARBAGE);
-		message_release(&box->message);
+		if (obey(box))
+			message_release(&box->message);
+		else
+			hang_up(box, GARBAGE);
+	}
+}
+
+/* The last caller is the engine. */
+static void answer(struct box *box)
+{
+	int caller = accept4(box->listener, NULL, NULL, SOCK_CLOEXEC);
+	box->has_caller = caller >= 0;
+	if (caller < 0)
+		return;
+	hang_up(box, EXIT_SUCCESS);
+	box->interest = EPOLLIN | EPOLLRDHUP;
+	if (!watch(box, EPOLL_CTL_ADD, caller, box->interest, TAG_CONTROL)) {
+		close(caller);
+		return;
+	}
+	box->control = caller;
+	box->hello_due = box->known_due = true;
+	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
+		exec_repeat(exec);
+}
+
+/* False: the socket is full. */
+static bool report(struct box *box)
+{
+	if (box->hello_due && !say_hello(box))
+		return false;
+	box->hello_due = false;
+	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
+		if (exec->phase != EXEC_FREE && !exec_report(exec, box->control))
+			return false;
+	if (box->known_due && !message_send(box->control, MESSAGE_KNOWN, 0, NULL, 0, -1))
+		return false;
+	box->known_due = false;
+	return true;
+}
+
+/* Detached, an end is kept until it is written down; a START that got no slot never was an exec. */
+static void clear_execs(struct box *box)
+{
+	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++) {
+		bool is_kept = box->listener >= 0 && exec->slot != EXEC_MAX && !exec->is_forgotten;
+		if (exec->phase == EXEC_OVER && !exec->last_due && !is_kept)
+			exec_clear(exec);
 	}
 }
 
 /* Says what is due, as far as the engine reads, and listens while there is room for an answer. */
 static void speak_to_engine(struct box *box)
 {
+	if (box->control < 0)
+		return;
 	uint32_t interest = EPOLLRDHUP;
-	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
-		if (exec->phase != EXEC_FREE && !exec_report(exec, box->control)) {
-			interest |= EPOLLOUT;
-			break;
-		}
+	if (!report(box))
+		interest |= EPOLLOUT;
+	clear_execs(box);
 	if (box->execs[EXEC_MAX].phase == EXEC_FREE)
 		interest |= EPOLLIN;
 	if (interest != box->interest)
@@ -298,7 +438,7 @@ static void look_at_herds(struct box *box, uint64_t time)
 		return;
 	herd_look();
 	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++) {
-		if (exec->phase == EXEC_FREE || !exec->tree.shepherd)
+		if (exec->phase == EXEC_FREE || exec->phase == EXEC_OVER || !exec->tree.shepherd)
 			continue;
 		struct usage usage = herd_usage(exec->tree.shepherd);
 		exec_used(exec, usage);
@@ -314,11 +454,13 @@ static void look_at_herds(struct box *box, uint64_t time)
 
 static int time_left(const struct box *box)
 {
-	uint64_t next = box->look_at, time = now();
-	if (box->has_zombies)
+	uint64_t next = box->look_at < box->deadline ? box->look_at : box->deadline;
+	uint64_t time = now();
+	bool is_heard = box->control >= 0 && !(box->interest & EPOLLOUT);
+	if (box->has_zombies || box->has_caller)
 		return 0;
 	for (const struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++) {
-		uint64_t alarm = exec_alarm(exec);
+		uint64_t alarm = exec_alarm(exec, is_heard);
 		next = alarm < next ? alarm : next;
 	}
 	if (next == NEVER)
@@ -330,6 +472,8 @@ static int time_left(const struct box *box)
 static void tick(struct box *box)
 {
 	uint64_t time = now();
+	if (time >= box->deadline)
+		_exit(EXIT_SUCCESS);
 	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
 		exec_tick(exec, time);
 	look_at_herds(box, time);
@@ -341,6 +485,8 @@ static void attend(struct box *box, const struct epoll_event *event)
 	uint64_t tag = event->data.u64;
 	if (tag == TAG_CONTROL)
 		listen_to_engine(box, event->events);
+	else if (tag == TAG_LISTENER)
+		box->has_caller = true;
 	else if (tag == TAG_CHILDREN)
 		box->has_zombies = true;
 	else
@@ -361,6 +507,8 @@ int inside(int control, int gate)
 		int count = epoll_wait(box.epoll, events, 64, time_left(&box));
 		for (int i = 0; i < count; i++)
 			attend(&box, &events[i]);
+		if (box.has_caller)
+			answer(&box);
 		if (box.has_zombies)
 			reap(&box);
 		tick(&box);

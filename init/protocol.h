@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 3
+#define PROTOCOL_VERSION 4
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
 #define MESSAGE_FDS_MAX 4
 #define NONCE_SIZE 16
@@ -30,7 +30,7 @@ struct message_header {
 enum message_type {
 	/* Box set-up, to the engine. */
 	MESSAGE_LAUNCHED = 1, /* from the outside role: u32 host pid of init; fds: its pidfd */
-	MESSAGE_HELLO = 2,    /* from init: u32 version, 16 bytes nonce */
+	MESSAGE_HELLO = 2,    /* from init: u32 version, 16 bytes nonce; first on each connection */
 
 	/* Engine to init. */
 	MESSAGE_START = 16, /* struct start_request, then strings: workdir, argv…, environment… ;
@@ -39,12 +39,18 @@ enum message_type {
 	MESSAGE_RESIZE = 18, /* u16 rows, u16 columns: of its terminal */
 	MESSAGE_SIGNAL = 19, /* u32 signal, not SIGKILL: once to all of its tree, nothing follows */
 
+	MESSAGE_DETACH = 20, /* u64 ms from now until the box ends, 0: never; fds: a listening socket.
+	                        From now on EOF is not the end: init waits there for the next engine,
+	                        greets it with the nonce of the first, and tells of every exec it has */
+	MESSAGE_FORGET = 21, /* the end of an exec is written down; detached, init keeps it until then */
+
 	/* Init to engine, each about one exec. */
 	MESSAGE_STARTED = 32, /* u32 pid inside the box, u32 that of its shepherd, 0: none;
 	                         the first is 0 if it was killed before it was known */
 	MESSAGE_REFUSED = 33, /* u32 enum start_step, u32 errno: it never ran */
 	MESSAGE_OUTPUT = 34,  /* u64 stdout bytes, u64 stderr bytes in the logs so far */
-	MESSAGE_ENDED = 35,   /* struct ended: once, the last word about an exec */
+	MESSAGE_ENDED = 35,   /* struct ended: the last word about an exec */
+	MESSAGE_KNOWN = 36,   /* exec 0: on a later connection, all that was due has been said */
 };
 
 #define START_HAS_STDIN 1u /* the last descriptor is the command's stdin */

@@ -1,6 +1,7 @@
 """Plays the engine of Ebb against a real ebb-init: real cgroups, a real bwrap, real processes."""
 
 import array
+import contextlib
 import ctypes
 import os
 import select
@@ -12,11 +13,13 @@ import sys
 import tempfile
 import time
 
+VERSION = 4
 HEADER = struct.Struct("=IHHII")
 START = struct.Struct("=QQQQQQQQIIIHH")
 ENDED = struct.Struct("=IIiiQQIIQQII")
-LAUNCHED, HELLO, MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL = 1, 2, 16, 17, 18, 19
-STARTED, REFUSED, OUTPUT, MSG_ENDED = 32, 33, 34, 35
+LAUNCHED, HELLO = 1, 2
+MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET = 16, 17, 18, 19, 20, 21
+STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN = 32, 33, 34, 35, 36
 HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE = 1, 2, 4, 8, 16
 STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
 BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT, OUT_OF_MEMORY = 0, 1, 2, 3, 4
@@ -133,6 +136,9 @@ class Exec:
     def __init__(self, box, number, leaf):
         self.box, self.number, self.leaf = box, number, leaf
         self.logs = [tempfile.TemporaryFile(dir=box.directory) for _ in range(2)]
+        self.hear_nothing()
+
+    def hear_nothing(self):
         self.words = []  # types of messages, in order
         self.pid = self.refused = self.ended = None
         self.shepherd = 0
@@ -167,9 +173,8 @@ class Exec:
         return self.ended
 
     def output(self, stream=0):
-        log = self.logs[stream]
-        log.seek(0)
-        return log.read()
+        log = self.logs[stream].fileno()
+        return os.pread(log, os.fstat(log).st_size, 0)  # init writes where its offset is, and that is ours too
 
     def kill(self, grace=5000, signal_number=0):
         self.box.send(MSG_KILL, self.number, struct.pack("=IIQ", signal_number, 0, grace))
@@ -179,6 +184,9 @@ class Exec:
 
     def resize(self, rows, columns):
         self.box.send(MSG_RESIZE, self.number, struct.pack("=HH", rows, columns))
+
+    def forget(self):
+        self.box.send(MSG_FORGET, self.number)
 
     def wait_output(self, text, seconds=10):
         self.box.pump(lambda: text in self.output() or self.ended, seconds, f"{text} in {self.output()[-200:]}")
@@ -209,11 +217,12 @@ class Box:
                  before_exec=None):
         Box.count += 1
         self.directory = tempfile.mkdtemp(prefix=NAME + "-")
+        self.path = self.directory + "/control"
         self.cgroup = f"{V2}/b{Box.count}"
         self.v1 = [f"{path}/b{Box.count}" for path in V1] if has_cgroup else []
         self.execs, self.next, self.buffer, self.fds, self.strays = {}, 1, b"", [], []
         self.init_pid = self.init_pidfd = self.init_status = None
-        self.binary, self.is_greeted = binary, False
+        self.binary, self.is_greeted, self.is_known = binary, False, False
         for path in [self.cgroup, self.cgroup + "/init", self.cgroup + "/work"] + self.v1:
             os.mkdir(path)
         delegate(self.cgroup)
@@ -277,6 +286,30 @@ class Box:
         sent = self.control.sendmsg([data], rights)
         while sent < len(data):
             sent += self.control.send(data[sent:])
+
+    def detach(self, milliseconds=0, path=None):
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path or self.path)
+            listener.listen()
+            self.send(MSG_DETACH, 0, struct.pack("=Q", milliseconds), [listener.fileno()])
+
+    def dial(self):
+        caller = socket.socket(socket.AF_UNIX)
+        caller.settimeout(10 * PATIENCE)
+        caller.connect(self.path)
+        return caller
+
+    def connect(self):
+        """Is the next engine, which knows nothing yet."""
+        self.control.close()
+        self.control, self.buffer = self.dial(), b""
+        self.is_greeted = self.is_known = False
+        for exec_ in self.execs.values():
+            exec_.hear_nothing()
+
+    def reconnect(self):
+        self.connect()
+        self.pump(lambda: self.is_known, what="known")
 
     def start(self, *argv, env=None, workdir="/workspace", timeout=0, grace=1000, limit=1 << 30, files=1024,
               file_size=1 << 40, keep=False, stdin=None, logs=None, may_kill=True, memory=0, data_size=0, processes=0,
@@ -349,9 +382,15 @@ class Box:
             (self.init_pid,) = struct.unpack("=I", body)
             self.init_pidfd = self.fds.pop(0)
         elif kind == HELLO:
-            assert body == struct.pack("=I", 3) + self.nonce
+            assert body == struct.pack("=I", VERSION) + self.nonce
             assert self.init_pid, "hello comes after launched"
+            assert not self.is_greeted, "hello comes once"
             self.is_greeted = True
+        elif not self.is_greeted:
+            raise AssertionError(f"{kind} before hello")
+        elif kind == KNOWN:
+            assert (number, body, self.is_known) == (0, b"", False)
+            self.is_known = True
         elif number in self.execs:
             self.execs[number].hear(kind, body)
         else:
@@ -372,6 +411,9 @@ class Box:
             return pid
         return [pid for pid in inside if pid not in shepherds and pid != self.init_pid and is_alive(pid) and
                 ([leader_of(pid)] == ours if ours else leader_of(pid) not in shepherds)]
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.init_pid}/fd"))
 
     def is_gone(self):
         return not members(self.cgroup)
@@ -401,6 +443,9 @@ class Box:
         self.control.close()
         self.outside.wait(10 * PATIENCE)
         wait_until(self.is_gone, 10, "an empty cgroup")
+        if self.init_pid:
+            with contextlib.suppress(ChildProcessError):
+                self.wait_init()
         self.release()
 
     def release(self):
@@ -412,8 +457,7 @@ class Box:
         for fd in self.fds + ([self.init_pidfd] if self.init_pidfd is not None else []):
             os.close(fd)
         self.log.close()
-        os.unlink(self.directory + "/log")
-        os.rmdir(self.directory)
+        shutil.rmtree(self.directory)
 
 
 def remove(path):

@@ -31,7 +31,8 @@ class ProtocolTest(Case):
         for header in ((0xFFFFFFFF, MSG_START, 0, 1, 0), (MESSAGE_MAX + 1, MSG_START, 0, 1, 0), (0, 99, 0, 1, 0),
                        (0, MSG_ENDED, 0, 1, 0), (16, MSG_KILL, 0, 1, 7), (0, MSG_KILL, 0, 1, 0),
                        (0, MSG_START, 3, 1, 0), (0, MSG_START, 0xFFFF, 1, 0), (2, MSG_RESIZE, 0, 1, 0),
-                       (8, MSG_RESIZE, 0, 1, 0), (0, MSG_SIGNAL, 0, 1, 0), (4, MSG_SIGNAL, 0, 1, 0)):
+                       (8, MSG_RESIZE, 0, 1, 0), (0, MSG_SIGNAL, 0, 1, 0), (4, MSG_SIGNAL, 0, 1, 0),
+                       (4, MSG_FORGET, 0, 1, 0), (0, MSG_DETACH, 0, 0, 0), (8, MSG_DETACH, 0, 0, 0)):
             box = self.box()
             box.control.send(HEADER.pack(*header) + bytes(16))
             self.assertEqual(2 << 8, box.wait_init(), header)
@@ -67,7 +68,7 @@ class ProtocolTest(Case):
                 os.close(leaf)
                 exec_.wait()
                 self.assertEqual((STEP_REQUEST, errno.EINVAL), exec_.refused, bad[:80])
-            self.assertEqual(6, len(os.listdir(f"/proc/{box.init_pid}/fd")))
+            self.assertEqual(6, box.descriptors())
 
     def test_an_id_is_used_once(self):
         with self.a_box() as box:

@@ -11,7 +11,7 @@ import java.util.List;
 
 /** The words between engine and ebb-init; the visible pair of init/protocol.h. */
 final class Protocol {
-  static final int PROTOCOL_VERSION = 3;
+  static final int PROTOCOL_VERSION = 4;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
   static final int MESSAGE_FDS_MAX = 4;
   static final int NONCE_SIZE = 16;
@@ -23,10 +23,13 @@ final class Protocol {
   static final int MESSAGE_KILL = 17;
   static final int MESSAGE_RESIZE = 18;
   static final int MESSAGE_SIGNAL = 19;
+  static final int MESSAGE_DETACH = 20;
+  static final int MESSAGE_FORGET = 21;
   static final int MESSAGE_STARTED = 32;
   static final int MESSAGE_REFUSED = 33;
   static final int MESSAGE_OUTPUT = 34;
   static final int MESSAGE_ENDED = 35;
+  static final int MESSAGE_KNOWN = 36;
 
   static final int START_HAS_STDIN = 1;
   static final int START_KEEP = 2;

@@ -1,0 +1,375 @@
+"""A detached box: its engines come and go, and it tells each of them all that it knows."""
+
+import contextlib
+import errno
+import os
+import random
+import signal
+import socket
+import struct
+import time
+
+from case import *
+from end_test import STUBBORN
+from protocol_test import fuzz
+
+SLOTS = 256
+LINES = "".join(f"{i}\n" for i in range(1, 100001)).encode()
+
+
+def cpu(pid):
+    """Seconds that it has used."""
+    fields = read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wakeups(pid):
+    return int(field(pid, "voluntary_ctxt_switches:"))
+
+
+class DetachTest(Case):
+    @contextlib.contextmanager
+    def a_detached_box(self, milliseconds=0):
+        box = self.box()
+        box.detach(milliseconds)
+        yield box
+        self.assertTrue(is_alive(box.init_pid))
+        box.destroy()
+
+    @contextlib.contextmanager
+    def nobody(self, box):
+        """While there is no engine."""
+        box.control.close()
+        yield
+        box.reconnect()
+
+    def assert_idle(self, box, seconds=0.5):
+        before = cpu(box.init_pid), wakeups(box.init_pid)
+        time.sleep(seconds)
+        self.assertLess(cpu(box.init_pid) - before[0], 0.2 * seconds)
+        self.assertLess(wakeups(box.init_pid) - before[1], 200 * seconds)
+
+    def assert_ended(self, exec_, reason):
+        exec_.wait()
+        self.assertEqual(reason, exec_.ended["reason"])
+        self.assertEqual([STARTED, MSG_ENDED], [word for word in exec_.words if word != OUTPUT])
+        self.assertEqual([len(exec_.output(i)) for i in range(2)], [exec_.ended["stdout_size"], exec_.ended["stderr_size"]])
+
+    # ------------------------------------------------------- while nobody is there
+
+    def test_output_made_meanwhile_is_complete(self):
+        with self.a_detached_box() as box:
+            both = box.start("/bin/sh", "-c", "echo a; read x; seq 100000; seq 100000 >&2", stdin=(pipe := os.pipe())[0])
+            os.close(pipe[0])
+            box.pump(lambda: both.sizes == (2, 0), what="the first line")
+            with self.nobody(box):
+                os.write(pipe[1], b"\n")
+                os.close(pipe[1])
+                wait_until(lambda: both.output(1) == LINES, what="its output")
+            self.assert_ended(both, BY_ITSELF)
+            self.assertEqual(b"a\n" + LINES, both.output())
+            self.assertEqual(0, both.ended["status"])
+
+    def test_sizes_are_told_of_what_still_runs(self):
+        with self.a_detached_box() as box:
+            loud = box.start("/bin/sh", "-c", "seq 100000; seq 100000 >&2; sleep 100")
+            mute = box.start("sleep", "100")
+            loud.wait_started(), mute.wait_started()
+            pids = [(each.pid, each.shepherd) for each in (loud, mute)]
+            with self.nobody(box):
+                wait_until(lambda: loud.output(1) == LINES, what="its output")
+            self.assertEqual([STARTED, OUTPUT], loud.words)
+            self.assertEqual((len(LINES), len(LINES)), loud.sizes)
+            self.assertEqual([STARTED], mute.words)
+            self.assertEqual(pids, [(each.pid, each.shepherd) for each in (loud, mute)])
+
+    def test_a_timeout_is_held(self):
+        with self.a_detached_box() as box:
+            polite, stubborn = box.start("sleep", "100", timeout=400), box.start(PYTHON, "-c", STUBBORN, timeout=400, grace=200)
+            polite.wait_started(), stubborn.wait_started()
+            with self.nobody(box):
+                wait_until(lambda: not polite.members() + stubborn.members(), what="their ends")
+            self.assert_ended(polite, TIMED_OUT)
+            self.assert_ended(stubborn, TIMED_OUT)
+
+    def test_an_output_limit_is_held(self):
+        with self.a_detached_box() as box:
+            flood = box.start("/bin/sh", "-c", "sleep 0.1; exec yes", limit=1000000)
+            flood.wait_started()
+            with self.nobody(box):
+                wait_until(lambda: not flood.members(), what="its end")
+            self.assert_ended(flood, OUTPUT_LIMIT)
+            self.assertEqual(TRUNCATED, flood.ended["flags"])
+
+    def test_how_each_ended_is_known(self):
+        with self.a_detached_box() as box:
+            execs = [box.start("/bin/sh", "-c", f"sleep 0.3; exit {i}") for i in range(5)]
+            missing, killed = box.start("nix"), box.start("/bin/sh", "-c", "sleep 0.3; kill -9 $$")
+            box.pump(lambda: killed.pid and missing.refused and all(each.pid for each in execs), what="all starts")
+            with self.nobody(box):
+                wait_until(lambda: members(box.cgroup) == [box.init_pid], what="all ends")
+            box.pump(lambda: killed.ended and missing.refused and all(e.ended for e in execs), what="all ends")
+            for status, exec_ in enumerate(execs):
+                self.assert_exited(exec_, status)
+                self.assert_ended(exec_, BY_ITSELF)
+            self.assertEqual(((STEP_EXEC, errno.ENOENT), [REFUSED]), (missing.refused, missing.words))
+            self.assertEqual((CLD_KILLED, 9), (killed.ended["code"], killed.ended["status"]))
+
+    def test_init_rests(self):
+        with self.a_detached_box() as box:
+            self.assert_exited(box.shell("echo x"))
+            exec_ = box.start("/bin/sh", "-c", "echo x; sleep 0.2; echo y; sleep 100")
+            box.pump(lambda: exec_.sizes[0] == 2, what="x")
+            with self.nobody(box):
+                wait_until(lambda: exec_.output() == b"x\ny\n", what="y")
+                self.assert_idle(box)
+            exec_.kill(grace=0)
+            exec_.wait()
+            self.assert_idle(box)
+
+    # -------------------------------------------------------------- the next engine
+
+    def test_the_next_engine_is_as_good_as_the_first(self):
+        with self.a_detached_box() as box:
+            stubborn = box.start(PYTHON, "-c", STUBBORN)
+            box.pump(lambda: stubborn.sizes[0] == 6, what="ready")
+            with self.nobody(box):
+                pass
+            self.assertEqual([STARTED, OUTPUT], stubborn.words)
+            self.assert_exited(box.shell("exit 3"), 3)
+            self.assertNotIn(b"socket", box.shell("ls -l /proc/self/fd").output())
+            stubborn.kill(grace=0)
+            self.assert_ended(stubborn, KILLED)
+            self.assertEqual([], stubborn.members())
+
+    def test_an_end_is_told_until_it_is_forgotten(self):
+        with self.a_detached_box() as box:
+            ended, refused, running = box.shell("exit 7"), box.run("nix"), box.start("sleep", "100")
+            running.wait_started()
+            running.forget()
+            box.send(MSG_FORGET, 4711)
+            self.assert_exited(box.run("true"))  # so they were heard
+            for _ in range(2):
+                with self.nobody(box):
+                    pass
+                self.assert_exited(ended, 7)
+                self.assertEqual([[STARTED, MSG_ENDED], [REFUSED], [STARTED]],
+                                 [each.words for each in (ended, refused, running)])
+            ended.forget()
+            self.assert_exited(box.run("true"))
+            with self.nobody(box):
+                pass
+            self.assertEqual([[], [REFUSED], [STARTED]], [each.words for each in (ended, refused, running)])
+            running.kill(grace=0)
+            for _ in range(2):
+                self.assert_ended(running, KILLED)
+                box.reconnect()
+
+    def test_a_start_that_was_none_is_not_told_again(self):
+        with self.a_detached_box() as box:
+            box.send(MSG_START, 0)
+            box.pump(lambda: box.strays, what="refusal")
+            for _ in range(2):
+                box.reconnect()
+            self.assertEqual([(REFUSED, 0, struct.pack("=II", STEP_REQUEST, errno.EEXIST))], box.strays)
+
+    def test_what_was_told_before_it_was_detached_is_not_told_again(self):
+        box = self.box()
+        before, running = box.run("true"), box.start("sleep", "100")
+        running.wait_started()
+        box.detach()
+        with self.nobody(box):
+            pass
+        self.assertEqual(([], [STARTED]), (before.words, running.words))
+
+    def refuse(self, box, count):
+        """Fills slots with starts that make no sense."""
+        for _ in range(count):
+            exec_ = box.new_exec()
+            box.send(MSG_START, exec_.number)
+            exec_.wait()
+        return exec_
+
+    def test_ends_that_nobody_forgets_leave_no_slot_and_init_listens(self):
+        with self.a_detached_box() as box:
+            last = self.refuse(box, SLOTS)
+            self.assertEqual((STEP_REQUEST, errno.EINVAL), last.refused)
+            for _ in range(3):
+                none = box.run("true")
+                self.assertEqual((STEP_REQUEST, errno.EAGAIN), none.refused)
+            box.send(MSG_START, last.number - 1)
+            with self.assertRaisesRegex(AssertionError, "a word after the last word"):
+                box.pump(lambda: False, 2)
+            with self.nobody(box):
+                pass
+            self.assertEqual(([REFUSED], []), (last.words, none.words))
+            last.forget()
+            self.assert_exited(box.run("true"))
+            self.assertEqual((STEP_REQUEST, errno.EAGAIN), box.run("true").refused)
+
+    def test_the_last_caller_is_the_engine(self):
+        with self.a_detached_box() as box:
+            exec_ = box.start("sleep", "100")
+            exec_.wait_started()
+            for _ in range(20):
+                old = box.control.dup()
+                old.settimeout(10 * PATIENCE)
+                box.reconnect()
+                self.assertEqual([STARTED], exec_.words)
+                with contextlib.suppress(ConnectionResetError):
+                    while old.recv(65536):
+                        pass
+                old.close()
+            self.assertEqual(0, exec_.kill(grace=0) or exec_.wait()["flags"])
+
+    def test_the_old_engine_goes_when_the_new_one_is_there(self):
+        with self.a_detached_box() as box:
+            self.assert_exited(box.run("true"))
+            signal.pidfd_send_signal(box.init_pidfd, signal.SIGSTOP)
+            old = box.control.dup()
+            box.connect()
+            old.close()
+            signal.pidfd_send_signal(box.init_pidfd, signal.SIGCONT)
+            box.pump(lambda: box.is_known, what="known")
+            self.assert_exited(box.run("true"))
+
+    def test_a_thousand_callers_cost_nothing(self):
+        with self.a_detached_box() as box:
+            exec_ = box.start("/bin/sh", "-c", "while sleep 0.01; do echo x; done")
+            exec_.wait_started()
+            box.reconnect()
+            descriptors, before = box.descriptors(), cpu(box.init_pid)
+            for i in range(1000):
+                caller = box.dial()
+                if i % 3 == 1:
+                    caller.send(b"?" * random.randrange(40))
+                if i % 3 == 2:
+                    caller.recv(1)
+                caller.close()
+            box.reconnect()
+            self.assertEqual(descriptors, box.descriptors())
+            self.assertLess(cpu(box.init_pid) - before, 2 * PATIENCE)
+            box.control.close()
+            wait_until(lambda: box.descriptors() == descriptors - 1, what="one descriptor less")
+            self.assert_idle(box)
+            box.reconnect()
+            exec_.kill(grace=0)
+            self.assert_ended(exec_, KILLED)
+            self.assertEqual({b"x"}, set(exec_.output().split()))
+
+    def test_a_caller_that_does_not_read_is_told_all_when_it_does(self):
+        with self.a_detached_box() as box:
+            execs = [box.start("/bin/sh", "-c", f"exit {i}") for i in range(SLOTS - 1)]
+            box.pump(lambda: all(each.ended for each in execs), 60, "all ends")
+            loud = box.start("/bin/sh", "-c", "while sleep 0.02; do echo x; done")
+            loud.wait_started()
+            box.connect()
+            self.assert_idle(box, 1)
+            self.assertEqual([], loud.words)
+            box.pump(lambda: box.is_known, what="known")
+            for status, exec_ in enumerate(execs):
+                self.assertEqual([STARTED, MSG_ENDED], exec_.words)
+                self.assert_exited(exec_, status)
+            self.assertEqual([STARTED, OUTPUT], loud.words[:2])
+            loud.kill(grace=0)
+            self.assert_ended(loud, KILLED)
+
+    # -------------------------------------------------------------------- garbage
+
+    def test_half_a_message_is_dropped_with_its_descriptors(self):
+        with self.a_detached_box() as box:
+            box.reconnect()
+            descriptors = box.descriptors()
+            for size in (1, HEADER.size, HEADER.size + 10):
+                data = (HEADER.pack(64, MSG_START, 3, 1, 0) + bytes(64))[:size]
+                box.control.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("3i", 0, 1, 2))])
+                wait_until(lambda: box.descriptors() == descriptors + 3, what="three descriptors")
+                box.reconnect()
+                self.assertEqual(descriptors, box.descriptors())
+                self.assert_exited(box.run("true"))
+
+    def test_garbage_ends_the_connection(self):
+        with self.a_detached_box() as box:
+            sleeper = box.start("sleep", "100")
+            sleeper.wait_started()
+            for garbage in (bytes(16), b"\xff" * 100, HEADER.pack(8, MSG_DETACH, 0, 0, 0) + bytes(8)):
+                box.control.send(garbage)
+                with self.assertRaises(EOFError):
+                    box.pump(lambda: False, 5)
+                box.reconnect()
+            self.assertEqual([STARTED], sleeper.words)
+
+    def test_random_bytes(self):
+        seed = random.randrange(1 << 32)
+        print(f"seed {seed}", end=" ", flush=True)
+        dice = random.Random(seed)
+        with self.a_detached_box() as box:
+            for _ in range(40):
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    fuzz(box, dice)
+                box.reconnect()
+            self.assertTrue(is_alive(box.init_pid))
+
+    def test_only_a_listening_stream_socket_will_do(self):
+        def listen(socket_, address):
+            socket_.bind(address)
+            socket_.listen()
+            return socket_
+        with contextlib.ExitStack() as stack:
+            pair = socket.socketpair()
+            tcp = listen(socket.socket(socket.AF_INET), ("127.0.0.1", 0))
+            packets = listen(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET), "")
+            right, plain = listen(socket.socket(socket.AF_UNIX), ""), socket.socket(socket.AF_UNIX)
+            for each in (*pair, tcp, packets, right, plain):
+                stack.enter_context(each)
+            ends = struct.pack("=Q", 0)
+            wrong = [(0, ends, [fd]) for fd in (self.file("x"), *(s.fileno() for s in (pair[0], tcp, packets, plain)))]
+            wrong += [(0, ends, []), (0, ends, [right.fileno()] * 2), (0, ends[1:], [right.fileno()]), (1, ends, [right.fileno()])]
+            for number, body, fds in wrong:
+                box = self.box()
+                box.send(MSG_DETACH, number, body, fds)
+                self.assertEqual(2 << 8, box.wait_init(), (number, body, fds))
+                box.close()
+
+    # ------------------------------------------------------------------- its end
+
+    def test_the_deadline_ends_the_box_whether_there_is_an_engine_or_not(self):
+        for is_connected in (True, False):
+            box = self.box()
+            exec_ = box.start(PYTHON, "-c", STUBBORN)
+            box.pump(lambda: exec_.sizes[0] == 6, what="ready")
+            start = time.monotonic()
+            box.detach(500)
+            if not is_connected:
+                box.control.close()
+            self.assertEqual(0, box.wait_init())
+            self.assertTrue(0.45 < time.monotonic() - start < 2 * PATIENCE)
+            box.close()
+
+    def test_the_last_detach_counts(self):
+        for last, status in ((0, None), (300, 0)):
+            box = self.box()
+            box.detach(300 if last == 0 else 0, box.path + "-before")
+            box.detach(last)
+            box.reconnect()
+            with socket.socket(socket.AF_UNIX) as caller, self.assertRaises(ConnectionRefusedError):
+                caller.connect(box.path + "-before")
+            self.assertEqual(7, box.descriptors())
+            time.sleep(0.6)
+            self.assertEqual(status is None, is_alive(box.init_pid))
+            if status is not None:
+                self.assertEqual(status, box.wait_init())
+            box.destroy()
+
+    def test_an_engine_that_dies_at_once_after_detach_has_detached(self):
+        for words in ((MSG_DETACH,), (MSG_START, MSG_DETACH, MSG_START)):
+            box = self.box()
+            signal.pidfd_send_signal(box.init_pidfd, signal.SIGSTOP)
+            for word in words:
+                box.detach() if word == MSG_DETACH else box.start("sleep", "100")
+            box.control.close()
+            signal.pidfd_send_signal(box.init_pidfd, signal.SIGCONT)
+            box.reconnect()
+            self.assertEqual([], [word for each in box.execs.values() for word in each.words])
+            self.assertEqual([box.init_pid], members(box.cgroup))
+            self.assertEqual(7, box.descriptors())
