@@ -306,10 +306,10 @@ print([line for line in open("/proc/self/status") if line.startswith(("SigB", "S
 
     def test_other_children_of_the_outer_process_are_not_waited_for(self):
         script = 'sleep 1000 >/dev/null & echo $!; exec "$0" keep -- /bin/sh -c "exit 3"'
-        with subprocess.Popen(["/bin/sh", "-c", script, BINARY], stdout=subprocess.PIPE) as shell:
-            sleeper = int(shell.stdout.readline())
-            status = shell.wait(10 * PATIENCE)
-        self.assertEqual(3, status)
+        shell = subprocess.Popen(["/bin/sh", "-c", script, BINARY], stdout=subprocess.PIPE)
+        sleeper = int(shell.stdout.readline())
+        shell.stdout.close()
+        self.assertEqual(3, shell.wait(10 * PATIENCE))
         self.kill(sleeper)
         self.assertEqual(-signal.SIGKILL, self.adopt(sleeper))
 
