@@ -160,18 +160,19 @@ ready() {
 
 # --- java ---
 
-# Becomes java with the flags of ebb, its modules, and "$@"; under $launcher if there is one.
+# Becomes java with the flags of ebb, its modules, and "$@"; under $launcher, or kept by $keeper, if there is one.
 # Not with --illegal-native-access=deny: the JVM then drops the module graph and the linked classes of the cache and starts
 # 85 ms later. The compiler and every test JVM hold that line instead.
 become_java() {
   jars=''
   for jar in "$lib"/*.jar ${more:+"$more"/*.jar}; do jars=$jars:$jar; done
-  exec ${launcher:-} "$jdk/bin/java" -XX:+UseSerialGC -XX:ActiveProcessorCount=2 -XX:-UsePerfData -Xlog:disable \
+  exec ${launcher:-} ${keeper:+"$keeper" keep --} "$jdk/bin/java" -XX:+UseSerialGC -XX:ActiveProcessorCount=2 -XX:-UsePerfData -Xlog:disable \
     --module-path "${jars#:}" --enable-native-access=dev.ebb.kernel "$@"
 }
 
-# The daemon lives long: it has the second compiler.
+# The daemon lives long: it has the second compiler, and a keeper that reaps what it leaves when it is killed.
 become_server() {
+  [ "$1" != serve ] || keeper=$lib/ebb-init
   become_server_with -XX:AOTCache="$server_aot" -m "$server_main" "$@"
 }
 server_main=dev.ebb.server/dev.ebb.server.Main

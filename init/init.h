@@ -1,16 +1,18 @@
 /*
- * ebb-init: the two processes that make a box out of bubblewrap.
+ * ebb-init: the two processes that make a box out of bubblewrap, and those around the daemon.
  *
  *   outside   on the host, as root: stages mounts, starts bwrap in the box's
  *             cgroup, hands the box to the engine, and is gone
  *   inside    pid 1 of the box: starts commands, copies their output, ends
  *             their trees, reaps everything, and dies with the engine, or waits for
  *             the next one when it was detached
+ *   keep      around the daemon, as two processes: passes signals on, ends with its
+ *             status, and reaps what it left
  *
  * Read main.c; then outside.c and mounts.c; then inside.c, exec.c, terminal.c,
  * start.c, files.c, seccomp.c, tree.c and, for hosts without cgroups, herd.c.
- * wire.c and process.c serve both roles. The words spoken with the engine are
- * in protocol.h.
+ * keep.c stands apart. wire.c and process.c serve all roles. The words spoken with
+ * the engine are in protocol.h.
  */
 #ifndef EBB_INIT_H
 #define EBB_INIT_H
@@ -42,6 +44,9 @@ void mounts_stage(const struct mount_source *sources, size_t count, uid_t uid, g
 
 /* inside.c */
 int inside(int control, int gate);
+
+/* keep.c */
+int keep(char **argv);
 
 /* wire.c */
 struct message {
@@ -216,6 +221,7 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void reset_signals(void);
 bool limit(int resource, uint64_t value);
 void keep_only(const int *fds, size_t count);
+void silence(void);
 pid_t fork_into(int leaf, int *join_error);
 bool write_at(int directory, const char *name, const char *text);
 void close_fd(int *fd);

@@ -50,12 +50,7 @@ static void become_init(int control, int gate)
 	prctl(PR_SET_DUMPABLE, 0); // commands have our uid
 	prctl(PR_SET_NAME, "ebb-init");
 	keep_only((int[]){control, gate}, 2);
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null < 0)
-		die("open /dev/null in the box");
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		dup2(null, fd);
-	close(null);
+	silence();
 	fcntl(control, F_SETFL, 0); // to wait for the nonce
 	fcntl(control, F_SETFD, FD_CLOEXEC);
 	fcntl(gate, F_SETFD, FD_CLOEXEC);

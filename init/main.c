@@ -1,4 +1,4 @@
-// ebb-init plays one of two roles, see init.h.
+// ebb-init plays one of three roles, see init.h.
 #include "init.h"
 
 int main(int argc, char **argv)
@@ -8,6 +8,8 @@ int main(int argc, char **argv)
 		return outside(argc - 1, argv + 1);
 	if (strcmp(role, "inside") == 0 && argc == 5)
 		return inside(atoi(argv[2]), atoi(argv[3]));
+	if (strcmp(role, "keep") == 0 && argc > 3 && strcmp(argv[2], "--") == 0)
+		return keep(argv + 3);
 	fputs("ebb-init is started by the engine of Ebb\n", stderr);
 	return 2;
 }

@@ -1,4 +1,4 @@
-// What both roles need of processes, descriptors and time.
+// What the roles need of processes, descriptors and time.
 #include <dirent.h>
 #include <linux/sched.h>
 #include <stdarg.h>
@@ -75,6 +75,17 @@ void keep_only(const int *fds, size_t count)
 			return;
 		from = next + 1;
 	}
+}
+
+/* /dev/null as stdin, stdout and stderr. */
+void silence(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		die("open /dev/null");
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+	close(null);
 }
 
 /*

@@ -37,6 +37,7 @@ final class DaemonProcess
   private final List<String> flags;
   private final List<EbbClient> clients = new ArrayList<>();
   private @Nullable Process process;
+  private long pid;
   private int port;
   private boolean shared;
 
@@ -88,6 +89,7 @@ final class DaemonProcess
       var match = PORT.matcher(line);
       if (match.find()) {
         port = Integer.parseInt(match.group(1));
+        pid = Long.parseLong(Files.readString(home().resolve("daemon")).strip());
         return;
       }
     }
@@ -105,12 +107,14 @@ final class DaemonProcess
     return ending.exitValue();
   }
 
-  private Process process() {
-    return requireNonNull(process);
+  /** Of the daemon itself. */
+  long pid() {
+    return pid;
   }
 
-  long pid() {
-    return process().pid();
+  /** What a shell sees: the outer of the two processes around the daemon. */
+  Process process() {
+    return requireNonNull(process);
   }
 
   Path home() throws IOException {

@@ -39,12 +39,17 @@ final class DaemonStart {
   private final Path root;
   private final Path home;
   private final Path log;
+
+  /** Where the daemon writes its pid: what we start is its keeper. */
+  private final Path file;
+
   private final Deadline deadline = Deadline.in(PATIENCE);
 
   private DaemonStart(Path root, Path home) {
     this.root = root;
     this.home = home;
     log = home.resolve("daemon.log");
+    file = home.resolve("daemon");
   }
 
   /** Empty where nobody knows how to start one. */
@@ -73,8 +78,8 @@ final class DaemonStart {
       EbbClient client = await(Optional.of(daemon), said);
       if (daemon.reap().isEmpty()) {
         System.err.println(
-            "ebb: started the daemon, pid %d; ebb serve runs it in the foreground"
-                .formatted(daemon.pid()));
+            "ebb: started the daemon, pid %s; ebb serve runs it in the foreground"
+                .formatted(Files.readString(file).strip()));
       }
       return client;
     } catch (KernelException e) {
@@ -110,7 +115,6 @@ final class DaemonStart {
   /** A daemon, perhaps another one than ours, has the home. */
   private boolean isServed() throws KernelException {
     try (var brief = new Scope()) {
-      Path file = home.resolve("daemon");
       return Files.exists(file) && !Filesystem.tryLock(Fd.open(brief, file, Fd.Flag.READ_WRITE));
     }
   }

@@ -7,6 +7,7 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
+import dev.ebb.process.Keeper;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -30,9 +31,20 @@ public record Cgroup(Path path) {
     return new Cgroup(path.resolve(name));
   }
 
-  /** Moves this process into it. */
+  /** Moves this process into it, and its keeper. */
   public void enter() throws KernelException {
-    CgroupFile.of(path, "cgroup.procs").write("0");
+    CgroupFile procs = CgroupFile.of(path, "cgroup.procs");
+    procs.write("0");
+    for (int keeper : Keeper.pids()) {
+      try {
+        procs.write(Integer.toString(keeper));
+      } catch (KernelException e) {
+        // One that has ended meanwhile is in nobody's way.
+        if (!e.is(Errno.ESRCH)) {
+          throw e;
+        }
+      }
+    }
   }
 
   public boolean exists() {

@@ -2,6 +2,7 @@ package dev.ebb.cgroup;
 
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Self;
+import dev.ebb.process.Keeper;
 import dev.ebb.process.ProcFs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -46,8 +47,28 @@ public record Hierarchies(
     version1 = Map.copyOf(version1);
   }
 
-  /** Where this process is, and whether it is ours to move. */
-  record Place(String cgroup, int uid, boolean mayMove) {}
+  /**
+   * Where this process is, and whether it is ours to move.
+   *
+   * @param own the pids of this process and of its keeper
+   */
+  record Place(String cgroup, int uid, boolean mayMove, List<Integer> own) {
+    Place {
+      own = List.copyOf(own);
+    }
+
+    /** The one above, if there is one. */
+    Optional<Place> parent() {
+      int slash = cgroup.lastIndexOf('/');
+      return slash > 0
+          ? Optional.of(new Place(cgroup.substring(0, slash), uid, mayMove, own))
+          : Optional.empty();
+    }
+
+    Path in(Path unified) {
+      return unified.resolve(cgroup.substring(1));
+    }
+  }
 
   /** Looks at the host, for a process that is not Ebb's to move. */
   public static Hierarchies detect() throws IOException {
@@ -61,7 +82,9 @@ public record Hierarchies(
    */
   public static Hierarchies detect(boolean mayMove) throws IOException {
     int self = (int) ProcessHandle.current().pid();
-    var place = new Place(ProcFs.cgroup(self).orElse("/"), Self.uid(), mayMove);
+    var own = new ArrayList<>(Keeper.pids());
+    own.add(self);
+    var place = new Place(ProcFs.cgroup(self).orElse("/"), Self.uid(), mayMove, own);
     return detect(
         Files.readAllLines(Path.of("/proc/self/mountinfo"), StandardCharsets.ISO_8859_1), place);
   }
@@ -108,9 +131,12 @@ public record Hierarchies(
     if (unified == null) {
       return none("no cgroup2 file system is mounted");
     }
-    Path own = unified.resolve(place.cgroup().substring(1));
-    if (isDelegated(unified, own, place) && hasControllers(own)) {
-      return inDelegated(own, namespacesBound, place);
+    // What systemd delegated whole, with us in a subgroup of it (DelegateSubgroup=).
+    Optional<Place> above = place.parent().filter(each -> isMarked(each.in(unified)));
+    Place ours = above.orElse(place);
+    Path own = ours.in(unified);
+    if (isDelegated(unified, own, ours) && hasControllers(own)) {
+      return inDelegated(own, namespacesBound, ours);
     }
     if (!Files.isWritable(unified.resolve("cgroup.procs"))) {
       return none(unified + " is not writable");
@@ -181,14 +207,16 @@ public record Hierarchies(
   /** KERNEL: controllers can be handed on only by a cgroup that has no process in it. */
   private static Hierarchies inDelegated(Path own, boolean namespacesBound, Place place)
       throws IOException {
-    boolean isShared = Files.readAllLines(own.resolve("cgroup.procs")).size() > 1;
+    List<String> members = Files.readAllLines(own.resolve("cgroup.procs"));
+    List<String> ours = place.own().stream().map(String::valueOf).toList();
+    boolean isShared = !ours.containsAll(members);
     boolean isPrepared =
         List.of(Files.readString(own.resolve("cgroup.subtree_control")).strip().split(" "))
             .containsAll(BoxCgroup.CONTROLLERS);
     if (!isPrepared && isShared) {
       return none("others are in " + own + ", too; give Ebb a cgroup of its own");
     }
-    if (!isPrepared && !place.mayMove()) {
+    if (!isPrepared && !members.isEmpty() && !place.mayMove()) {
       return none("this process is in " + own + " and not Ebb's to move");
     }
     return new Hierarchies(

@@ -29,7 +29,7 @@ class BoxCgroupTest {
 
   private static BoxCgroup box(FakeCgroupFs fake) throws IOException {
     return new BoxCgroup(
-        Hierarchies.detect(fake.mountinfo(), new Hierarchies.Place("/", 0, true)),
+        Hierarchies.detect(fake.mountinfo(), new Hierarchies.Place("/", 0, true, List.of())),
         NAME,
         NEVER_ASKED,
         new CgroupRemoval(NEVER_ASKED));

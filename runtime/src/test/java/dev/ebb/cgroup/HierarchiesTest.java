@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,10 +72,13 @@ class HierarchiesTest {
       815 812 0:30 /docker/4f2a /sys/fs/cgroup/pids ro,nosuid,nodev,noexec,relatime master:16 - cgroup cgroup rw,pids
       """;
 
+  /** This process, and the two around it. */
+  private static final List<Integer> OWN = List.of(17, 15, 16);
+
   @TempDir Path root;
 
   private Hierarchies detect(String table) throws IOException {
-    return detect(table, new Hierarchies.Place("/", 0, true));
+    return detect(table, new Hierarchies.Place("/", 0, true, List.of(1)));
   }
 
   private Hierarchies detect(String table, Hierarchies.Place place) throws IOException {
@@ -269,7 +273,7 @@ class HierarchiesTest {
   }
 
   private Hierarchies asUser(boolean mayMove) throws IOException {
-    return detect(UNIFIED, new Hierarchies.Place("/user.slice/app.scope", 1000, mayMove));
+    return detect(UNIFIED, new Hierarchies.Place("/user.slice/app.scope", 1000, mayMove, OWN));
   }
 
   @Test
@@ -300,9 +304,33 @@ class HierarchiesTest {
   }
 
   @Test
+  void theKeeperIsNoOther() throws IOException {
+    Path own = delegated("15\n16\n17\n");
+    assertThat(asUser(true).unified()).contains(own);
+    assertThat(asUser(false).reason()).endsWith("and not Ebb's to move");
+    Files.writeString(own.resolve("cgroup.procs"), "15\n16\n17\n18\n");
+    assertThat(asUser(true).reason()).contains("others are in");
+  }
+
+  @Test
+  void aSubgroupOfWhatSystemdDelegatedIsWhereWeStay() throws IOException {
+    Path unit = delegated("");
+    controllers(mounted("user.slice/app.scope/daemon"), "memory pids");
+    for (boolean mayMove : new boolean[] {true, false}) {
+      var inside = new Hierarchies.Place("/user.slice/app.scope/daemon", 0, mayMove, OWN);
+      Files.setAttribute(unit, "user:delegate", "0".getBytes(StandardCharsets.ISO_8859_1));
+      assertThat(detect(UNIFIED, inside).unified()).contains(root);
+      Files.setAttribute(unit, "user:delegate", "1".getBytes(StandardCharsets.ISO_8859_1));
+      assertThat(detect(UNIFIED, inside).unified()).contains(unit);
+      assertThat(detect(UNIFIED, inside).prefix()).isEqualTo("/user.slice/app.scope");
+      assertThat(detect(UNIFIED, inside).leafOfOurs("ebb-1")).isEmpty();
+    }
+  }
+
+  @Test
   void rootUsesWhatSystemdDelegatedAndElseTheRoot() throws IOException {
     Path own = delegated("17\n");
-    var asRoot = new Hierarchies.Place("/user.slice/app.scope", 0, true);
+    var asRoot = new Hierarchies.Place("/user.slice/app.scope", 0, true, OWN);
     assertThat(detect(UNIFIED, asRoot).unified()).contains(root);
     Files.setAttribute(own, "user:delegate", "1".getBytes(StandardCharsets.ISO_8859_1));
     assertThat(detect(UNIFIED, asRoot).unified()).contains(own);
@@ -314,11 +342,11 @@ class HierarchiesTest {
     Files.writeString(root.resolve("cgroup.type"), "domain\n");
     Files.writeString(root.resolve("cgroup.procs"), "1\n");
     Files.writeString(root.resolve("cgroup.subtree_control"), "\n");
-    var hierarchies = detect(UNIFIED, new Hierarchies.Place("/", 0, true));
+    var hierarchies = detect(UNIFIED, new Hierarchies.Place("/", 0, true, List.of(1)));
     assertThat(hierarchies.unified()).contains(root);
     assertThat(hierarchies.prefix()).isEmpty();
     assertThat(hierarchies.reason()).startsWith("delegated subtree");
-    assertThat(detect(UNIFIED, new Hierarchies.Place("/", 0, false)).mode())
+    assertThat(detect(UNIFIED, new Hierarchies.Place("/", 0, false, List.of(1))).mode())
         .isEqualTo(CgroupMode.NONE);
   }
 }

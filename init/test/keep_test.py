@@ -1,0 +1,368 @@
+"""What is around the daemon: two processes that pass on, and reap."""
+
+import fcntl
+import os
+import pty
+import random
+import re
+import resource
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+from case import *
+
+TELL = """
+import os, signal
+everything = set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP, signal.SIGTSTP, signal.SIGCHLD}
+signal.pthread_sigmask(signal.SIG_BLOCK, everything)
+print(os.environ["EBB_KEEPER"], os.getpid(), flush=True)
+while True:
+    print(signal.Signals(signal.sigwaitinfo(everything).si_signo).name, flush=True)
+"""
+
+# A shell with job control, for one job.
+SHELL = """
+import os, signal, sys
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+job = os.fork()
+if job == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+while True:
+    _, status = os.waitpid(job, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        os._exit(os.waitstatus_to_exitcode(status) & 127)
+    print("stopped by", os.WSTOPSIG(status), flush=True)
+    os.killpg(job, signal.SIGCONT)
+"""
+
+TELL_WHO = "echo $EBB_KEEPER $$; "
+NULLS = ["/dev/null"] * 3
+LIVES_ON = "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $EBB_KEEPER $$ $!; "
+
+
+def children_of(pid):
+    return [int(child) for child in read(f"/proc/{pid}/task/{pid}/children").split()]
+
+
+def state(pid):
+    return field(pid, "State:").split()[0]
+
+
+def names_of_fds(pid):
+    path = f"/proc/{pid}/fd"
+    return sorted(os.readlink(f"{path}/{fd}").split(":")[0] for fd in os.listdir(path))
+
+
+def wait_to_read(file):
+    if not select.select([file], [], [], 10 * PATIENCE)[0]:
+        raise AssertionError("nothing is said")
+
+
+class Kept:
+    """A program that tells who it is, and the two around it."""
+
+    def __init__(self, argv, **options):
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE} | options
+        self.outer = subprocess.Popen([BINARY, "keep", "--", *argv], bufsize=0, **options)
+
+    def introduce(self):
+        """Takes what TELL_WHO and LIVES_ON say."""
+        _, self.inner, self.program, *orphans = [int(pid) for pid in self.line().split()]
+        self.orphan = orphans[0] if orphans else None
+        return self
+
+    def line(self):
+        wait_to_read(self.outer.stdout)
+        return self.outer.stdout.readline().decode().strip()
+
+    def rest(self):
+        """All that it says until nobody can say more."""
+        said = b""
+        while True:
+            wait_to_read(self.outer.stdout)
+            part = self.outer.stdout.read(65536)
+            if not part:
+                return said
+            said += part
+
+    def end(self, seconds=10):
+        status = self.outer.wait(seconds * PATIENCE)
+        self.outer.stdout.close()
+        return status
+
+
+class KeepTest(Case):
+    def tearDown(self):
+        """Whoever is left of a failed test falls to us, one after the other."""
+        reap_orphans()
+        left = children()
+        while children():
+            for pid in children():
+                self.kill(pid)
+                os.waitpid(pid, 0)
+        super().tearDown()
+        self.assertEqual([], left, "children are left")
+
+    def keep(self, *argv, **options):
+        return Kept(argv, **options)
+
+    def shell(self, script, **options):
+        return self.keep("/bin/sh", "-c", script, **options)
+
+    def teller(self, **options):
+        return self.keep(PYTHON, "-c", TELL, **options).introduce()
+
+    def kill(self, pid):
+        os.kill(pid, signal.SIGKILL)
+
+    def adopt(self, pid):
+        """One that has fallen to us: how it ended."""
+        statuses = []
+
+        def has_ended():
+            ended, status = os.waitpid(pid, os.WNOHANG) if pid in children() else (0, 0)
+            statuses.extend([status] if ended else [])
+            return statuses
+        wait_until(has_ended, what=f"the end of {pid}")
+        return os.waitstatus_to_exitcode(statuses[0])
+
+    def wait_for_fds(self, pid, expected):
+        wait_until(lambda: names_of_fds(pid) == expected, what=f"{expected}, not {names_of_fds(pid)}")
+
+    # ----------------------------------------------------------------- status
+
+    def test_it_ends_as_the_program_does(self):
+        for script, status in (("exit 0", 0), ("exit 3", 3), ("exit 255", 255), ("kill -TERM $$", -signal.SIGTERM),
+                               ("kill -KILL $$", -signal.SIGKILL), ("kill -USR1 $$", -signal.SIGUSR1)):
+            self.assertEqual(status, self.shell(script).end(), script)
+            self.assertEqual([], children())
+
+    def test_a_program_that_is_killed_from_outside_is_told_of(self):
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            kept = self.shell(TELL_WHO + "exec sleep 1000").introduce()
+            os.kill(kept.program, number)
+            self.assertEqual(-number, kept.end())
+
+    def test_a_core_is_the_programs_alone(self):
+        def allow_cores():
+            hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+            resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+        kept = self.shell("ulimit -c 0; kill -SEGV $$", preexec_fn=allow_cores, cwd="/tmp")
+        _, status = os.waitpid(kept.outer.pid, 0)
+        kept.outer.returncode = status
+        kept.outer.stdout.close()
+        self.assertEqual((signal.SIGSEGV, False), (os.WTERMSIG(status), os.WCOREDUMP(status)))
+
+    def test_a_program_that_cannot_be_executed_is_explained(self):
+        for path, status in (("/nix", 127), ("/etc/passwd", 126)):
+            kept = self.keep(path, stderr=subprocess.PIPE)
+            self.assertRegex(kept.outer.stderr.read().decode(), f"^ebb-init: cannot execute {path}: E[A-Z]+\n$")
+            kept.outer.stderr.close()
+            self.assertEqual(status, kept.end())
+
+    def test_the_status_is_known_though_the_end_of_children_was_ignored(self):
+        ignore = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        self.assertEqual(3, self.shell("exit 3", preexec_fn=ignore).end())
+
+    # ---------------------------------------------------------------- program
+
+    def test_the_program_is_as_if_it_were_started_directly(self):
+        script = """
+import os
+print(os.getcwd(), os.getpgrp(), os.getsid(0), {k: v for k, v in os.environ.items() if k != "EBB_KEEPER"})
+print([os.readlink("/proc/self/fd/" + fd).split(":")[0] for fd in sorted(os.listdir("/proc/self/fd"))[:-1]])
+print([line for line in open("/proc/self/status") if line.startswith(("SigB", "SigI", "SigC", "Cap", "Seccomp:", "NoNew"))])
+"""
+
+        def before():
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2})
+        with open("/dev/zero") as stray:
+            options = {"cwd": "/usr", "env": {"A": "b c"}, "pass_fds": [stray.fileno()], "preexec_fn": before,
+                       "process_group": 0, "stdout": subprocess.PIPE}
+            argv = [PYTHON, "-c", script]
+            direct = subprocess.Popen(argv, stdin=subprocess.DEVNULL, **options)
+            kept = self.keep(*argv, **options)
+        expected = direct.communicate()[0].decode().replace(str(direct.pid), "PID")
+        found = kept.rest().decode().replace(str(kept.outer.pid), "PID")
+        self.assertEqual(0, kept.end())
+        self.assertEqual(expected, found)
+        for word in ("/usr PID ", "/dev/zero", "SigBlk:\\t0000000000000800", "SigIgn:\\t0000000001001001"):
+            self.assertIn(word, found)
+
+    def test_the_program_knows_its_keeper(self):
+        kept = self.shell("echo $EBB_KEEPER $$; exec sleep 1000")
+        outer, inner, program = [int(pid) for pid in kept.line().split()]
+        self.assertEqual((kept.outer.pid, [inner], [program]), (outer, children_of(outer), children_of(inner)))
+        kept.outer.terminate()
+        self.assertEqual(-signal.SIGTERM, kept.end())
+
+    def test_standard_descriptors_that_are_closed_stay_closed(self):
+        script = 'exec <&- 2>&-; exec "$0" keep -- /bin/ls /proc/self/fd'
+        listed = subprocess.run(["/bin/sh", "-c", script, BINARY], stdout=subprocess.PIPE, timeout=10 * PATIENCE)
+        self.assertEqual((0, b"0\n1\n"), (listed.returncode, listed.stdout))  # 0 is of ls itself
+
+    # ---------------------------------------------------------------- signals
+
+    def test_every_signal_is_passed_on(self):
+        kept = self.teller()
+        kinds = set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, signal.SIGTSTP, signal.SIGTTIN,
+                                       signal.SIGTTOU}
+        for number in sorted(kinds):
+            kept.outer.send_signal(number)
+            self.assertEqual(number.name, kept.line())
+        self.kill(kept.program)
+        self.assertEqual(-signal.SIGKILL, kept.end())
+
+    def test_a_stop_by_hand_stops_both_and_so_it_goes_on(self):
+        kept = self.teller(process_group=0)
+        for _ in range(5):
+            kept.outer.send_signal(signal.SIGTSTP)
+            for pid in (kept.program, kept.outer.pid):
+                wait_until(lambda: state(pid) == "T", what="a stopped process")
+            self.assertNotEqual("T", state(kept.inner))
+            kept.outer.send_signal(signal.SIGCONT)
+            self.assertEqual("SIGCONT", kept.line())
+        self.kill(kept.program)
+        self.assertEqual(-signal.SIGKILL, kept.end())
+
+    def test_the_terminal_reaches_the_program_once(self):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(PYTHON, [PYTHON, "-c", SHELL, BINARY, "keep", "--", PYTHON, "-c", TELL])
+        with os.fdopen(terminal, "r+b", buffering=0) as screen:
+            fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+            said = []
+
+            def hear_until(word):
+                heard = b""
+                while not re.search(word, heard):
+                    wait_to_read(screen)
+                    heard += screen.read(1)
+                said.extend(re.findall(r"SIG\w+|stopped by \d+", heard.decode()))
+            hear_until(rb"\d\r\n")
+            del said[:]
+            for _ in range(20):
+                screen.write(b"\x03")
+                hear_until(rb"SIGINT\r\n")
+            screen.write(b"\x1c")
+            hear_until(rb"SIGQUIT\r\n")
+            fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 90, 0, 0))
+            hear_until(rb"SIGWINCH\r\n")
+            screen.write(b"\x1a")
+            hear_until(rb"stopped by 20\r\n")
+            hear_until(rb"SIGCONT\r\n")
+            (job,) = children_of(pid)
+            os.kill(job, signal.SIGUSR1)
+            hear_until(rb"SIGUSR1\r\n")
+            # The second SIGCONT is passed on; the job's group had the first.
+            counts = {word: said.count(word) for word in said if word != "SIGCONT"}
+            self.assertEqual({"SIGINT": 20, "SIGQUIT": 1, "SIGWINCH": 1, "stopped by 20": 1, "SIGUSR1": 1}, counts)
+            (inner,) = children_of(job)
+            self.kill(*children_of(inner))
+            self.assertEqual(-signal.SIGKILL & 127, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+    # ---------------------------------------------------------------- orphans
+
+    def test_what_dies_with_the_program_is_gone_before_its_status_is_told(self):
+        script = "for i in $(seq 50); do setsid sh -c 'sleep 0.2 & echo $!; exec sleep 0.1' & echo $!; done; wait; exit 7"
+        kept = self.shell("(" + script + ") & sleep 0.05; exit 7")
+        pids = [int(pid) for pid in kept.rest().split()]
+        self.assertEqual(7, kept.end())
+        self.assertEqual(100, len(pids))
+        self.assertEqual([], [pid for pid in pids if os.path.exists(f"/proc/{pid}")])
+        self.assertEqual([], children())
+
+    def test_what_lives_on_does_not_hold_the_status_back(self):
+        begun = time.monotonic()
+        kept = self.shell(LIVES_ON + "exit 7").introduce()
+        inner, sleeper = kept.inner, kept.orphan
+        self.assertEqual(b"", kept.rest(), "the end of its output")
+        self.assertEqual(7, kept.end())
+        self.assertLess(time.monotonic() - begun, 5 * PATIENCE)
+        self.assertEqual((True, inner), (is_alive(sleeper), int(field(sleeper, "PPid:"))))
+        self.wait_for_fds(inner, NULLS + ["anon_inode"] * 2)
+        self.assertEqual("/", os.readlink(f"/proc/{inner}/cwd"))
+        self.assertEqual(inner, os.getsid(inner))
+        self.kill(sleeper)
+        self.assertEqual(0, self.adopt(inner))
+        self.assertFalse(os.path.exists(f"/proc/{sleeper}"))
+
+    def test_nobody_but_the_program_holds_its_descriptors(self):
+        kept = self.shell(TELL_WHO + "exec >&-; exec sleep 1000").introduce()
+        self.assertEqual(b"", kept.rest(), "the end of its output")
+        for pid in (kept.outer.pid, kept.inner):
+            self.wait_for_fds(pid, NULLS + ["anon_inode"] * 2 + ["socket"])
+            self.assertEqual("/", os.readlink(f"/proc/{pid}/cwd"))
+        kept.outer.terminate()
+        self.assertEqual(-signal.SIGTERM, kept.end())
+
+    def test_other_children_of_the_outer_process_are_not_waited_for(self):
+        script = 'sleep 1000 >/dev/null & echo $!; exec "$0" keep -- /bin/sh -c "exit 3"'
+        shell = subprocess.Popen(["/bin/sh", "-c", script, BINARY], stdout=subprocess.PIPE)
+        sleeper = int(shell.stdout.readline())
+        shell.stdout.close()
+        self.assertEqual(3, shell.wait(10 * PATIENCE))
+        self.kill(sleeper)
+        self.assertEqual(-signal.SIGKILL, self.adopt(sleeper))
+
+    # ------------------------------------------------------------------ kills
+
+    def test_killing_the_outer_process_kills_the_program(self):
+        kept = self.shell(LIVES_ON + "exec sleep 1000").introduce()
+        self.kill(kept.outer.pid)
+        self.assertEqual(-signal.SIGKILL, kept.end())
+        wait_until(lambda: not os.path.exists(f"/proc/{kept.program}"), what="the end of the program")
+        self.assertTrue(is_alive(kept.inner) and is_alive(kept.orphan))
+        self.kill(kept.orphan)
+        self.assertEqual(0, self.adopt(kept.inner))
+
+    def test_when_the_inner_process_is_killed_the_outer_one_keeps(self):
+        kept = self.shell("trap 'exit 5' TERM; " + LIVES_ON + "while :; do sleep 0.01; done").introduce()
+        self.kill(kept.inner)
+        wait_until(lambda: int(field(kept.program, "PPid:")) == kept.outer.pid, what="the program as its child")
+        kept.outer.terminate()
+        wait_until(lambda: not os.path.exists(f"/proc/{kept.program}"), what="the end of the program")
+        with self.assertRaises(subprocess.TimeoutExpired):
+            kept.outer.wait(1.5)
+        self.kill(kept.orphan)
+        self.assertEqual(5, kept.end())
+        self.assertEqual([], children())
+
+    def test_the_inner_process_may_be_killed_when_the_program_is_dead(self):
+        kept = self.shell(LIVES_ON + "exit 7").introduce()
+        self.kill(kept.inner)
+        self.kill(kept.orphan)
+        self.assertEqual(7, kept.end())
+        self.assertEqual([], children())
+
+    def test_a_kill_at_any_moment_leaves_nothing(self):
+        seed = random.randrange(1 << 32)
+        dice = random.Random(seed)
+        seen = {"early": 0, "late": 0}
+        for victim in ["outer", "inner"] * 60:
+            kept = self.shell("exec sleep 1000 >/dev/null")
+            end = time.monotonic() + dice.uniform(0, 0.004 * PATIENCE)
+            while time.monotonic() < end:
+                pass
+            if victim == "inner":
+                while not children_of(kept.outer.pid):
+                    pass  # a moment: to be in time
+            pids = [kept.outer.pid, *children_of(kept.outer.pid)]
+            self.kill(pids[victim == "inner"])
+            if victim == "inner":
+                kept.outer.terminate()
+            status = kept.end()
+            seen["early" if status == 125 else "late"] += 1
+            self.assertIn(status, (-signal.SIGKILL,) if victim == "outer" else (125, -signal.SIGTERM), f"seed {seed}")
+            for pid in (pid for pid in children() if victim == "outer"):
+                self.assertEqual(0, self.adopt(pid), f"seed {seed}")
+            self.assertEqual([], children(), f"seed {seed}, {victim}")
+        self.assertTrue(all(seen.values()), seen)
