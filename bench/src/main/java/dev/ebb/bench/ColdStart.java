@@ -20,7 +20,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -54,12 +53,12 @@ public final class ColdStart {
       System.out.println(
           "| " + rounds + " rounds | p50 ms | p99 ms | p50 ÷ bwrap | CPU ms | PIDs |");
       System.out.println("|---|---|---|---|---|---|");
-      System.out.println(plain.row(bwrap, "1"));
-      System.out.println(bwrap.row(bwrap, Integer.toString(pidsOfBwrap(scope, poller))));
-      System.out.println(box.row(bwrap, Integer.toString(pidsOfBox(engine))));
-      System.out.println(made.row(bwrap, "1"));
+      System.out.println(plain.row(bwrap, 1));
+      System.out.println(bwrap.row(bwrap, pidsOfBwrap(scope, poller)));
+      System.out.println(box.row(bwrap, pidsOfBox(engine)));
+      System.out.println(made.row(bwrap, 1));
     } finally {
-      delete(home);
+      ServedDaemon.delete(home);
     }
   }
 
@@ -118,13 +117,5 @@ public final class ColdStart {
           .forEach(c -> found.add(Integer.valueOf(c.strip())));
     }
     return tree;
-  }
-
-  private static void delete(Path home) throws IOException {
-    try (var files = Files.walk(home)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
-      }
-    }
   }
 }

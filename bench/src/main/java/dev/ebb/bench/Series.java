@@ -4,17 +4,31 @@ import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
+import java.util.stream.LongStream;
 
-/** The times of one contender, and the processor time it cost this process and its children. */
+/** The times of one contender, and the processor time it cost some processes and their children. */
 final class Series {
   private static final double TICK_MILLIS = 10;
 
   private final String name;
+  private final List<Long> pids;
   private double[] millis = new double[0];
   private double cpuMillis;
 
+  /** Counts the processor time of this process. */
   Series(String name) {
+    this(name, ProcessHandle.current().pid());
+  }
+
+  /**
+   * Counts the processor time of others.
+   *
+   * @param pids who works for it
+   */
+  Series(String name, long... pids) {
     this.name = name;
+    this.pids = LongStream.of(pids).boxed().toList();
   }
 
   /** What is measured. */
@@ -22,15 +36,29 @@ final class Series {
     void run() throws Exception;
   }
 
+  /** What measures itself, in nanoseconds. */
+  interface Timed {
+    long run() throws Exception;
+  }
+
   /** Does it once; {@code count} false for warming up. */
   void measure(Work work, boolean count) throws Exception {
+    take(
+        () -> {
+          long start = System.nanoTime();
+          work.run();
+          return System.nanoTime() - start;
+        },
+        count);
+  }
+
+  /** The same by the clock of the work itself. */
+  void take(Timed work, boolean count) throws Exception {
     double cpu = cpuMillis();
-    long start = System.nanoTime();
-    work.run();
-    long end = System.nanoTime();
+    long nanos = work.run();
     if (count) {
       millis = Arrays.copyOf(millis, millis.length + 1);
-      millis[millis.length - 1] = (end - start) / 1e6;
+      millis[millis.length - 1] = nanos / 1e6;
       cpuMillis += cpuMillis() - cpu;
     }
   }
@@ -42,24 +70,30 @@ final class Series {
   }
 
   /** A row of the table; {@code base} is what the ratio refers to. */
-  String row(Series base, String pids) {
-    return "| %s | %.2f | %.2f | %.2f | %.2f | %s |"
+  String row(Series base) {
+    return "| %s | %.2f | %.2f | %.2f | %.2f |"
         .formatted(
             name,
             percentile(0.5),
             percentile(0.99),
             percentile(0.5) / base.percentile(0.5),
-            cpuMillis / millis.length,
-            pids);
+            cpuMillis / millis.length);
+  }
+
+  /** The same with how many processes there are meanwhile. */
+  String row(Series base, int processes) {
+    return row(base) + " " + processes + " |";
   }
 
   /** KERNEL: proc(5), stat: utime, stime, cutime, cstime, in ticks of 10 ms; summed over a run. */
-  private static double cpuMillis() throws KernelException {
-    String stat = Filesystem.read(Path.of("/proc/self/stat"));
-    String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+  private double cpuMillis() throws KernelException {
     double ticks = 0;
-    for (int i = 11; i <= 14; i++) {
-      ticks += Long.parseLong(fields[i]);
+    for (long pid : pids) {
+      String stat = Filesystem.read(Path.of("/proc/" + pid + "/stat"));
+      String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+      for (int i = 11; i <= 14; i++) {
+        ticks += Long.parseLong(fields[i]);
+      }
     }
     return ticks * TICK_MILLIS;
   }

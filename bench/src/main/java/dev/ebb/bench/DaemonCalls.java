@@ -1,0 +1,96 @@
+package dev.ebb.bench;
+
+import dev.ebb.client.Box;
+import dev.ebb.client.BoxRequest;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.ExecRequest;
+import dev.ebb.client.Result;
+import java.util.List;
+
+/**
+ * One {@code true}, asked of the daemon over its unix socket: in a box that lives, and in a box of
+ * its own; in turn with a small process that forks and executes it, plainly and by raw bwrap.
+ */
+public final class DaemonCalls {
+  private static final String TRUE = "/usr/bin/true";
+  private static final int WARM_UP_EXECS = 3000;
+  private static final int WARM_UP_RUNS = 300;
+
+  private DaemonCalls() {}
+
+  public static void main(String[] args) throws Exception {
+    int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 300;
+    var wrapped = RawBwrap.commandLine(TRUE);
+    wrapped.set(0, "/usr/bin/bwrap");
+    try (var plainly = Spawner.of(List.of(TRUE));
+        var byBwrap = Spawner.of(wrapped);
+        var daemon = ServedDaemon.start();
+        EbbClient client = daemon.connect()) {
+      Box box = client.boxes().create(BoxRequest.defaults());
+      warmUp(client, box);
+
+      long us = ProcessHandle.current().pid();
+      long init = init(client, box);
+      var plain = new Series("plain fork + exec", plainly.pid());
+      var bwrap = new Series("raw bwrap, same isolation", byBwrap.pid());
+      var exec = new Series("exec in a living box, one connection", us, daemon.pid(), init);
+      var anew = new Series("the same, a connection each", us, daemon.pid(), init);
+      var run = new Series("run in a box of its own", us, daemon.pid());
+      for (int i = 0; i < rounds; i++) {
+        plain.take(plainly::nanos, true);
+        exec.measure(() -> exec(client, box), true);
+        anew.measure(() -> execAnew(daemon, box), true);
+        bwrap.take(byBwrap::nanos, true);
+        run.measure(() -> run(client), true);
+      }
+      client.boxes().remove(box.id(), true);
+      System.out.println("| " + rounds + " rounds | p50 ms | p99 ms | p50 ÷ peer | CPU ms |");
+      System.out.println("|---|---|---|---|---|");
+      System.out.println(plain.row(plain));
+      System.out.println(exec.row(plain));
+      System.out.println(anew.row(plain));
+      System.out.println(bwrap.row(bwrap));
+      System.out.println(run.row(bwrap));
+    }
+  }
+
+  /** A daemon lives long: its code is compiled. */
+  private static void warmUp(EbbClient client, Box box) throws Exception {
+    for (int i = 0; i < WARM_UP_EXECS; i++) {
+      exec(client, box);
+    }
+    for (int i = 0; i < WARM_UP_RUNS; i++) {
+      run(client);
+    }
+  }
+
+  private static void exec(EbbClient client, Box box) throws Exception {
+    check(client.execs(box.id()).run(ExecRequest.of(TRUE)));
+  }
+
+  private static void execAnew(ServedDaemon daemon, Box box) throws Exception {
+    try (EbbClient client = daemon.connect()) {
+      exec(client, box);
+    }
+  }
+
+  private static void run(EbbClient client) throws Exception {
+    check(client.run(BoxRequest.defaults(), ExecRequest.of(TRUE)));
+  }
+
+  private static void check(Result result) {
+    Integer code = result.exec().exitCode();
+    if (code == null || code != 0) {
+      throw new IllegalStateException(result.exec().document().toString());
+    }
+  }
+
+  /** The host pid of the box's pid 1, the only process of a box without commands. */
+  private static long init(EbbClient client, Box box) throws Exception {
+    return client.boxes().inspect(box.id()).holdings().stream()
+        .filter(holding -> holding.kind().equals("process"))
+        .mapToLong(holding -> Long.parseLong(holding.subject()))
+        .findFirst()
+        .orElseThrow();
+  }
+}

@@ -1,0 +1,67 @@
+package dev.ebb.bench;
+
+import dev.ebb.client.EbbClient;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+
+/** The packaged {@code ebb serve}, as a process of its own, with a home of its own. */
+final class ServedDaemon implements AutoCloseable {
+  private final Path home;
+  private final Process process;
+
+  private ServedDaemon(Path home, Process process) {
+    this.home = home;
+    this.process = process;
+  }
+
+  /** Returns when it serves. */
+  static ServedDaemon start() throws IOException {
+    return start("");
+  }
+
+  /**
+   * The same with more options for its JVM.
+   *
+   * @param options as JDK_JAVA_OPTIONS has them
+   */
+  static ServedDaemon start(String options) throws IOException {
+    Path home = Files.createTempDirectory("ebb-bench");
+    var builder = new ProcessBuilder(System.getProperty("ebb.root") + "/ebb", "serve");
+    builder.environment().put("EBB_HOME", home.toString());
+    builder.environment().put("EBB_BUILD", "never");
+    builder.environment().put("JDK_JAVA_OPTIONS", options);
+    builder.redirectError(ProcessBuilder.Redirect.INHERIT);
+    Process process = builder.start();
+    BufferedReader said = process.inputReader();
+    if (said.readLine() == null) {
+      throw new IOException("the daemon did not come up");
+    }
+    return new ServedDaemon(home, process);
+  }
+
+  long pid() {
+    return process.pid();
+  }
+
+  EbbClient connect() throws IOException {
+    return EbbClient.connect(home.resolve("ebb.sock"));
+  }
+
+  @Override
+  public void close() throws IOException, InterruptedException {
+    process.destroy();
+    process.waitFor();
+    delete(home);
+  }
+
+  static void delete(Path home) throws IOException {
+    try (var files = Files.walk(home)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(file);
+      }
+    }
+  }
+}
