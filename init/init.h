@@ -210,6 +210,7 @@ noreturn void start_refuse(const struct start *start, enum start_step step, int 
 noreturn void files_run(uint32_t argc, char **argv);
 
 /* seccomp.c: what a command may not ask of the kernel */
+bool seccomp_build(void); /* once, before the first is applied */
 bool seccomp_apply(void);
 
 /* process.c */

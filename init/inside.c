@@ -56,6 +56,9 @@ static void become_init(int control, int gate)
 	fcntl(gate, F_SETFD, FD_CLOEXEC);
 	umask(022);
 	clearenv();
+	errno = 0;
+	if (!seccomp_build())
+		die("build the filter");
 }
 
 static bool watch(struct box *box, int operation, int fd, uint32_t events, uint64_t tag)

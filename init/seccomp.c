@@ -136,71 +136,133 @@ static const struct rule rules[] = {
 };
 
 #define RULES (sizeof rules / sizeof *rules)
-#define PROGRAM_MAX (8 + RULES * (3 + 2 * CONDITIONS_MAX))
+#define PROGRAM_MAX (8 + RULES * (5 + 2 * CONDITIONS_MAX))
+#define CHAIN_MAX 8 /* rules that are looked at one after the other */
 
-struct program {
+static struct {
 	unsigned short length;
 	struct sock_filter code[PROGRAM_MAX];
-};
+} program;
 
-static void emit(struct program *program, struct sock_filter instruction)
+static void emit(struct sock_filter instruction)
 {
-	program->code[program->length++] = instruction;
+	program.code[program.length++] = instruction;
 }
 
-static void load(struct program *program, size_t offset)
+static void load(size_t offset)
 {
-	emit(program, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset));
+	emit((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset));
 }
 
-static void give(struct program *program, uint32_t action)
+static void give(uint32_t action)
 {
-	emit(program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
+	emit((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
-static void jump(struct program *program, int test, uint32_t value, int if_so, int if_not)
+static void jump(int test, uint32_t value, int if_so, int if_not)
 {
-	emit(program, (struct sock_filter)BPF_JUMP(BPF_JMP | test | BPF_K, value, if_so, if_not));
+	emit((struct sock_filter)BPF_JUMP(BPF_JMP | test | BPF_K, value, if_so, if_not));
 }
 
-static void check_abi(struct program *program)
+static void check_abi(void)
 {
-	load(program, offsetof(struct seccomp_data, arch));
-	jump(program, BPF_JEQ, OUR_ARCH, 1, 0);
-	give(program, SECCOMP_RET_KILL_PROCESS);
-	load(program, offsetof(struct seccomp_data, nr));
-	jump(program, BPF_JGE, X32_BIT, 0, 1);
-	give(program, SECCOMP_RET_ERRNO | ENOSYS);
+	load(offsetof(struct seccomp_data, arch));
+	jump(BPF_JEQ, OUR_ARCH, 1, 0);
+	give(SECCOMP_RET_KILL_PROCESS);
+	load(offsetof(struct seccomp_data, nr));
+	jump(BPF_JGE, X32_BIT, 0, 1);
+	give(SECCOMP_RET_ERRNO | ENOSYS);
 }
 
-/* One rule is a block that ends in a denial; what does not match jumps behind it. */
-static void add_rule(struct program *program, const struct rule *rule)
+static int length_of(const struct rule *rule)
 {
-	int left = 1; // instructions of the block behind the one being emitted
+	int length = 1;
 	for (int i = 0; i < CONDITIONS_MAX; i++)
-		left += rule->conditions[i].test == HOLDS ? 0 : 2;
+		length += rule->conditions[i].test == HOLDS ? 0 : 2;
+	return length;
+}
 
-	load(program, offsetof(struct seccomp_data, nr));
-	jump(program, BPF_JEQ, rule->call, 0, left);
+/* A block that ends in a denial; what does not match jumps behind it. */
+static void add_conditions(const struct rule *rule)
+{
+	int left = length_of(rule); // instructions of the block from here on
 	for (const struct condition *c = rule->conditions; left > 1; c++) {
 		left -= 2;
-		load(program, offsetof(struct seccomp_data, args[c->argument & 7]) +
-		              (c->argument & UPPER(0) ? sizeof(uint32_t) : 0));
+		load(offsetof(struct seccomp_data, args[c->argument & 7]) +
+		     (c->argument & UPPER(0) ? sizeof(uint32_t) : 0));
 		if (c->test == DIFFERS)
-			jump(program, BPF_JEQ, c->value, left, 0);
+			jump(BPF_JEQ, c->value, left, 0);
 		else
-			jump(program, c->test == EQUALS ? BPF_JEQ : BPF_JSET, c->value, 0, left);
+			jump(c->test == EQUALS ? BPF_JEQ : BPF_JSET, c->value, 0, left);
 	}
-	give(program, SECCOMP_RET_ERRNO | rule->error);
+	give(SECCOMP_RET_ERRNO | rule->error);
+}
+
+/* How many of the rules, which are sorted, are for the call of the first. */
+static size_t same_call(const struct rule *const *first, size_t count)
+{
+	size_t same = 1;
+	while (same < count && first[same]->call == first[0]->call)
+		same++;
+	return same;
+}
+
+/* What follows from a call, for each call; the number stays loaded until one is found. */
+static void add_chain(const struct rule *const *first, size_t count)
+{
+	while (count > 0) {
+		size_t same = same_call(first, count);
+		int length = 1;
+		for (size_t i = 0; i < same; i++)
+			length += length_of(first[i]);
+		bool is_denied = length_of(first[0]) == 1;
+		jump(BPF_JEQ, first[0]->call, 0, is_denied ? 1 : length);
+		for (size_t i = 0; i < (is_denied ? 1 : same); i++)
+			add_conditions(first[i]);
+		if (!is_denied)
+			give(SECCOMP_RET_ALLOW);
+		first += same;
+		count -= same;
+	}
+	give(SECCOMP_RET_ALLOW);
+}
+
+/*
+ * KERNEL: whoever takes on a filter has it tried on every number there is, with interrupts off.
+ * So it is a tree. False: it has outgrown the jumps.
+ */
+static bool add_tree(const struct rule *const *first, size_t count)
+{
+	size_t middle = count / 2;
+	while (middle > 0 && first[middle - 1]->call == first[middle]->call)
+		middle--;
+	if (count <= CHAIN_MAX || middle == 0) {
+		add_chain(first, count);
+		return true;
+	}
+	unsigned short node = program.length;
+	jump(BPF_JGE, first[middle]->call, 0, 0);
+	bool is_built = add_tree(first, middle);
+	int left = program.length - node - 1;
+	program.code[node].jt = left;
+	return is_built && left <= UINT8_MAX && add_tree(first + middle, count - middle);
+}
+
+bool seccomp_build(void)
+{
+	const struct rule *sorted[RULES];
+	for (size_t i = 0; i < RULES; i++) {
+		size_t place = i;
+		for (; place > 0 && sorted[place - 1]->call > rules[i].call; place--)
+			sorted[place] = sorted[place - 1];
+		sorted[place] = &rules[i];
+	}
+	check_abi();
+	return add_tree(sorted, RULES);
 }
 
 bool seccomp_apply(void)
 {
-	struct program program = {0};
-	check_abi(&program);
-	for (size_t i = 0; i < RULES; i++)
-		add_rule(&program, &rules[i]);
-	give(&program, SECCOMP_RET_ALLOW);
 	struct sock_fprog filter = {program.length, program.code};
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0;
 }
