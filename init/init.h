@@ -220,6 +220,7 @@ bool seccomp_apply(void);
 
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void reset_signals(void);
+void unblock_signals(void);
 bool limit(int resource, uint64_t value);
 void keep_only(const int *fds, size_t count);
 void silence(void);

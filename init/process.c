@@ -24,9 +24,14 @@ void complain(const char *format, ...)
 // KERNEL: the mask and ignored signals survive exec, and the threads of a JVM block some.
 void reset_signals(void)
 {
-	sigset_t none;
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
+	unblock_signals();
+}
+
+void unblock_signals(void)
+{
+	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -104,7 +104,7 @@ noreturn void start_run(const struct start *start)
 	char **environment = vector(&strings, request->envc);
 
 	setsid();
-	reset_signals();
+	unblock_signals(); // init and shepherds block some, and leave all dispositions as they were
 	if (!argv || !environment || !take_descriptors(start))
 		start_refuse(start, STEP_LIMITS, errno);
 	if (chdir(start->workdir) != 0)
