@@ -4,18 +4,32 @@ import static dev.ebb.kernel.Fd.AT_FDCWD;
 import static dev.ebb.kernel.SystemCall.FCHOWNAT;
 import static dev.ebb.kernel.SystemCall.FLOCK;
 import static dev.ebb.kernel.SystemCall.FTRUNCATE;
+import static dev.ebb.kernel.SystemCall.GETDENTS64;
 import static dev.ebb.kernel.SystemCall.MKDIRAT;
 import static dev.ebb.kernel.SystemCall.UNLINKAT;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import java.io.ByteArrayOutputStream;
+import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Directory entries and locks, where the errno matters. */
 public final class Filesystem {
   private static final int READ_CHUNK = 4096;
   private static final int AT_REMOVEDIR = 0x200;
   private static final int AT_SYMLINK_NOFOLLOW = 0x100;
+  private static final int DIRENT_LENGTH = 16;
+  private static final int DIRENT_TYPE = 18;
+  private static final int DIRENT_NAME = 19;
+  private static final int DIRENTS_SIZE = 8192;
+  private static final byte DT_UNKNOWN = 0;
+  private static final byte DT_DIR = 4;
   private static final int LOCK_EX = 2;
   private static final int LOCK_NB = 4;
 
@@ -39,6 +53,39 @@ public final class Filesystem {
     }
   }
 
+  /**
+   * The directories in a directory, but "." and "..".
+   *
+   * <p>KERNEL: the entries of a cgroup, of which there are dozens, tell what they are; none needs
+   * to be asked.
+   */
+  public static List<Path> directories(Path path) throws KernelException {
+    try (var scope = new Scope();
+        var frame = new Frame();
+        var use = Fd.open(scope, path, Fd.Flag.READ, Fd.Flag.DIRECTORY).new Use()) {
+      var found = new ArrayList<Path>();
+      MemorySegment entries = frame.allocate(DIRENTS_SIZE);
+      while (true) {
+        long n = frame.call(GETDENTS64, use.number(), entries.address(), DIRENTS_SIZE);
+        if (Frame.check(n, "list " + path) == 0) {
+          return found;
+        }
+        for (long at = 0; at < n; at += entries.get(JAVA_SHORT_UNALIGNED, at + DIRENT_LENGTH)) {
+          Path child = path.resolve(entries.getString(at + DIRENT_NAME));
+          if (isDirectory(entries.get(JAVA_BYTE, at + DIRENT_TYPE), child)) {
+            found.add(child);
+          }
+        }
+      }
+    }
+  }
+
+  private static boolean isDirectory(byte type, Path child) {
+    boolean isOne =
+        type == DT_UNKNOWN ? Files.isDirectory(child, LinkOption.NOFOLLOW_LINKS) : type == DT_DIR;
+    return isOne && !child.endsWith(".") && !child.endsWith("..");
+  }
+
   public static void mkdir(Path path, int mode) throws KernelException {
     try (var frame = new Frame()) {
       long result = frame.call(MKDIRAT, AT_FDCWD, frame.string(path.toString()), mode);
@@ -47,16 +94,32 @@ public final class Filesystem {
   }
 
   public static void rmdir(Path path) throws KernelException {
-    try (var frame = new Frame()) {
-      long result = frame.call(UNLINKAT, AT_FDCWD, frame.string(path.toString()), AT_REMOVEDIR);
-      Frame.check(result, "remove directory " + path);
-    }
+    Frame.check(unlink(path, AT_REMOVEDIR), "remove directory " + path);
+  }
+
+  /** What is absent is success. */
+  public static void rmdirIfPresent(Path path) throws KernelException {
+    checkPresent(unlink(path, AT_REMOVEDIR), "remove directory " + path);
   }
 
   public static void unlink(Path path) throws KernelException {
+    Frame.check(unlink(path, 0), "remove " + path);
+  }
+
+  /** What is absent is success. */
+  public static void unlinkIfPresent(Path path) throws KernelException {
+    checkPresent(unlink(path, 0), "remove " + path);
+  }
+
+  private static long unlink(Path path, int flags) {
     try (var frame = new Frame()) {
-      long result = frame.call(UNLINKAT, AT_FDCWD, frame.string(path.toString()), 0);
-      Frame.check(result, "remove " + path);
+      return frame.call(UNLINKAT, AT_FDCWD, frame.string(path.toString()), flags);
+    }
+  }
+
+  private static void checkPresent(long result, String action) throws KernelException {
+    if (result != -Errno.ENOENT.number()) {
+      Frame.check(result, action);
     }
   }
 

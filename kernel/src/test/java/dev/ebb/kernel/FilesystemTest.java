@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -51,6 +52,34 @@ class FilesystemTest {
     assertThatThrownBy(() -> Filesystem.unlink(file))
         .hasMessage("cannot remove " + file + ": ENOENT");
     Filesystem.rmdir(parent);
+  }
+
+  @Test
+  void whatIsAbsentCanBeRemovedButWhatIsInTheWayStays() throws KernelException, IOException {
+    Path parent = directory.resolve("parent");
+    Filesystem.rmdirIfPresent(parent);
+    Filesystem.mkdir(parent, 0700);
+    Path file = parent.resolve("file");
+    Filesystem.unlinkIfPresent(file);
+    Files.createFile(file);
+    assertThatThrownBy(() -> Filesystem.rmdirIfPresent(parent)).hasMessageEndingWith("ENOTEMPTY");
+    Filesystem.unlinkIfPresent(file);
+    Filesystem.rmdirIfPresent(parent);
+    assertThat(directory).isEmptyDirectory();
+  }
+
+  @Test
+  void directoriesAreToldFromFilesAndLinks() throws KernelException, IOException {
+    assertThat(Filesystem.directories(directory)).isEmpty();
+    var made = new ArrayList<Path>();
+    for (int i = 0; i < 500; i++) {
+      made.add(Files.createDirectory(directory.resolve("a-directory-with-a-name-" + i)));
+    }
+    Files.createFile(directory.resolve("file"));
+    Files.createSymbolicLink(directory.resolve("link"), made.getFirst());
+    assertThat(Filesystem.directories(directory)).containsExactlyInAnyOrderElementsOf(made);
+    assertThatThrownBy(() -> Filesystem.directories(directory.resolve("absent")))
+        .hasMessageEndingWith("ENOENT");
   }
 
   @Test

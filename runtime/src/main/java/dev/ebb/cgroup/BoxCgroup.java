@@ -274,7 +274,8 @@ public final class BoxCgroup implements Enclosure {
 
   @Override
   public void removeLeaf(int exec) throws KernelException {
-    long refused = new PidsController(leaf(exec)).maxEvents();
+    // In v1 a leaf has no controller.
+    long refused = isHybrid() ? 0 : new PidsController(leaf(exec)).maxEvents();
     removal.remove(leaf(exec));
     operators.remove(exec);
     refusedInRemovedLeaves.addAndGet(refused);

@@ -8,9 +8,7 @@ import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.process.Keeper;
-import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -222,24 +220,16 @@ public record Cgroup(Path path) {
 
   private static void collect(Cgroup cgroup, List<Cgroup> into) throws KernelException {
     try {
-      if (hasChildren(cgroup.path)) {
-        try (var children = Files.newDirectoryStream(cgroup.path, Files::isDirectory)) {
-          for (Path child : children) {
-            collect(new Cgroup(child), into);
-          }
-        }
+      for (Path child : Filesystem.directories(cgroup.path)) {
+        collect(new Cgroup(child), into);
       }
-    } catch (NoSuchFileException e) {
-      return;
-    } catch (IOException e) {
-      throw new KernelException("list " + cgroup.path + " (" + e + ")", Errno.EIO);
+    } catch (KernelException e) {
+      if (isGone(e)) {
+        return;
+      }
+      throw e;
     }
     into.add(cgroup);
-  }
-
-  /** KERNEL: a directory has a link of its name, one of ".", and one of each child's "..". */
-  private static boolean hasChildren(Path directory) throws IOException {
-    return !Files.getAttribute(directory, "unix:nlink").equals(2);
   }
 
   /** The directory is gone: its files answer ENOENT at open, or ENODEV when it went meanwhile. */

@@ -82,12 +82,9 @@ public final class CgroupRemoval {
   /** False if it is busy; gone is success, whoever did it. */
   private static boolean rmdir(Cgroup cgroup) throws KernelException {
     try {
-      Filesystem.rmdir(cgroup.path());
+      Filesystem.rmdirIfPresent(cgroup.path());
       return true;
     } catch (KernelException e) {
-      if (e.is(Errno.ENOENT)) {
-        return true;
-      }
       // A directory of a plain file system, as unit tests use it, says ENOTEMPTY.
       if (e.is(Errno.EBUSY) || e.is(Errno.ENOTEMPTY)) {
         return false;

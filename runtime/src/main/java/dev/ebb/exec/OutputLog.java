@@ -2,7 +2,6 @@ package dev.ebb.exec;
 
 import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.Deadline;
-import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
@@ -36,13 +35,7 @@ public final class OutputLog {
 
   /** What it holds is lost; an absent one is no error. */
   void remove() throws KernelException {
-    try {
-      Filesystem.unlink(file);
-    } catch (KernelException e) {
-      if (!e.is(Errno.ENOENT)) {
-        throw e;
-      }
-    }
+    Filesystem.unlinkIfPresent(file);
   }
 
   void grow(long newSize, boolean last) {

@@ -22,9 +22,9 @@ public record LogDirectory(Path path) {
   /** Removes it with its files; what is absent is success. */
   public void remove() throws KernelException {
     for (Path file : files()) {
-      removeIfPresent(() -> Filesystem.unlink(file));
+      Filesystem.unlinkIfPresent(file);
     }
-    removeIfPresent(() -> Filesystem.rmdir(path));
+    Filesystem.rmdirIfPresent(path);
   }
 
   private List<Path> files() throws KernelException {
@@ -34,20 +34,6 @@ public record LogDirectory(Path path) {
       return List.of();
     } catch (IOException e) {
       throw new KernelException("list " + path + " (" + e + ")", Errno.EIO);
-    }
-  }
-
-  private interface Removal {
-    void run() throws KernelException;
-  }
-
-  private static void removeIfPresent(Removal removal) throws KernelException {
-    try {
-      removal.run();
-    } catch (KernelException e) {
-      if (!e.is(Errno.ENOENT)) {
-        throw e;
-      }
     }
   }
 }
