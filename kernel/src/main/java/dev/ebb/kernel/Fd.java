@@ -3,6 +3,7 @@ package dev.ebb.kernel;
 import static dev.ebb.kernel.SystemCall.CLOSE;
 import static dev.ebb.kernel.SystemCall.EVENTFD2;
 import static dev.ebb.kernel.SystemCall.FCNTL;
+import static dev.ebb.kernel.SystemCall.MEMFD_CREATE;
 import static dev.ebb.kernel.SystemCall.OPENAT;
 import static dev.ebb.kernel.SystemCall.OPENAT2;
 import static dev.ebb.kernel.SystemCall.PIPE2;
@@ -38,9 +39,7 @@ public final class Fd implements Owned {
     NONBLOCK(04000),
     DIRECTORY(isArm() ? 040000 : 0200000),
     NOFOLLOW(isArm() ? 0100000 : 0400000),
-    PATH(010000000),
-    /** A file without a name, below the directory that is opened. */
-    TEMPORARY(020000000 | (isArm() ? 040000 : 0200000));
+    PATH(010000000);
 
     private final int bits;
 
@@ -56,6 +55,7 @@ public final class Fd implements Owned {
   static final int O_CLOEXEC = 02000000;
   static final int O_NONBLOCK = 04000;
   static final int AT_FDCWD = -100;
+  private static final int MFD_CLOEXEC = 1;
   private static final int F_DUPFD_CLOEXEC = 1030;
   private static final int F_GETFL = 3;
   private static final int F_SETFL = 4;
@@ -114,9 +114,12 @@ public final class Fd implements Owned {
     return bits;
   }
 
-  /** A file without a name in {@code directory}: it ends with its last descriptor. */
-  public static Fd temporary(Scope scope, Path directory) throws KernelException {
-    return open(scope, directory, Flag.READ_WRITE, Flag.TEMPORARY);
+  /** A file in memory: it ends with its last descriptor. */
+  public static Fd memory(Scope scope, String name) throws KernelException {
+    try (var frame = new Frame()) {
+      long fd = frame.call(MEMFD_CREATE, frame.string(name), MFD_CLOEXEC);
+      return adopt(scope, (int) Frame.check(fd, "create memfd " + name), name);
+    }
   }
 
   /** A counter that a poller can wait for. */

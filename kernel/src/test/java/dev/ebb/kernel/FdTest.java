@@ -38,7 +38,7 @@ class FdTest {
     var pair = UnixSocket.pair(scope, scope);
     var all = new ArrayList<Fd>();
     all.add(Fd.open(scope, NULL, Fd.Flag.READ));
-    all.add(Fd.temporary(scope, directory));
+    all.add(Fd.memory(scope, "memory"));
     all.add(Fd.event(scope));
     all.add(pipe.read());
     all.add(pipe.write());
@@ -92,8 +92,8 @@ class FdTest {
   }
 
   @Test
-  void aTemporaryFileHasNoName() throws KernelException {
-    Fd file = Fd.temporary(scope, directory);
+  void aFileInMemoryHasNoName() throws KernelException {
+    Fd file = Fd.memory(scope, "memory");
     file.write("content");
     byte[] buffer = new byte[20];
     assertThat(file.readAt(3, buffer, 1, 10)).isEqualTo(4);
@@ -246,7 +246,7 @@ class FdTest {
     byte[] buffer = new byte[16];
     while (!over.getAsBoolean()) {
       try (var brief = new Scope()) {
-        Fd victim = Fd.temporary(brief, directory);
+        Fd victim = Fd.memory(brief, "memory");
         victim.write("own");
         Thread.onSpinWait();
         int n = victim.readAt(0, buffer, 0, buffer.length);

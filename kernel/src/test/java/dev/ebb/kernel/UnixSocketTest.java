@@ -4,14 +4,12 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 class UnixSocketTest {
   private static final byte[] HELLO = "hello".getBytes(US_ASCII);
@@ -23,7 +21,6 @@ class UnixSocketTest {
   private final byte[] buffer = new byte[64];
   private UnixSocket ours;
   private UnixSocket peer;
-  @TempDir Path directory;
 
   @BeforeEach
   void open() throws KernelException {
@@ -54,7 +51,7 @@ class UnixSocketTest {
 
   @Test
   void aDescriptorArrivesAsTheSameOpenFile() throws KernelException {
-    Fd file = Fd.temporary(scope, directory);
+    Fd file = Fd.memory(scope, "memory");
     file.write("content");
     peer.send(HELLO, 0, HELLO.length, List.of(file));
     var received = receive();
@@ -70,7 +67,7 @@ class UnixSocketTest {
   void whatArrivesIsCloseOnExecAndOwned() throws Exception {
     long before = FdTest.openDescriptors();
     try (var brief = new Scope()) {
-      Fd file = Fd.temporary(brief, directory);
+      Fd file = Fd.memory(brief, "memory");
       peer.send(HELLO, 0, 1, List.of(file));
       Fd copy = ours.receive(brief, buffer).fds().getFirst();
       assertThat(FdTest.flags(copy) & Fd.O_CLOEXEC).isNotZero();
@@ -83,7 +80,7 @@ class UnixSocketTest {
   void manyDescriptorsArriveInTheirOrder() throws KernelException {
     var sent = new ArrayList<Fd>();
     for (int i = 0; i < MOST_DESCRIPTORS; i++) {
-      Fd file = Fd.temporary(scope, directory);
+      Fd file = Fd.memory(scope, "memory");
       file.write(Integer.toString(i));
       sent.add(file);
     }
@@ -98,7 +95,7 @@ class UnixSocketTest {
 
   @Test
   void moreDescriptorsThanThereIsRoomForAreAnErrorAndNoneIsLost() throws Exception {
-    Fd file = Fd.temporary(scope, directory);
+    Fd file = Fd.memory(scope, "memory");
     long before = FdTest.openDescriptors();
     peer.send(HELLO, 0, 1, Collections.nCopies(MOST_DESCRIPTORS + 5, file));
     var brief = new Scope();
@@ -109,7 +106,7 @@ class UnixSocketTest {
 
   @Test
   void descriptorsForAClosedScopeAreAllClosed() throws Exception {
-    Fd file = Fd.temporary(scope, directory);
+    Fd file = Fd.memory(scope, "memory");
     long before = FdTest.openDescriptors();
     peer.send(HELLO, 0, 1, List.of(file, file, file));
     var closed = new Scope();
@@ -120,7 +117,7 @@ class UnixSocketTest {
 
   @Test
   void aClosedDescriptorCannotBeSentAndNothingIs() throws KernelException {
-    Fd file = Fd.temporary(scope, directory);
+    Fd file = Fd.memory(scope, "memory");
     file.close();
     assertThatThrownBy(() -> peer.send(HELLO, 0, 1, List.of(file))).hasMessageEndingWith("EBADF");
     assertThat(receive().bytes()).isEqualTo(-1);

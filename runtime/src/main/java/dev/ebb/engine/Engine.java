@@ -181,7 +181,7 @@ public final class Engine implements AutoCloseable {
             poller,
             emptyWait,
             removal,
-            new Bubblewrap(poller, binary, bwrap, instance.directory()),
+            new Bubblewrap(poller, binary, bwrap),
             HostUids.of(path, instance.block(), Privileges.ofThisProcess()),
             reaper,
             CREATE_DEADLINE);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Poller;
@@ -114,7 +115,14 @@ class LeakCheckTest {
 
   @Test
   void anOpenFileWithoutANameIsSeen() throws Exception {
-    assertDescriptorSeen(scope -> Fd.temporary(scope, Path.of("/tmp")), "deleted file descriptor");
+    Path file = host.home().resolve("removed");
+    assertDescriptorSeen(
+        scope -> {
+          Fd.open(scope, file, Fd.Flag.WRITE, Fd.Flag.CREATE);
+          Filesystem.unlink(file);
+        },
+        "deleted file descriptor");
+    assertDescriptorSeen(scope -> Fd.memory(scope, "memory"), "memfd descriptor");
   }
 
   @Test

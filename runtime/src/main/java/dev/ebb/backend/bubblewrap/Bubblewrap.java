@@ -37,18 +37,12 @@ public final class Bubblewrap {
   private final Poller poller;
   private final InitBinary binary;
   private final Path program;
-  private final Path scratch;
 
-  /**
-   * Uses {@code program}, the bwrap of this host.
-   *
-   * @param scratch a directory on a file system that can hold nameless files
-   */
-  public Bubblewrap(Poller poller, InitBinary binary, Path program, Path scratch) {
+  /** Uses {@code program}, the bwrap of this host. */
+  public Bubblewrap(Poller poller, InitBinary binary, Path program) {
     this.poller = poller;
     this.binary = binary;
     this.program = program;
-    this.scratch = scratch;
   }
 
   /** A box whose set-up has begun. */
@@ -143,7 +137,7 @@ public final class Bubblewrap {
     try (var passing = new Scope()) {
       byte[] nonce = Self.randomBytes(Protocol.NONCE_SIZE);
       UnixSocket.Pair control = UnixSocket.pair(scope, passing);
-      Fd log = Fd.temporary(scope, scratch);
+      Fd log = Fd.memory(scope, "ebb-setup-log");
       Fd nothing = Fd.open(passing, DEV_NULL, Fd.Flag.READ_WRITE);
 
       var plan = new Plan(passing, box, uid);

@@ -174,7 +174,7 @@ class SpawnKernelTest {
 
   @Test
   void argumentsArriveByteForByte() throws Exception {
-    Fd output = Fd.temporary(scope, directory);
+    Fd output = Fd.memory(scope, "memory");
     var words = List.of("printf", "%s|", "", "two words", "new\nline", "päth", "-x");
     Pidfd child =
         Spawn.spawn(scope, Path.of("/usr/bin/printf"), words, List.of(nothing, output, nothing));
@@ -230,7 +230,7 @@ class SpawnKernelTest {
 
   @Test
   void theCallersDescriptorsStayTheirs() throws Exception {
-    Fd file = Fd.temporary(scope, directory);
+    Fd file = Fd.memory(scope, "memory");
     Children.awaitExit(Spawn.spawn(scope, SH, List.of("sh", "-c", ":"), List.of(file)));
     file.write("still open");
     byte[] text = new byte[5];
