@@ -110,8 +110,9 @@ public final class Box {
       entries.add(new Ledger.Entry(Kind.CGROUP, path.toString()));
     }
     Ledger ledger = host.instance().ledger();
-    logsHolding = ledger.hold(id.value(), Kind.DIRECTORY, logs.path().toString());
+    entries.addFirst(new Ledger.Entry(Kind.DIRECTORY, logs.path().toString()));
     holdings.addAll(ledger.hold(id.value(), entries));
+    logsHolding = holdings.removeFirst();
     logs.create();
     Limits limits = spec.limits();
     enclosure.create(new CgroupLimits(limits.memory(), limits.pids(), limits.cpus()), uid);

@@ -41,6 +41,7 @@ import org.jspecify.annotations.Nullable;
 public final class Exec implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Exec.class.getName());
   private static final Duration FOREVER = Duration.ofDays(36_500);
+  private static final long LONG_NANOS = Duration.ofDays(365).toNanos();
 
   /** How long init may be late with the end of a ladder before the engine kills by itself. */
   private static final Duration LADDER_SLACK = Duration.ofSeconds(7);
@@ -54,6 +55,10 @@ public final class Exec implements AutoCloseable {
   private final Scope scope;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
+
+  /** Apart, so that news of a command that goes on wakes nobody who waits for its end. */
+  private final Condition over = lock.newCondition();
+
   private final OutputLog stdout;
   private final OutputLog stderr;
   private final Optional<Stdin> stdin;
@@ -283,6 +288,7 @@ public final class Exec implements AutoCloseable {
       stdout.grow(stdoutSize, true);
       stderr.grow(stderrSize, true);
       changed.signalAll();
+      over.signalAll();
     } finally {
       lock.unlock();
     }
@@ -295,7 +301,7 @@ public final class Exec implements AutoCloseable {
 
   /** Waits until init has said that it runs, or how it ended; false when it has not in time. */
   public boolean awaitStart(Duration patience) throws InterruptedException {
-    await(() -> started.isPresent() || outcome != null, Deadline.in(patience));
+    await(changed, () -> started.isPresent() || outcome != null, Deadline.in(patience));
     return started.isPresent() || outcome != null;
   }
 
@@ -330,6 +336,7 @@ public final class Exec implements AutoCloseable {
   public boolean awaitOutput(long stdoutRead, long stderrRead, Duration patience)
       throws InterruptedException {
     await(
+        changed,
         () ->
             stdout.size() > stdoutRead
                 || stderr.size() > stderrRead
@@ -366,20 +373,24 @@ public final class Exec implements AutoCloseable {
   }
 
   private Optional<Outcome> awaitOutcome(Deadline deadline) throws InterruptedException {
-    await(() -> outcome != null, deadline);
+    await(over, () -> outcome != null, deadline);
     return Optional.ofNullable(outcome);
   }
 
   /** Waits until {@code condition} holds, or the deadline; ends what init should have ended. */
-  private void await(BooleanSupplier condition, Deadline deadline) throws InterruptedException {
+  private void await(Condition news, BooleanSupplier condition, Deadline deadline)
+      throws InterruptedException {
     lock.lockInterruptibly();
     try {
       while (!condition.getAsBoolean() && !deadline.isOver()) {
+        long nanos = Math.min(deadline.remainingNanos(), patience.remainingNanos());
         if (patience.isOver()) {
           endWithoutInit();
+        } else if (nanos > LONG_NANOS) {
+          // Without a timer, which each wait would set and clear.
+          news.await();
         } else {
-          long nanos = Math.min(deadline.remainingNanos(), patience.remainingNanos());
-          var _ = changed.awaitNanos(nanos);
+          var _ = news.awaitNanos(nanos);
         }
       }
     } finally {
@@ -464,6 +475,7 @@ public final class Exec implements AutoCloseable {
       killed = true;
       patience = patience.sooner(most);
       changed.signalAll();
+      over.signalAll();
     } finally {
       lock.unlock();
     }
