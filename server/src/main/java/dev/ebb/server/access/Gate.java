@@ -15,6 +15,7 @@ import org.eclipse.jetty.server.Request;
 /** Lets a request in, or not. */
 public final class Gate {
   private static final String BEARER = "bearer ";
+  private static final String CALLER = Caller.class.getName();
 
   private final Keys keys;
   private final Set<String> hosts;
@@ -70,7 +71,18 @@ public final class Gate {
     return local instanceof UnixDomainSocketAddress;
   }
 
+  /** KERNEL: the credentials are those of whoever connected, and stay; to name them takes files. */
   private Caller unixCaller(Request request) {
+    var connection = request.getConnectionMetaData();
+    if (connection.getAttribute(CALLER) instanceof Caller known) {
+      return known;
+    }
+    Caller caller = peer(request);
+    connection.setAttribute(CALLER, caller);
+    return caller;
+  }
+
+  private Caller peer(Request request) {
     var endPoint = request.getConnectionMetaData().getConnection().getEndPoint();
     if (!(endPoint.getTransport() instanceof SocketChannel channel)) {
       throw new Refusal(true, "the unix socket does not tell who calls");

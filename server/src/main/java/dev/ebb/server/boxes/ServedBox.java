@@ -19,8 +19,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -33,7 +35,6 @@ public final class ServedBox {
   /** How many commands that have ended are remembered. */
   private static final int ENDED_KEPT = 100;
 
-  private static final Duration START_PATIENCE = Duration.ofSeconds(10);
   private static final Pattern ID = Pattern.compile("b[0-9a-f]{12}");
 
   /** Whose doing the end of a box was. */
@@ -57,6 +58,11 @@ public final class ServedBox {
   private final Instant createdAt = Instant.now();
   private final CompletableFuture<Box> made = new CompletableFuture<>();
   private final NavigableMap<Integer, ServedExec> execs = new ConcurrentSkipListMap<>();
+
+  /** The commands that have ended, the first of them first; some may be forgotten already. */
+  private final Queue<ServedExec> ended = new ConcurrentLinkedQueue<>();
+
+  private final AtomicInteger endedCount = new AtomicInteger();
   private final AtomicReference<@Nullable EndedBy> endedBy = new AtomicReference<>();
   private final AtomicInteger users = new AtomicInteger();
   private final AtomicBoolean ending = new AtomicBoolean();
@@ -207,15 +213,14 @@ public final class ServedBox {
     }
   }
 
-  /** Starts a command and waits until it runs, or is known not to. */
-  public ServedExec start(ExecSpec spec) throws InterruptedException {
+  /** Starts a command, which need not run yet. */
+  public ServedExec start(ExecSpec spec) {
     use();
     Exec started = Exec.start(box(), spec);
     var exec = new ServedExec(this, started, spec);
     execs.put(exec.number(), exec);
     publish(exec, Map.of("state", "running"));
     Thread.ofVirtual().name("ebb-exec-" + id + "-" + exec.number()).start(() -> attend(exec));
-    started.awaitStart(START_PATIENCE);
     return exec;
   }
 
@@ -228,7 +233,7 @@ public final class ServedBox {
       data.put("exitCode", result.cause().code());
     }
     publish(exec, data);
-    prune();
+    prune(exec);
   }
 
   private void publish(ServedExec exec, Map<String, Object> what) {
@@ -237,12 +242,12 @@ public final class ServedBox {
     events.publish(tenant, "exec", data);
   }
 
-  /** Forgets the oldest that have ended. */
-  private synchronized void prune() {
-    var ended = execs.values().stream().filter(exec -> !exec.isRunning()).toList();
-    for (ServedExec exec : ended.subList(0, Math.max(0, ended.size() - ENDED_KEPT))) {
-      execs.remove(exec.number());
-      exec.exec().close();
+  /** Forgets what ended first, now that one more has. */
+  private void prune(ServedExec latest) {
+    ended.add(latest);
+    if (endedCount.incrementAndGet() > ENDED_KEPT) {
+      endedCount.decrementAndGet();
+      forget(ended.remove());
     }
   }
 

@@ -14,6 +14,8 @@ import java.util.concurrent.TimeoutException;
 
 /** One command of a served box, from its start until it is forgotten. Thread-safe. */
 public final class ServedExec {
+  private static final Duration START_PATIENCE = Duration.ofSeconds(10);
+
   private final ServedBox box;
   private final Exec exec;
   private final ExecSpec spec;
@@ -33,6 +35,11 @@ public final class ServedExec {
     this.box = box;
     this.exec = exec;
     this.spec = spec;
+  }
+
+  /** Waits until it runs, or is known not to. */
+  public void awaitStart() throws InterruptedException {
+    exec.awaitStart(START_PATIENCE);
   }
 
   /** Waits for the end, which somebody must: only then is all of the command given back. */

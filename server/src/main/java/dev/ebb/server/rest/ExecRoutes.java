@@ -90,17 +90,17 @@ final class ExecRoutes {
     boolean detach = exchange.flag("detach", false);
     Orders.Command command = Orders.command(Fields.parse(exchange.body()), Duration.ZERO);
     permit(exchange, command);
-    ServedExec exec = start(box(exchange), command);
     if (wait) {
-      attend(exchange, exec, detach, Documents::result);
+      attend(exchange, start(box(exchange), command), detach, Documents::result);
       return;
     }
+    ServedExec exec = start(box(exchange), command);
+    exec.awaitStart();
     exec.ending().ifPresent(ExecRoutes::requireBegun);
     exchange.answer(201, Documents.exec(exec));
   }
 
-  private static ServedExec start(ServedBox box, Orders.Command command)
-      throws InterruptedException {
+  private static ServedExec start(ServedBox box, Orders.Command command) {
     ServedExec exec = box.start(command.spec());
     command.input().ifPresent(bytes -> feed(exec, bytes));
     return exec;
@@ -194,14 +194,15 @@ final class ExecRoutes {
     ServedBox box = boxes.create(exchange.caller(), ordered.order(), Optional.empty()).box();
     try {
       FileRoutes.write(box, ordered.files());
-      ServedExec exec = start(box, command);
       if (detach) {
+        ServedExec exec = start(box, command);
+        exec.awaitStart();
         exec.ending().ifPresent(ExecRoutes::requireBegun);
         removeAfter(exec);
         exchange.answer(201, Documents.exec(exec));
         return;
       }
-      attend(exchange, exec, false, ended -> runResult(exchange, box, ended));
+      attend(exchange, start(box, command), false, ended -> runResult(exchange, box, ended));
     } catch (IOException | InterruptedException | RuntimeException e) {
       boxes.remove(box, true);
       throw e;
