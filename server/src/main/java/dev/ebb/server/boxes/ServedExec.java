@@ -39,7 +39,10 @@ public final class ServedExec {
 
   /** Waits until it runs, or is known not to. */
   public void awaitStart() throws InterruptedException {
-    exec.awaitStart(START_PATIENCE);
+    // RACE: what could not start is over, but whoever attends to that may be late.
+    if (exec.awaitStart(START_PATIENCE) && exec.pid().isEmpty()) {
+      await(START_PATIENCE);
+    }
   }
 
   /** Waits for the end, which somebody must: only then is all of the command given back. */
