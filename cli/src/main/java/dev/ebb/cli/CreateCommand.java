@@ -19,7 +19,7 @@ final class CreateCommand {
   }
 
   static int run(ParseResult parsed) throws IOException {
-    var request = BoxOptions.request(parsed);
+    var request = BoxOptions.request(parsed).withDetached();
     var key = Options.<String>find(parsed, "--idempotency-key");
     try (EbbClient client = DaemonConnection.openOrStart()) {
       Box box =

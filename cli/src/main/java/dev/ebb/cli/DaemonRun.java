@@ -36,7 +36,7 @@ final class DaemonRun {
   /** The box stays until somebody removes it. */
   private int detach(EbbClient client, BoxRequest boxRequest, ExecRequest request)
       throws IOException {
-    Box box = client.boxes().create(boxRequest);
+    Box box = client.boxes().create(boxRequest.withDetached());
     start(client, box, request);
     System.out.println(parsed.hasMatchedOption("--json") ? box.document() : box.id());
     return 0;

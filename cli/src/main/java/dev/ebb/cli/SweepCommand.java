@@ -43,6 +43,7 @@ final class SweepCommand {
       case Recovery.Fate.Absent _ -> "gone";
       case Recovery.Fate.Released _ -> "released";
       case Recovery.Fate.Planned _ -> "would release";
+      case Recovery.Fate.Kept _ -> "kept for the next daemon";
       case Recovery.Fate.Stuck(var reason) -> "stuck: " + reason;
     };
   }

@@ -1,14 +1,20 @@
 package dev.ebb.kernel;
 
+import static dev.ebb.kernel.SystemCall.BIND;
+import static dev.ebb.kernel.SystemCall.CONNECT;
+import static dev.ebb.kernel.SystemCall.LISTEN;
 import static dev.ebb.kernel.SystemCall.RECVMSG;
 import static dev.ebb.kernel.SystemCall.SENDMSG;
 import static dev.ebb.kernel.SystemCall.SHUTDOWN;
+import static dev.ebb.kernel.SystemCall.SOCKET;
 import static dev.ebb.kernel.SystemCall.SOCKETPAIR;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -26,6 +32,11 @@ public final class UnixSocket {
   private static final int MSGHDR_SIZE = 56;
   private static final int CMSG_HEADER = 16;
   private static final int MAX_FDS = 16;
+  private static final int SOCK_NONBLOCK = 0x800;
+  private static final int BACKLOG = 8;
+
+  /** KERNEL: of struct sockaddr_un, with the NUL. */
+  private static final int PATH_MAX = 108;
 
   /** The two ends: ours does not block, the peer's is for a child to inherit. */
   public record Pair(UnixSocket ours, Fd peer) {}
@@ -57,6 +68,55 @@ public final class UnixSocket {
       ourEnd.moveTo(ourScope);
       peerEnd.moveTo(peerScope);
       return new Pair(new UnixSocket(ours), peer);
+    }
+  }
+
+  /** Makes a socket {@code name} in {@code directory} and listens there; it does not block. */
+  public static Fd listen(Scope scope, Fd directory, String name) throws KernelException {
+    try (var making = new Scope()) {
+      Fd socket = socket(making, "listening socket " + name);
+      at(BIND, socket, directory, name, "make the socket " + name);
+      try (var frame = new Frame();
+          var use = socket.new Use()) {
+        Frame.check(frame.call(LISTEN, use.number(), BACKLOG), "listen at the socket " + name);
+      }
+      making.moveTo(scope);
+      return socket;
+    }
+  }
+
+  /** Connects to whoever listens at {@code name} in {@code directory}. */
+  public static UnixSocket connect(Scope scope, Fd directory, String name) throws KernelException {
+    try (var making = new Scope()) {
+      Fd socket = socket(making, "control socket");
+      // KERNEL: a unix stream connects at once, or not at all.
+      at(CONNECT, socket, directory, name, "connect to the socket " + name);
+      making.moveTo(scope);
+      return new UnixSocket(socket);
+    }
+  }
+
+  private static Fd socket(Scope scope, String subject) throws KernelException {
+    try (var frame = new Frame()) {
+      long fd = frame.call(SOCKET, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | Fd.O_CLOEXEC, 0);
+      return Fd.adopt(scope, (int) Frame.check(fd, "make a socket"), subject);
+    }
+  }
+
+  /** KERNEL: through /proc/self/fd no directory is too deep for sun_path. */
+  private static void at(SystemCall call, Fd socket, Fd directory, String name, String action)
+      throws KernelException {
+    try (var frame = new Frame();
+        var use = socket.new Use();
+        var in = directory.new Use()) {
+      byte[] path = ("/proc/self/fd/" + in.number() + "/" + name).getBytes(StandardCharsets.UTF_8);
+      if (path.length >= PATH_MAX || name.indexOf('\0') >= 0) {
+        throw new KernelException(action, Errno.ENAMETOOLONG);
+      }
+      MemorySegment address = frame.allocate(2 + path.length + 1);
+      address.set(JAVA_SHORT, 0, (short) AF_UNIX);
+      MemorySegment.copy(path, 0, address, JAVA_BYTE, 2, path.length);
+      Frame.check(frame.call(call, use.number(), address.address(), address.byteSize()), action);
     }
   }
 

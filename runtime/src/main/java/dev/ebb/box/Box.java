@@ -8,6 +8,7 @@ import dev.ebb.cgroup.CgroupLimits;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Poller;
@@ -20,12 +21,20 @@ import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
+import dev.ebb.process.Session;
 import dev.ebb.process.StuckProcess;
+import dev.ebb.store.JournalEntry;
 import dev.ebb.store.LogDirectory;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -42,9 +51,16 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe. Owns its cgroups, its init, its control socket and its host uid.
  */
 public final class Box {
+  private static final Logger LOG = System.getLogger(Box.class.getName());
   private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
   private static final Duration FREEZE_BOUND = Duration.ofSeconds(2);
   private static final Duration LANE_BOUND = Duration.ofSeconds(10);
+  private static final Duration REAPED_BOUND = Duration.ofSeconds(1);
+  private static final Duration GREET_BOUND = Duration.ofSeconds(10);
+
+  /** In the journal: it has ended, and its output is all that is left. */
+  private static final String GONE = "gone";
+
   private static final long REAP_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final BoxHost host;
@@ -63,14 +79,16 @@ public final class Box {
   private boolean hasLane;
   private int uid = -1;
   private @Nullable Holding logsHolding;
+  private @Nullable Holding recordHolding;
+  private @Nullable Holding beginning;
   private @Nullable Holding outsideHolding;
   private Bubblewrap.@Nullable Launch launch;
+  private volatile @Nullable InitChannel channel;
   private @Nullable Certificate certificate;
 
-  private Box(BoxHost host, BoxId id, BoxSpec spec, Consumer<BoxState> listener)
-      throws KernelException {
+  private Box(BoxHost host, BoxId id, BoxSpec spec, BoxLifecycle lifecycle) throws KernelException {
     this.host = host;
-    lifecycle = new BoxLifecycle(listener);
+    this.lifecycle = lifecycle;
     this.id = id;
     this.spec = spec;
     enclosure = host.enclosure(id);
@@ -87,7 +105,7 @@ public final class Box {
   public static Box create(BoxHost host, BoxId id, BoxSpec spec, Consumer<BoxState> listener) {
     Box box;
     try {
-      box = new Box(host, id, spec, listener);
+      box = new Box(host, id, spec, new BoxLifecycle(listener));
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }
@@ -119,18 +137,28 @@ public final class Box {
     oomWatch.open(scope, host.poller());
     // KERNEL: with nsdelegate init could not clone into a leaf, which lies outside its namespace.
     var sandbox = spec.sandbox(!host.hierarchies().namespacesBound());
+    if (enclosure.paths().isEmpty()) {
+      // Nothing else would lead the next runtime to it, should this one die in the middle.
+      beginning = ledger.hold(id.value(), Kind.PROCESS, Session.toBegin().toString());
+      holdings.add(beginning);
+    }
     host.bubblewrap()
         .launch(scope, id.value(), sandbox, enclosure.placement(), uid, this::launched);
     requireNonNull(launch).await(deadline);
     settle(launch);
     strikeOutside();
     lifecycle.become(BoxState.RUNNING);
-    launch.channel().whenClosed(() -> lifecycle.tryBecome(BoxState.LOST));
+    watchOver(launch.channel());
+  }
+
+  private void watchOver(InitChannel up) {
+    up.whenClosed(() -> lifecycle.tryBecome(BoxState.LOST));
   }
 
   /** Written down so that the next runtime can end it, should this one die right now. */
   private void launched(Bubblewrap.Launch begun) throws KernelException {
     launch = begun;
+    channel = begun.channel();
     var ref = ProcessRef.of(begun.outside().pid());
     if (ref.isPresent()) {
       outsideHolding =
@@ -150,10 +178,9 @@ public final class Box {
 
   /** It was reaped. */
   private void strikeOutside() throws KernelException {
-    if (outsideHolding != null) {
-      host.instance().ledger().strike(List.of(outsideHolding));
-      holdings.remove(outsideHolding);
-    }
+    var gone = Stream.of(beginning, outsideHolding).filter(Objects::nonNull).toList();
+    host.instance().ledger().strike(gone);
+    holdings.removeAll(gone);
   }
 
   private SandboxException unwind(Throwable failure) {
@@ -173,6 +200,170 @@ public final class Box {
               ErrorCode.SETUP_FAILED, "cannot make a box: " + e.getMessage() + cleanup, e);
       default -> new SandboxException(ErrorCode.INTERNAL, failure + cleanup, failure);
     };
+  }
+
+  // --- beyond the engine ---
+
+  /**
+   * Lets it outlive this engine, and be found by the next.
+   *
+   * @param endsAt when its init ends it by itself; empty: never
+   * @param note what the next engine shall hand out with it
+   */
+  public void detach(Optional<Instant> endsAt, Map<String, String> note) {
+    releasing.lock();
+    try (var brief = new Scope()) {
+      InitChannel up = channel();
+      var left = endsAt.map(end -> Duration.between(Instant.now(), end));
+      var record =
+          new BoxRecord(
+              spec, uid, BoxRecord.HexNonce.of(up.nonce()), ProcessRef.of(initPid()), endsAt, note);
+      recordHolding =
+          host.instance().ledger().hold(id.value(), Kind.RECORD, logs.record().path().toString());
+      logs.record().append(record.entry());
+      // ORDER: from here on it lives on without us, and whoever comes must know how to find it.
+      up.detach(directory(brief), left.map(Box::atLeastAMoment).orElse(Duration.ZERO));
+    } catch (KernelException e) {
+      throw new SandboxException(
+          ErrorCode.SETUP_FAILED, "cannot detach box " + id + ": " + e.getMessage(), e);
+    } finally {
+      releasing.unlock();
+    }
+  }
+
+  /** Zero would be never. */
+  private static Duration atLeastAMoment(Duration left) {
+    return left.isPositive() ? left : Duration.ofMillis(1);
+  }
+
+  private Fd directory(Scope brief) throws KernelException {
+    return Fd.open(brief, logs.path(), Fd.Flag.READ, Fd.Flag.DIRECTORY);
+  }
+
+  /** It outlives this engine. */
+  public boolean isDetached() {
+    return recordHolding != null;
+  }
+
+  /** Of one that was adopted: from now on {@code listener} hears of each change of its state. */
+  public BoxState listen(Consumer<BoxState> listener) {
+    return lifecycle.listen(listener);
+  }
+
+  /** Takes up the execs of a box that another engine made, before anything is heard of them. */
+  public interface Heir {
+    void inherit(Box box, List<JournalEntry> entries) throws KernelException, IOException;
+  }
+
+  /**
+   * Finds a box again that another engine had detached: running, or paused, or dead.
+   *
+   * @param holdings what the ledger lists for it
+   */
+  public static Box adopt(
+      BoxHost host, BoxId id, BoxRecord record, List<Holding> holdings, Heir heir)
+      throws KernelException, IOException, InterruptedException {
+    List<JournalEntry> entries = host.instance().logs(id.value()).record().read();
+    boolean isGone = entries.stream().anyMatch(entry -> entry.about().equals(GONE));
+    Enclosure enclosure = host.enclosure(id);
+    Optional<ProcessRef> init = isGone ? Optional.empty() : findInit(enclosure, record, holdings);
+    BoxState found = isGone ? BoxState.GONE : BoxState.LOST;
+    if (init.isPresent()) {
+      found = enclosure.isFrozen() ? BoxState.PAUSED : BoxState.RUNNING;
+    }
+    var box = new Box(host, id, record.spec(), BoxLifecycle.found(found));
+    box.takeOver(record, holdings);
+    boolean hears = init.isPresent() && box.reach(init.get(), record);
+    heir.inherit(box, entries);
+    if (hears) {
+      box.greet();
+    }
+    return box;
+  }
+
+  /** By its pid and start time, wherever they are still known; or by its cgroup. */
+  private static Optional<ProcessRef> findInit(
+      Enclosure enclosure, BoxRecord record, List<Holding> holdings) throws KernelException {
+    Optional<ProcessRef> found = record.init().filter(ProcessRef::isAlive);
+    if (found.isEmpty()) {
+      found = enclosure.findInit();
+    }
+    return found.isPresent()
+        ? found
+        : holdings.stream()
+            .filter(holding -> holding.kind() == Kind.PROCESS)
+            .map(holding -> ProcessRef.parse(holding.subject()))
+            .filter(ProcessRef::isAlive)
+            .findFirst();
+  }
+
+  private void takeOver(BoxRecord record, List<Holding> listed) throws KernelException {
+    for (Holding holding : listed) {
+      switch (holding.kind()) {
+        case DIRECTORY -> logsHolding = holding;
+        case RECORD -> recordHolding = holding;
+        case USER -> {
+          holdings.add(holding);
+          host.uids().take(record.uid());
+        }
+        default -> holdings.add(holding);
+      }
+    }
+    uid = state() == BoxState.GONE ? -1 : record.uid();
+    hasLane =
+        listed.stream()
+            .map(Holding::subject)
+            .anyMatch(
+                subject ->
+                    enclosure.lanePaths().stream().anyMatch(p -> p.toString().equals(subject)));
+    execs.set(Math.max(logs.lastExec(), enclosure.lastLeaf()));
+  }
+
+  /** False when nobody listens: its init is dying, and it is lost. */
+  private boolean reach(ProcessRef init, BoxRecord record) throws KernelException {
+    try (var brief = new Scope()) {
+      Pidfd pidfd = Pidfd.open(scope, init.pid());
+      // RACE: the number may have been reused before the pidfd was opened, not after.
+      if (!init.isAlive()) {
+        throw new KernelException("find the init of box " + id, Errno.ESRCH);
+      }
+      enclosure.known(pidfd);
+      oomWatch.open(scope, host.poller());
+      channel =
+          InitChannel.reconnect(
+              scope, host.poller(), directory(brief), record.nonce().bytes(), pidfd);
+      return true;
+    } catch (KernelException e) {
+      if (!e.is(Errno.ESRCH) && !e.is(Errno.ECONNREFUSED) && !e.is(Errno.ENOENT)) {
+        throw e;
+      }
+      lifecycle.become(BoxState.LOST);
+      return false;
+    }
+  }
+
+  private void greet() throws KernelException, InterruptedException {
+    InitChannel up = requireNonNull(channel);
+    if (!up.greet(Deadline.in(GREET_BOUND))) {
+      lifecycle.become(BoxState.LOST);
+    }
+    watchOver(up);
+  }
+
+  /** Lets go of a detached box, which goes on; of this object nothing can be had any more. */
+  public void leave() {
+    releasing.lock();
+    try {
+      InitChannel up = channel;
+      if (up != null) {
+        up.leave();
+      }
+      host.scope().release(scope);
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    } finally {
+      releasing.unlock();
+    }
   }
 
   public BoxId id() {
@@ -230,7 +421,7 @@ public final class Box {
   /** The line to init. */
   public InitChannel channel() {
     lifecycle.requireUp(id);
-    return requireNonNull(launch).channel();
+    return requireNonNull(channel);
   }
 
   /** A command can be started in it. */
@@ -381,6 +572,9 @@ public final class Box {
       if (certificate == null || !certificate.isClean()) {
         lifecycle.become(BoxState.STOPPING);
         certificate = releaseNow(keepsLogs);
+        if (certificate.isClean()) {
+          noteEnd();
+        }
         lifecycle.become(certificate.isClean() ? BoxState.GONE : BoxState.STUCK);
       }
       return certificate;
@@ -388,6 +582,16 @@ public final class Box {
       releasing.unlock();
       if (interrupted) {
         Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void noteEnd() {
+    if (recordHolding != null) {
+      try {
+        logs.record().append(JournalEntry.about(GONE));
+      } catch (KernelException e) {
+        LOG.log(Level.WARNING, "event=record_failed, ignoring: its processes are not there", e);
       }
     }
   }
@@ -476,7 +680,8 @@ public final class Box {
    * <p>KERNEL: pid 1 of a namespace becomes reapable only after all its members were reaped.
    */
   private boolean reapInit() throws KernelException, InterruptedException {
-    return launch != null && launch.isUp() && awaitDeath(launch.channel().init().orElseThrow());
+    boolean isUp = launch == null ? channel != null : launch.isUp();
+    return isUp && awaitDeath(requireNonNull(channel).init().orElseThrow());
   }
 
   /**
@@ -507,12 +712,23 @@ public final class Box {
       process.reap();
       return true;
     } catch (KernelException e) {
-      // No child of ours: whoever adopted it has it.
       if (e.is(Errno.ECHILD)) {
-        return !ProcFs.stat(process.pid()).isPresent() || !enclosure.holds(process.pid());
+        return awaitReaped(process.pid());
       }
       throw e;
     }
+  }
+
+  /** No child of ours: whoever adopted it reaps it, or never does. */
+  private boolean awaitReaped(int pid) {
+    Deadline deadline = Deadline.in(REAPED_BOUND);
+    while (ProcFs.stat(pid).isPresent() && enclosure.holds(pid)) {
+      if (deadline.isOver()) {
+        return false;
+      }
+      LockSupport.parkNanos(REAP_RETRY_NANOS);
+    }
+    return true;
   }
 
   private void closeDescriptors(Account account) throws KernelException {
@@ -555,8 +771,10 @@ public final class Box {
     try {
       if (logsHolding != null) {
         logs.remove();
-        host.instance().ledger().strike(List.of(logsHolding));
+        var gone = Stream.of(logsHolding, recordHolding).filter(Objects::nonNull).toList();
+        host.instance().ledger().strike(gone);
         logsHolding = null;
+        recordHolding = null;
       }
     } finally {
       releasing.unlock();

@@ -26,13 +26,30 @@ final class BoxLifecycle {
           STUCK, EnumSet.of(STOPPING),
           GONE, EnumSet.noneOf(BoxState.class));
 
-  private final Consumer<BoxState> listener;
-  private BoxState state = CREATING;
+  private Consumer<BoxState> listener;
+  private BoxState state;
   private boolean lost;
 
   /** {@code listener} hears of each change, in order; it must not wait for anything. */
   BoxLifecycle(Consumer<BoxState> listener) {
+    this(listener, CREATING);
+  }
+
+  private BoxLifecycle(Consumer<BoxState> listener, BoxState first) {
     this.listener = listener;
+    state = first;
+    lost = first == LOST;
+  }
+
+  /** Of a box that is found as it is; nobody hears of it yet. */
+  static BoxLifecycle found(BoxState state) {
+    return new BoxLifecycle(_ -> {}, state);
+  }
+
+  /** From now on {@code heir} hears of each change; returned is where it is now. */
+  synchronized BoxState listen(Consumer<BoxState> heir) {
+    listener = heir;
+    return state;
   }
 
   synchronized BoxState state() {

@@ -20,7 +20,12 @@ public record BoxSpec(
     mounts = List.copyOf(mounts);
     packages = List.copyOf(packages);
     files = List.copyOf(files);
+  }
+
+  /** What is to be shown must be there now; of a box that was made before it may be gone. */
+  private BoxSpec checked() {
     ShownPaths.check(mounts, packages, files);
+    return this;
   }
 
   public static BoxSpec defaults() {
@@ -36,15 +41,15 @@ public record BoxSpec(
   }
 
   public BoxSpec withMount(Mount mount) {
-    return new BoxSpec(limits, network, append(mounts, mount), packages, files);
+    return new BoxSpec(limits, network, append(mounts, mount), packages, files).checked();
   }
 
   public BoxSpec withPackages(Path directory) {
-    return new BoxSpec(limits, network, mounts, append(packages, directory), files);
+    return new BoxSpec(limits, network, mounts, append(packages, directory), files).checked();
   }
 
   public BoxSpec withFile(CopiedFile file) {
-    return new BoxSpec(limits, network, mounts, packages, append(files, file));
+    return new BoxSpec(limits, network, mounts, packages, append(files, file)).checked();
   }
 
   private static <T> List<T> append(List<T> list, T element) {

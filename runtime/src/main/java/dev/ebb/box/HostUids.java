@@ -79,6 +79,13 @@ public final class HostUids {
     return first + slot;
   }
 
+  /** Of a box that another process was lent it for. */
+  synchronized void take(int uid) {
+    if (!isShared() && uid >= first && uid < first + count) {
+      lent.set(uid - first);
+    }
+  }
+
   synchronized void giveBack(int uid) {
     lent.clear(uid - first);
   }

@@ -12,12 +12,14 @@ import dev.ebb.process.ProcessRef;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 
 /**
  * The cgroups of one box: {@code <box>/init} for its pid 1 beside {@code <box>/work/<exec>} for
@@ -199,6 +201,18 @@ public final class BoxCgroup implements Enclosure {
     return Optional.of(leaf.path());
   }
 
+  @Override
+  public int lastLeaf() {
+    return Stream.of(work(), lane())
+        .map(cgroup -> cgroup.path().toFile().list())
+        .filter(Objects::nonNull)
+        .flatMap(Stream::of)
+        .filter(child -> child.matches("\\d{1,9}"))
+        .mapToInt(Integer::parseInt)
+        .max()
+        .orElse(0);
+  }
+
   /** KERNEL: a v1 limit holds for all below it, so there the lane lies beside the box. */
   @Override
   public List<Path> lanePaths() {
@@ -297,6 +311,20 @@ public final class BoxCgroup implements Enclosure {
       }
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
+  }
+
+  @Override
+  public boolean isFrozen() throws KernelException {
+    return work().isFrozen();
+  }
+
+  @Override
+  public Optional<ProcessRef> findInit() throws KernelException {
+    return init().allProcs().stream()
+        .map(ProcessRef::of)
+        .flatMap(Optional::stream)
+        .filter(ProcessRef::isAlive)
+        .findFirst();
   }
 
   @Override

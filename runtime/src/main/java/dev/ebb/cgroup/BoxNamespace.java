@@ -162,6 +162,17 @@ public final class BoxNamespace implements Enclosure {
   }
 
   @Override
+  public boolean isFrozen() {
+    return false;
+  }
+
+  /** SAFETY: only by what the ledger says of it; by its looks it could be anybody's. */
+  @Override
+  public Optional<ProcessRef> findInit() {
+    return Optional.empty();
+  }
+
+  @Override
   public Optional<Fd> oomEvents(Scope scope) {
     return Optional.empty();
   }
@@ -189,6 +200,11 @@ public final class BoxNamespace implements Enclosure {
   @Override
   public Optional<Path> createLeaf(int exec, int uid) {
     return Optional.empty();
+  }
+
+  @Override
+  public int lastLeaf() {
+    return 0;
   }
 
   @Override

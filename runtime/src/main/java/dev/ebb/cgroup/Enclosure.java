@@ -64,6 +64,12 @@ public interface Enclosure {
    */
   void freeze(boolean frozen, Deadline deadline) throws KernelException;
 
+  /** Whether they stand still. */
+  boolean isFrozen() throws KernelException;
+
+  /** The init of a box that another engine made; empty: it is dead. */
+  Optional<ProcessRef> findInit() throws KernelException;
+
   /** Readable when the OOM killer is about to strike; empty where nobody need be told. */
   Optional<Fd> oomEvents(Scope scope) throws KernelException;
 
@@ -81,6 +87,9 @@ public interface Enclosure {
 
   /** Makes the place of one exec, for {@code uid} to start it in; empty where there is none. */
   Optional<Path> createLeaf(int exec, int uid) throws KernelException;
+
+  /** The highest number of an exec that has a place; 0: none. */
+  int lastLeaf();
 
   /** The directories that {@link #createLane} will make: what the ledger must list before. */
   List<Path> lanePaths();

@@ -8,6 +8,7 @@ import dev.ebb.backend.bubblewrap.InitBinary;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxHost;
 import dev.ebb.box.BoxId;
+import dev.ebb.box.BoxRecord;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
@@ -33,12 +34,15 @@ import dev.ebb.process.ExitCause;
 import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Reaper;
+import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
 import dev.ebb.supervision.Purge;
 import dev.ebb.supervision.Recovery;
 import dev.ebb.supervision.Why;
 import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -60,6 +64,7 @@ import org.jspecify.annotations.Nullable;
  * themselves and the next engine on the same home cleans up. Thread-safe.
  */
 public final class Engine implements AutoCloseable {
+  private static final Logger LOG = System.getLogger(Engine.class.getName());
   private static final List<Path> BWRAP =
       List.of(Path.of("/usr/bin/bwrap"), Path.of("/usr/local/bin/bwrap"), Path.of("/bin/bwrap"));
 
@@ -107,7 +112,7 @@ public final class Engine implements AutoCloseable {
 
   /** Opens an engine on {@code path} after releasing what dead ones left there. */
   public static Engine open(Path path) {
-    return open(path, false);
+    return open(path, Role.GUEST);
   }
 
   /** Opens the default home for a process that is Ebb's own, and may be moved between cgroups. */
@@ -117,7 +122,7 @@ public final class Engine implements AutoCloseable {
 
   /** The same on {@code path}. */
   public static Engine openForProcess(Path path) {
-    return open(path, true);
+    return open(path, Role.PROCESS);
   }
 
   /** The default home, made if it was missing, and refused if it is not ours alone. */
@@ -135,10 +140,24 @@ public final class Engine implements AutoCloseable {
     }
   }
 
-  private static Engine open(Path path, boolean mayMove) {
+  /**
+   * The same for the daemon of {@code path}, which takes over what the last one left: what was
+   * attached is released, what was detached waits for {@link #adopt}.
+   */
+  public static Engine openForDaemon(Path path) {
+    return open(path, Role.DAEMON);
+  }
+
+  private enum Role {
+    GUEST,
+    PROCESS,
+    DAEMON
+  }
+
+  private static Engine open(Path path, Role role) {
     var building = new Scope();
     try {
-      return build(building, path, mayMove);
+      return build(building, path, role);
     } catch (KernelException | IOException | RuntimeException e) {
       try {
         building.close();
@@ -160,9 +179,9 @@ public final class Engine implements AutoCloseable {
         : String.valueOf(e.getMessage());
   }
 
-  private static Engine build(Scope scope, Path path, boolean mayMove)
+  private static Engine build(Scope scope, Path path, Role role)
       throws KernelException, IOException {
-    Hierarchies hierarchies = Hierarchies.detect(mayMove);
+    Hierarchies hierarchies = Hierarchies.detect(role != Role.GUEST);
     Path bwrap = bwrap();
     Self.becomeSubreaper();
     Home home = Home.open(path);
@@ -171,8 +190,12 @@ public final class Engine implements AutoCloseable {
     Poller poller = Poller.start(scope, "ebb-poller", ORPHAN_PATIENCE, reaper::reapStrangers);
     EmptyWait emptyWait = EmptyWait.on(poller);
     var removal = new CgroupRemoval(emptyWait);
-    var recovered = new Recovery(home, emptyWait, removal, AT_START).recover(false);
-    Instance instance = home.create(scope, ProcessRef.self().toString());
+    var recovery = new Recovery(home, emptyWait, removal, AT_START);
+    var recovered = new ArrayList<>(recovery.recover(false));
+    String self = ProcessRef.self().toString();
+    Instance instance =
+        role == Role.DAEMON ? home.createForDaemon(scope, self) : home.create(scope, self);
+    recovered.addAll(releaseAttached(instance, recovery));
     var host =
         new BoxHost(
             scope,
@@ -195,22 +218,98 @@ public final class Engine implements AutoCloseable {
     return engine;
   }
 
+  /** Of an instance that was taken over: all but the detached boxes, and what they lie in. */
+  private static List<Recovery.Finding> releaseAttached(Instance instance, Recovery recovery)
+      throws KernelException {
+    Ledger ledger = instance.ledger();
+    var left = new DeadInstance(instance.id(), instance.directory(), true, ledger.holdings());
+    Set<String> detached = left.detached();
+    var attached = left.only(held -> !held.box().isEmpty() && !detached.contains(held.box()));
+    var findings = recovery.release(attached, false);
+    var gone = new ArrayList<Holding>();
+    for (Recovery.Finding finding : findings) {
+      if (!(finding.fate() instanceof Recovery.Fate.Stuck)) {
+        attached.holdings().stream()
+            .filter(held -> held.kind() == finding.kind())
+            .filter(held -> held.subject().equals(finding.subject()))
+            .forEach(gone::add);
+      }
+    }
+    ledger.strike(gone);
+    return findings;
+  }
+
   /** The instance's own directory in each hierarchy; boxes lie below. */
   private void createSubtree() throws KernelException, IOException {
     String id = host.instance().id();
     var paths = new ArrayList<>(host.hierarchies().everywhere(id));
     Optional<Path> ours = host.hierarchies().leafOfOurs(id);
     ours.ifPresent(paths::add);
-    var entries = paths.stream().map(p -> new Ledger.Entry(Kind.CGROUP, p.toString())).toList();
-    holdings.addAll(host.instance().ledger().hold("", entries));
+    Ledger ledger = host.instance().ledger();
+    ledger.holdings().stream().filter(held -> held.box().isEmpty()).forEach(holdings::add);
+    var entries =
+        paths.stream()
+            .map(path -> new Ledger.Entry(Kind.CGROUP, path.toString()))
+            .filter(entry -> holdings.stream().noneMatch(held -> isSame(held, entry)))
+            .toList();
+    holdings.addAll(ledger.hold("", entries));
     for (Path each : paths) {
-      Cgroup.create(each);
+      if (!host.instance().resumed() || Files.notExists(each)) {
+        Cgroup.create(each);
+      }
     }
     if (ours.isPresent()) {
       new Cgroup(ours.get()).enter();
       movedTo = ours.get();
     }
     host.hierarchies().delegate(id);
+  }
+
+  private static boolean isSame(Holding held, Ledger.Entry entry) {
+    return held.kind() == entry.kind() && held.subject().equals(entry.subject());
+  }
+
+  /** A box that the last daemon had detached, and its commands, ended ones too. */
+  public record Adopted(Box box, BoxRecord record, List<Exec> execs) {
+    public Adopted {
+      execs = List.copyOf(execs);
+    }
+  }
+
+  /**
+   * Takes over the detached boxes of the last daemon; once, before any box is made.
+   *
+   * @return those that are there, alive or dead; what cannot be understood is told in the log, and
+   *     left alone
+   */
+  public List<Adopted> adopt() throws InterruptedException {
+    var adopted = new ArrayList<Adopted>();
+    for (Holding record : holdings()) {
+      if (record.kind() == Kind.RECORD) {
+        adopt(new BoxId(record.box())).ifPresent(adopted::add);
+      }
+    }
+    return adopted;
+  }
+
+  private Optional<Adopted> adopt(BoxId id) throws InterruptedException {
+    var listed = holdings().stream().filter(held -> held.box().equals(id.value())).toList();
+    var execs = new ArrayList<Exec>();
+    try {
+      BoxRecord record = BoxRecord.read(host.instance().logs(id.value()));
+      Box box =
+          Box.adopt(
+              host,
+              id,
+              record,
+              listed,
+              (found, entries) -> execs.addAll(Exec.adopt(found, entries)));
+      boxes.add(box);
+      return Optional.of(new Adopted(box, record, execs));
+    } catch (KernelException | IOException | RuntimeException e) {
+      LOG.log(Level.ERROR, "event=box_not_adopted box=" + id + " left_alone=true", e);
+      return Optional.empty();
+    }
   }
 
   private void removeSubtree() throws KernelException {
@@ -399,13 +498,18 @@ public final class Engine implements AutoCloseable {
   private void closeOnce() {
     var stuck = new ArrayList<Certificate>();
     for (Box box : boxes) {
+      if (box.isDetached()) {
+        box.leave();
+        continue;
+      }
       Certificate certificate = release(box);
       if (!certificate.isClean()) {
         stuck.add(certificate);
       }
     }
     try (scope) {
-      if (stuck.isEmpty()) {
+      boolean waits = holdings().stream().anyMatch(held -> held.kind() == Kind.RECORD);
+      if (stuck.isEmpty() && !waits) {
         removeSubtree();
         host.instance().ledger().strike(holdings);
       }

@@ -18,10 +18,13 @@ import dev.ebb.kernel.Signal;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.StuckProcess;
+import dev.ebb.store.JournalEntry;
+import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -62,7 +65,8 @@ public final class Exec implements AutoCloseable {
   private final OutputLog stdout;
   private final OutputLog stderr;
   private final Optional<Stdin> stdin;
-  private final long startNanos = System.nanoTime();
+  private final long startNanos;
+  private final Instant startedAt;
   private final long oomKillsBefore;
   private final Runnable oomListener = this::outOfMemory;
   private volatile boolean outOfMemory;
@@ -92,20 +96,62 @@ public final class Exec implements AutoCloseable {
     record Lost() implements Outcome {}
   }
 
-  private Exec(Box box, ExecSpec spec, Scope scope, Optional<Stdin> stdin) throws KernelException {
+  private Exec(Box box, ExecRecord record, Scope scope, Optional<Stdin> stdin) {
     this.box = box;
     this.stdin = stdin;
-    this.spec = spec;
     this.scope = scope;
-    number = box.nextExec();
+    spec = record.spec();
+    number = record.number();
+    startedAt = record.startedAt();
+    oomKillsBefore = record.oomKillsBefore();
     stdout = new OutputLog(box.logs().log(number, "stdout"), lock, changed);
     stderr = new OutputLog(box.logs().log(number, "stderr"), lock, changed);
-    oomKillsBefore = number == 1 ? 0 : box.enclosure().oomKills();
+    Duration ago = Duration.between(startedAt, Instant.now());
+    startNanos = System.nanoTime() - ago.toNanos();
     patience =
         Deadline.in(
             spec.timeout().isZero()
                 ? FOREVER
-                : spec.timeout().plus(spec.grace()).plus(LADDER_SLACK));
+                : spec.timeout().plus(spec.grace()).plus(LADDER_SLACK).minus(ago));
+  }
+
+  private static ExecRecord newRecord(Box box, ExecSpec spec) throws KernelException {
+    int number = box.nextExec();
+    long oomKills = number == 1 ? 0 : box.enclosure().oomKills();
+    return new ExecRecord(number, spec, Instant.now(), oomKills, Optional.empty());
+  }
+
+  /**
+   * The execs of a detached box as the journal has them. Those that ran go on; the box shall tell
+   * them soon what has become of them.
+   */
+  public static List<Exec> adopt(Box box, List<JournalEntry> entries)
+      throws KernelException, IOException {
+    var execs = new ArrayList<Exec>();
+    for (ExecRecord record : ExecRecord.of(entries)) {
+      var exec = new Exec(box, record, Scope.in(box.scope()), Optional.empty());
+      execs.add(exec);
+      if (record.end().isPresent()) {
+        exec.endedAs(record.end().get());
+      } else if (box.state().isAlive()) {
+        exec.stdout.find();
+        exec.stderr.find();
+        box.channel().expect(exec.number, exec.new Events());
+        box.whenOutOfMemory(exec.oomListener);
+      } else {
+        exec.stdout.find();
+        exec.stderr.find();
+        exec.end(new Outcome.Lost(), 0, 0);
+      }
+    }
+    return execs;
+  }
+
+  private void endedAs(ExecResult last) {
+    result = last;
+    outcome = new Outcome.Lost();
+    stdout.grow(last.stdoutSize(), true);
+    stderr.grow(last.stderrSize(), true);
   }
 
   /** Starts a command; what cannot be executed is a result, not an exception. */
@@ -178,7 +224,8 @@ public final class Exec implements AutoCloseable {
       stdin = Optional.of(input);
       fds.add(input.reader());
     }
-    var exec = new Exec(box, spec, scope, stdin);
+    ExecRecord record = newRecord(box, spec);
+    var exec = new Exec(box, record, scope, stdin);
     Optional<Path> leaf = placing.leaf(exec.number);
     try {
       if (leaf.isPresent()) {
@@ -186,11 +233,14 @@ public final class Exec implements AutoCloseable {
       }
       fds.addAll(0, List.of(exec.stdout.create(passing), exec.stderr.create(passing)));
       var request = exec.startRequest(leaf.isPresent());
+      if (exec.isRecorded()) {
+        box.logs().record().append(record.entry());
+      }
       exec.setPending(true);
       box.channel().start(exec.number, request, fds, exec.new Events());
     } catch (KernelException | RuntimeException e) {
       exec.setPending(false);
-      exec.removeLogs();
+      exec.forget();
       box.enclosure().removeLeaf(exec.number);
       throw e;
     }
@@ -295,8 +345,40 @@ public final class Exec implements AutoCloseable {
     stdin.ifPresent(Stdin::close);
   }
 
+  /** The next engine must know of it. */
+  private boolean isRecorded() {
+    return box.isDetached() && !(spec.kind() instanceof ExecKind.FileOperation);
+  }
+
+  /** ORDER: written down first, then init may forget it. */
+  private void record(ExecResult last) {
+    if (isRecorded()) {
+      note(ExecRecord.ended(number, last));
+    }
+    if (box.isDetached()) {
+      tell(init -> init.forget(number));
+    }
+  }
+
+  /** The disk may be full: then the end is not known to the next engine, and nothing else fails. */
+  private void note(JournalEntry entry) {
+    try {
+      box.logs().record().append(entry);
+    } catch (KernelException e) {
+      LOG.log(Level.WARNING, "event=record_failed box=" + box.id() + " exec=" + number, e);
+    }
+  }
+
   public int number() {
     return number;
+  }
+
+  public ExecSpec spec() {
+    return spec;
+  }
+
+  public Instant startedAt() {
+    return startedAt;
   }
 
   /** Waits until init has said that it runs, or how it ended; false when it has not in time. */
@@ -365,6 +447,7 @@ public final class Exec implements AutoCloseable {
     try {
       if (result == null) {
         result = finish(last.get());
+        record(result);
       }
       return Optional.of(result);
     } finally {
@@ -636,13 +719,16 @@ public final class Exec implements AutoCloseable {
   public void close() {
     try {
       box.scope().release(scope);
-      removeLogs();
+      forget();
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }
   }
 
-  private void removeLogs() throws KernelException {
+  private void forget() throws KernelException {
+    if (isRecorded()) {
+      note(ExecRecord.forgotten(number));
+    }
     stdout.remove();
     stderr.remove();
   }

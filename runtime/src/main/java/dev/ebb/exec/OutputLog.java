@@ -6,6 +6,8 @@ import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -31,6 +33,11 @@ public final class OutputLog {
   /** Makes the file, for init to write to. */
   Fd create(Scope scope) throws KernelException {
     return Fd.open(scope, file, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.EXCLUSIVE);
+  }
+
+  /** Takes up what init has written so far, for another engine; an absent file holds nothing. */
+  void find() throws IOException {
+    grow(Files.exists(file) ? Files.size(file) : 0, false);
   }
 
   /** What it holds is lost; an absent one is no error. */

@@ -13,7 +13,9 @@ public enum Kind {
   /** An open descriptor of the runtime; counted, but never durable. */
   DESCRIPTOR,
   /** A directory of ours. */
-  DIRECTORY;
+  DIRECTORY,
+  /** The record of a box that outlives its engine, by its path. */
+  RECORD;
 
   public String word() {
     return name().toLowerCase(Locale.ROOT);

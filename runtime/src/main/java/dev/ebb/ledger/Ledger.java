@@ -47,6 +47,19 @@ public final class Ledger {
         Fd.open(scope, path, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.EXCLUSIVE, Fd.Flag.APPEND));
   }
 
+  /** Goes on with the ledger of an instance whose process is dead. */
+  public static Ledger resume(Scope scope, Path path) throws KernelException, IOException {
+    List<Holding> held = read(path);
+    Fd file = Fd.open(scope, path, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.APPEND);
+    var ledger = new Ledger(file);
+    held.forEach(holding -> ledger.holdings.put(holding.number(), holding));
+    // What was struck has numbers too, but nothing refers to those.
+    ledger.next = held.stream().mapToLong(Holding::number).max().orElse(0) + 1;
+    ledger.size = Files.size(path);
+    ledger.torn = true;
+    return ledger;
+  }
+
   /** What a resource is, before it has a number. */
   public record Entry(Kind kind, String subject) {}
 

@@ -6,6 +6,8 @@ import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import java.util.List;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 
 /**
  * The processes of one session: what makes a box, until its init is known.
@@ -15,20 +17,35 @@ import java.util.List;
  * which {@code mark} tells, a word of their command lines that nobody else has.
  */
 public record Session(ProcessRef leader, String mark) {
+  /** What makes a box, by the first word of its command line. */
+  private static final Predicate<String> MAKER =
+      Pattern.compile("(.*/)?bwrap|ebb-init").asMatchPredicate();
+
+  /** Of the session that is about to begin: nobody knows its leader yet. */
+  public static ProcessRef toBegin() {
+    return new ProcessRef(0, ProcessRef.self().startTime());
+  }
+
+  private boolean isToBegin() {
+    return leader.pid() == 0;
+  }
 
   /** Whether a process, dead or alive, is a member; a zombie has no command line to show. */
   public boolean holds(int pid) {
     return ProcFs.stat(pid)
-        .filter(stat -> bears(stat) && (stat.isZombie() || isMarked(ProcFs.commandLine(pid))))
+        .filter(stat -> bears(stat))
+        .filter(stat -> (stat.isZombie() && !isToBegin()) || isMarked(ProcFs.commandLine(pid)))
         .isPresent();
   }
 
   private boolean bears(ProcFs.Stat stat) {
-    return stat.session() == leader.pid() && stat.startTime() >= leader.startTime();
+    return (isToBegin() || stat.session() == leader.pid())
+        && stat.startTime() >= leader.startTime();
   }
 
   private boolean isMarked(String commandLine) {
-    return List.of(commandLine.split(" ")).contains(mark);
+    List<String> words = List.of(commandLine.split(" "));
+    return words.contains(mark) && (!isToBegin() || MAKER.test(words.getFirst()));
   }
 
   /**
@@ -44,7 +61,7 @@ public record Session(ProcessRef leader, String mark) {
     return ProcFs.stat(pid)
         .filter(stat -> bears(stat) && !stat.isZombie())
         .map(_ -> ProcFs.commandLine(pid))
-        .filter(line -> line.isEmpty() || isMarked(line))
+        .filter(line -> (line.isEmpty() && !isToBegin()) || isMarked(line))
         .isPresent();
   }
 

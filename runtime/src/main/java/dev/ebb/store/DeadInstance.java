@@ -2,10 +2,14 @@ package dev.ebb.store;
 
 import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Holding;
+import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /**
  * What a dead instance left: its ledger, claimed by us.
@@ -13,6 +17,21 @@ import java.util.List;
  * @param sameBoot false when the host was restarted since: then no process or cgroup of it exists
  */
 public record DeadInstance(String id, Path directory, boolean sameBoot, List<Holding> holdings) {
+  /** Some of what it left: the lines that {@code which} is true of. */
+  public DeadInstance only(Predicate<Holding> which) {
+    return new DeadInstance(id, directory, sameBoot, holdings.stream().filter(which).toList());
+  }
+
+  /** The boxes that outlive their engine, and wait for the next. */
+  public Set<String> detached() {
+    return sameBoot
+        ? holdings.stream()
+            .filter(holding -> holding.kind() == Kind.RECORD)
+            .map(Holding::box)
+            .collect(Collectors.toSet())
+        : Set.of();
+  }
+
   static DeadInstance read(Path directory) throws KernelException, IOException {
     // A crash cannot lose the boot, which outlives the ledger; only the power can.
     boolean sameBoot =

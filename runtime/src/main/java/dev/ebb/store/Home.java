@@ -34,6 +34,11 @@ public final class Home {
   private static final int ID_BYTES = 4;
   private static final String INSTANCES = "instances";
 
+  /** The kind of an instance that outlives its process. */
+  private static final String DAEMON = "daemon";
+
+  private static final Duration RESUME_PATIENCE = Duration.ofSeconds(30);
+
   /** How long a child of a dead process may take to close what it inherited. */
   private static final Duration LOCK_PATIENCE = Duration.ofSeconds(1);
 
@@ -118,6 +123,55 @@ public final class Home {
 
   /** Makes a new instance of {@code process}, alive for as long as {@code scope} is open. */
   public Instance create(Scope scope, String process) throws KernelException, IOException {
+    return create(scope, process, "guest");
+  }
+
+  /**
+   * The instance of this home's daemon: the one that the last daemon left, as it is; or a new one.
+   */
+  public Instance createForDaemon(Scope scope, String process) throws KernelException, IOException {
+    Optional<Instance> left = resume(scope, process);
+    return left.isPresent() ? left.get() : create(scope, process, DAEMON);
+  }
+
+  private Optional<Instance> resume(Scope scope, String process)
+      throws KernelException, IOException {
+    try (var brief = new Scope()) {
+      lock(brief);
+      for (Path directory : directories()) {
+        if (isOfDaemon(directory)) {
+          return Optional.of(resume(scope, directory, process));
+        }
+      }
+      return Optional.empty();
+    }
+  }
+
+  private static Instance resume(Scope scope, Path directory, String process)
+      throws KernelException, IOException {
+    Fd held = lockFile(scope, directory);
+    Deadline deadline = Deadline.in(RESUME_PATIENCE);
+    // Somebody may be releasing what the last daemon left attached.
+    while (!Filesystem.tryLock(held)) {
+      if (deadline.isOver()) {
+        throw new KernelException("take over the daemon's instance " + directory, Errno.EBUSY);
+      }
+      LockSupport.parkNanos(LOCK_RETRY_NANOS);
+    }
+    int block = Instance.block(directory).orElse(0);
+    Instance.describe(directory, bootId(), block, process, DAEMON);
+    Ledger ledger = Ledger.resume(scope, directory.resolve("ledger"));
+    return new Instance(String.valueOf(directory.getFileName()), directory, block, ledger, true);
+  }
+
+  /** It was a daemon's, of this very boot; of an earlier one nothing lives. */
+  static boolean isOfDaemon(Path directory) throws KernelException, IOException {
+    return Instance.field(directory, "kind").filter(DAEMON::equals).isPresent()
+        && Instance.field(directory, "boot").filter(bootId()::equals).isPresent();
+  }
+
+  private Instance create(Scope scope, String process, String kind)
+      throws KernelException, IOException {
     try (var brief = new Scope()) {
       lock(brief);
       var taken = new TreeSet<Integer>();
@@ -128,13 +182,11 @@ public final class Home {
       Path directory = path.resolve(INSTANCES).resolve(id);
       Filesystem.mkdir(directory, 0700);
       int block = lowestFree(taken);
-      Files.writeString(
-          directory.resolve("instance"),
-          "boot=%s%nblock=%d%nprocess=%s%n".formatted(bootId(), block, process));
+      Instance.describe(directory, bootId(), block, process, kind);
       Fd held = lockFile(scope, directory);
       Filesystem.lock(held);
       Ledger ledger = Ledger.create(scope, directory.resolve("ledger"));
-      return new Instance(id, directory, block, ledger);
+      return new Instance(id, directory, block, ledger, false);
     }
   }
 

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
@@ -18,10 +19,24 @@ import java.util.regex.Pattern;
  * One living runtime: its name is also that of its cgroup subtree.
  *
  * @param block which block of host uids is its own
+ * @param resumed another process had it before, and its ledger may list what that one left
  */
-public record Instance(String id, Path directory, int block, Ledger ledger) {
+public record Instance(String id, Path directory, int block, Ledger ledger, boolean resumed) {
+  private static final String DESCRIPTION = "instance";
+  private static final String NEXT_DESCRIPTION = "instance.new";
+
   /** ORDER: the lock goes last, so a half-removed instance is found again and finished. */
-  private static final List<String> FILES = List.of("ledger", "instance", "lock");
+  private static final List<String> FILES =
+      List.of("ledger", NEXT_DESCRIPTION, DESCRIPTION, "lock");
+
+  /** As a whole or not at all. */
+  static void describe(Path directory, String boot, int block, String process, String kind)
+      throws IOException {
+    Path next = directory.resolve(NEXT_DESCRIPTION);
+    Files.writeString(
+        next, "boot=%s%nblock=%d%nprocess=%s%nkind=%s%n".formatted(boot, block, process, kind));
+    Files.move(next, directory.resolve(DESCRIPTION), StandardCopyOption.ATOMIC_MOVE);
+  }
 
   /** A power loss may leave anything in the file. */
   private static final Predicate<String> BLOCK = Pattern.compile("\\d{1,9}").asMatchPredicate();
@@ -52,7 +67,7 @@ public record Instance(String id, Path directory, int block, Ledger ledger) {
   static Optional<String> field(Path directory, String name) throws IOException {
     String text;
     try {
-      text = Files.readString(directory.resolve("instance"), StandardCharsets.ISO_8859_1);
+      text = Files.readString(directory.resolve(DESCRIPTION), StandardCharsets.ISO_8859_1);
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }

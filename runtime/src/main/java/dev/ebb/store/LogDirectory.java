@@ -8,15 +8,36 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.regex.Pattern;
 
-/** What the commands of one box wrote: plain files, in a directory that nobody else can enter. */
+/**
+ * What the commands of one box wrote, and the record of one that is detached: in a directory that
+ * nobody else can enter.
+ */
 public record LogDirectory(Path path) {
+  private static final Pattern LOG = Pattern.compile("\\d{1,9}\\.(stdout|stderr)");
+
   public void create() throws KernelException {
     Filesystem.mkdir(path, 0700);
   }
 
   public Path log(int exec, String stream) {
     return path.resolve(exec + "." + stream);
+  }
+
+  /** The highest number of an exec whose output is here; 0: none. */
+  public int lastExec() throws KernelException {
+    return files().stream()
+        .map(file -> file.getFileName().toString())
+        .filter(name -> LOG.matcher(name).matches())
+        .mapToInt(name -> Integer.parseInt(name.substring(0, name.indexOf('.'))))
+        .max()
+        .orElse(0);
+  }
+
+  /** What the next engine must know of the box, if it outlives this one. */
+  public Journal record() {
+    return new Journal(path.resolve("record"));
   }
 
   /** Removes it with its files; what is absent is success. */

@@ -65,7 +65,7 @@ public final class Purge {
 
   /** When nobody lives there any more. */
   public Outcome run() throws KernelException, IOException {
-    List<Recovery.Finding> findings = recovery.recover(false);
+    List<Recovery.Finding> findings = recovery.recover(false, Recovery.Detached.RELEASE);
     var swept = new Outcome(findings, List.of(), List.of());
     if (swept.isStuck()) {
       return swept;

@@ -25,6 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -64,21 +65,62 @@ public final class Recovery {
     record Planned() implements Fate {}
 
     record Stuck(String reason) implements Fate {}
+
+    /** Of a detached box: the next daemon adopts it. */
+    record Kept() implements Fate {}
+  }
+
+  /** What may become of detached boxes. */
+  public enum Detached {
+    KEEP,
+    RELEASE
+  }
+
+  /** Releases everything attached that belongs to nobody alive; a dry run only tells. */
+  public List<Finding> recover(boolean dryRun) throws KernelException, IOException {
+    return recover(dryRun, Detached.KEEP);
   }
 
   /** Releases everything that belongs to nobody alive; a dry run only tells. */
-  public List<Finding> recover(boolean dryRun) throws KernelException, IOException {
+  public List<Finding> recover(boolean dryRun, Detached which) throws KernelException, IOException {
     var findings = new ArrayList<Finding>();
     try (var scope = new Scope()) {
       for (DeadInstance dead :
           home.claimDead(scope, process -> ProcessRef.parse(process).isAlive())) {
-        findings.addAll(recover(dead, dryRun));
+        Set<String> kept = which == Detached.KEEP ? dead.detached() : Set.of();
+        findings.addAll(
+            kept.isEmpty() ? recoverAll(dead, dryRun) : recoverSome(dead, kept, dryRun));
       }
     }
     return findings;
   }
 
-  private List<Finding> recover(DeadInstance dead, boolean dryRun) {
+  private List<Finding> recoverAll(DeadInstance dead, boolean dryRun) {
+    var findings = new ArrayList<>(release(dead, dryRun));
+    findings.add(
+        new Finding(
+            dead.id(),
+            Kind.DIRECTORY,
+            dead.directory().toString(),
+            dryRun ? new Fate.Planned() : forget(dead, findings)));
+    return findings;
+  }
+
+  /** What boxes have in common stays with those that are kept. */
+  private List<Finding> recoverSome(DeadInstance dead, Set<String> kept, boolean dryRun) {
+    var findings =
+        new ArrayList<>(
+            release(
+                dead.only(held -> !held.box().isEmpty() && !kept.contains(held.box())), dryRun));
+    dead.holdings().stream()
+        .filter(held -> held.kind() == Kind.RECORD && kept.contains(held.box()))
+        .map(held -> new Finding(dead.id(), held.kind(), held.subject(), new Fate.Kept()))
+        .forEach(findings::add);
+    return findings;
+  }
+
+  /** Releases what {@code dead} lists, but not the instance itself. */
+  public List<Finding> release(DeadInstance dead, boolean dryRun) {
     var findings = new ArrayList<Finding>();
     // ORDER: whoever could enter a cgroup ends first, then whoever is in one, in all of them: v1
     // knows no cgroup.kill. Then the cgroups go, the latest first.
@@ -96,12 +138,6 @@ public final class Recovery {
         findings.add(recover(dead, holding, dryRun));
       }
     }
-    findings.add(
-        new Finding(
-            dead.id(),
-            Kind.DIRECTORY,
-            dead.directory().toString(),
-            dryRun ? new Fate.Planned() : forget(dead, findings)));
     return findings;
   }
 
@@ -147,7 +183,8 @@ public final class Recovery {
           case CGROUP -> dead.sameBoot() && Files.exists(Path.of(holding.subject()));
           case DIRECTORY ->
               logs(dead, holding).map(LogDirectory::path).filter(Files::exists).isPresent();
-          case USER, DESCRIPTOR -> false;
+          // It lies in the directory.
+          case USER, DESCRIPTOR, RECORD -> false;
         };
     return exists ? new Fate.Planned() : new Fate.Absent();
   }
@@ -161,7 +198,7 @@ public final class Recovery {
         case PROCESS -> end(session(holding));
         case CGROUP -> remove(new Cgroup(Path.of(holding.subject())));
         case DIRECTORY -> logs(dead, holding).orElseThrow().remove();
-        case USER, DESCRIPTOR -> {}
+        case USER, DESCRIPTOR, RECORD -> {}
       }
       LOG.log(
           Level.INFO,

@@ -75,8 +75,17 @@ final class Remains {
 
   /** Every process that the ledgers still list. */
   List<String> processes() {
+    return subjects(Kind.PROCESS);
+  }
+
+  /** The record of every detached box. */
+  List<String> records() {
+    return subjects(Kind.RECORD);
+  }
+
+  private List<String> subjects(Kind kind) {
     return holdings.stream()
-        .filter(holding -> holding.kind() == Kind.PROCESS)
+        .filter(holding -> holding.kind() == kind)
         .map(Holding::subject)
         .toList();
   }

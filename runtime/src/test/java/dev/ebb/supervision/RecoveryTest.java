@@ -224,6 +224,41 @@ class RecoveryTest {
   }
 
   @Test
+  void whoeverMakesABoxThatNobodyCouldWriteDownIsEndedAndNobodyElse() throws Exception {
+    ProcessRef maker = calledAs("/usr/bin/bwrap", "--name", "b1");
+    ProcessRef other = calledAs("/usr/bin/bwrap", "--name", "b2");
+    ProcessRef reader = calledAs("less", "b1");
+    hold(Kind.PROCESS, new ProcessRef(0, maker.startTime()).toString());
+    recover();
+    assertThat(maker.isAlive()).isFalse();
+    assertThat(other.isAlive()).isTrue();
+    assertThat(reader.isAlive()).isTrue();
+    assertThat(instance).doesNotExist();
+  }
+
+  @Test
+  void oneThatIsOlderThanTheRuntimeIsNoMakerOfItsBoxes() throws Exception {
+    ProcessRef maker = calledAs("/usr/bin/bwrap", "--name", "b1");
+    hold(Kind.PROCESS, new ProcessRef(0, maker.startTime() + 1).toString());
+    recover();
+    assertThat(maker.isAlive()).isTrue();
+  }
+
+  /** A process with this command line, which sleeps. */
+  private ProcessRef calledAs(String... words) throws IOException {
+    String program = "import signal; print(flush=True); signal.pause()";
+    var command =
+        new ArrayList<>(List.of("bash", "-c", "exec -a \"$0\" /usr/bin/python3 -c \"$@\""));
+    command.add(words[0]);
+    command.add(program);
+    command.addAll(List.of(words).subList(1, words.length));
+    Process process = new ProcessBuilder(command).start();
+    started.add(process);
+    assertThat(process.getInputStream().read()).isEqualTo('\n');
+    return ProcessRef.of((int) process.pid()).orElseThrow();
+  }
+
+  @Test
   void afterARestartOfTheHostOnlyTheDirectoryIsRemoved() throws Exception {
     ProcessRef sleeper = sleeper();
     hold(Kind.PROCESS, sleeper.toString());

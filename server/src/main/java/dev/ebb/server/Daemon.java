@@ -61,7 +61,7 @@ public final class Daemon implements AutoCloseable {
     var scope = new Scope();
     try {
       alone(scope, Engine.prepareHome(settings.home()));
-      Engine engine = Engine.openForProcess(settings.home());
+      Engine engine = Engine.openForDaemon(settings.home());
       scope.own(engine::close);
       return start(settings, scope, engine);
     } catch (Exception e) {

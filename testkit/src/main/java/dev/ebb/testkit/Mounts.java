@@ -27,7 +27,8 @@ final class Mounts {
           .ifPresent(
               file -> {
                 String details = "/dev/" + device.getFileName() + " on " + file.strip();
-                boolean neighbours = Strangers.madeWhatRootMakes() || processes.isNeighboursPath(file.strip());
+                boolean neighbours =
+                    Strangers.madeWhatRootMakes() || processes.isNeighboursPath(file.strip());
                 traces.add(new Trace("loop device", details, details, neighbours));
               });
     }

@@ -160,7 +160,7 @@ public final class Bubblewrap {
       plan.words.addAll(List.of("--", program.toString()));
       plan.words.addAll(BwrapCommandLine.of(spec, firstFile));
 
-      var channel = new InitChannel(scope, poller, control.ours(), nonce);
+      var channel = InitChannel.open(scope, poller, control.ours(), nonce);
       Pidfd outside = Spawn.spawn(scope, binary.path(), plan.words, plan.fds);
       spawned.accept(new Launch(scope, channel, outside, log));
     }

@@ -1,5 +1,7 @@
 package dev.ebb.backend.bubblewrap;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.ebb.backend.ExecKind;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
@@ -21,10 +23,12 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,14 +43,28 @@ public final class InitChannel {
   private static final Duration SEND_DEADLINE = Duration.ofSeconds(10);
   private static final long SEND_RETRY_NANOS = 200_000;
 
+  /** The version of the oldest init that a box may still have. */
+  private static final int OLDEST_SERVED = 4;
+
+  /** Where a detached init listens, in the directory of its box. */
+  private static final String CONTROL = "control";
+
   private final Scope scope;
   private final UnixSocket socket;
   private final byte[] nonce;
   private final Duration patience;
-  private final Poller.Watch watch;
+  private final Poller poller;
+  private Poller.@Nullable Watch watch;
   private final byte[] chunk = new byte[CHUNK];
   private final Deque<Fd> received = new ArrayDeque<>();
   private final Map<Integer, ExecEvents> execs = new ConcurrentHashMap<>();
+
+  /** There was an engine before this one. */
+  private boolean isLater;
+
+  /** Of which init has said nothing yet, on a later line. */
+  private volatile Set<Integer> unheard = Set.of();
+
   private final ReentrantLock sending = new ReentrantLock();
   private ByteBuffer pending = Protocol.buffer(CHUNK);
 
@@ -54,34 +72,135 @@ public final class InitChannel {
   private final Condition changed = state.newCondition();
   private @Nullable Pidfd init;
   private boolean hello;
+  private boolean known;
   private boolean closed;
   private Runnable listener = () -> {};
 
-  /** Takes over {@code socket} and gives init its nonce; events flow at once. */
-  InitChannel(Scope scope, Poller poller, UnixSocket socket, byte[] nonce) throws KernelException {
-    this(scope, poller, socket, nonce, SEND_DEADLINE);
-  }
-
-  InitChannel(Scope scope, Poller poller, UnixSocket socket, byte[] nonce, Duration patience)
+  private InitChannel(
+      Scope scope, Poller poller, UnixSocket socket, byte[] nonce, Duration patience)
       throws KernelException {
     this.scope = scope;
+    this.poller = poller;
     this.patience = patience;
     this.socket = socket;
     this.nonce = nonce.clone();
-    sendAll(nonce, List.of());
-    watch = poller.watch(scope, socket.fd(), Poller.Interest.READ, this::receive);
     // RACE: closed by us, it never sees the EOF that would tell the execs.
     scope.own(this::close);
   }
 
-  /** Waits for LAUNCHED and HELLO; empty when the box died or the deadline came first. */
-  Optional<Pidfd> awaitHello(Deadline deadline) throws InterruptedException {
+  /** The first line to a box: gives init its nonce; events flow at once. */
+  static InitChannel open(Scope scope, Poller poller, UnixSocket socket, byte[] nonce)
+      throws KernelException {
+    return open(scope, poller, socket, nonce, SEND_DEADLINE);
+  }
+
+  static InitChannel open(
+      Scope scope, Poller poller, UnixSocket socket, byte[] nonce, Duration patience)
+      throws KernelException {
+    var channel = new InitChannel(scope, poller, socket, nonce, patience);
+    channel.sendAll(nonce, List.of());
+    channel.listen();
+    return channel;
+  }
+
+  /**
+   * A later line to a detached box, whose init was given {@code nonce} by the engine before; to be
+   * followed by {@link #expect} for what is thought to run, and {@link #greet}.
+   *
+   * @throws KernelException ECONNREFUSED or ENOENT when nobody listens: its init is dead
+   */
+  public static InitChannel reconnect(
+      Scope scope, Poller poller, Fd directory, byte[] nonce, Pidfd init) throws KernelException {
+    UnixSocket socket = UnixSocket.connect(scope, directory, CONTROL);
+    var channel = new InitChannel(scope, poller, socket, nonce, SEND_DEADLINE);
+    channel.init = init;
+    channel.isLater = true;
+    return channel;
+  }
+
+  /** Of an exec that an engine before this one started. */
+  public void expect(int exec, ExecEvents events) {
+    execs.put(exec, events);
+  }
+
+  /**
+   * Hears what has become of each exec meanwhile; one that init does not know is lost.
+   *
+   * @return false when the box died, or the deadline came first
+   */
+  public boolean greet(Deadline deadline) throws KernelException, InterruptedException {
+    var unheard = ConcurrentHashMap.<Integer>newKeySet();
+    unheard.addAll(execs.keySet());
+    this.unheard = unheard;
+    listen();
+    boolean complete = await(() -> hello && known, deadline);
+    for (int exec : unheard) {
+      exec(exec, true).ifPresent(ExecEvents::lost);
+    }
+    return complete;
+  }
+
+  /** RACE: the first words may be there before we know by what we listen. */
+  private void listen() throws KernelException {
     state.lock();
     try {
-      while (!(hello && init != null) && !closed && !deadline.isOver()) {
+      watch = poller.watch(scope, socket.fd(), Poller.Interest.READ, this::receive);
+    } finally {
+      state.unlock();
+    }
+  }
+
+  private Poller.Watch watch() {
+    state.lock();
+    try {
+      return requireNonNull(watch);
+    } finally {
+      state.unlock();
+    }
+  }
+
+  /** Proves on a later line that init is the one of this box. */
+  public byte[] nonce() {
+    return nonce.clone();
+  }
+
+  /**
+   * Lets the box outlive this engine: init will wait at a socket in {@code directory} for the next.
+   *
+   * @param deadline when init shall end the box by itself; zero: never
+   */
+  public void detach(Fd directory, Duration deadline) throws KernelException {
+    try (var passing = new Scope()) {
+      Fd listening = UnixSocket.listen(passing, directory, CONTROL);
+      sendAll(Protocol.detach(deadline), List.of(listening));
+    }
+  }
+
+  /** The end of an exec of a detached box is written down. */
+  public void forget(int exec) throws KernelException {
+    sendAll(Protocol.forget(exec), List.of());
+  }
+
+  /** Hangs up on a detached box, which goes on: its execs are not lost. */
+  public void leave() {
+    execs.clear();
+    whenClosed(() -> {});
+    hangUp();
+  }
+
+  /** Waits for LAUNCHED and HELLO; empty when the box died or the deadline came first. */
+  Optional<Pidfd> awaitHello(Deadline deadline) throws InterruptedException {
+    await(() -> hello && init != null, deadline);
+    return hello ? init() : Optional.empty();
+  }
+
+  private boolean await(BooleanSupplier condition, Deadline deadline) throws InterruptedException {
+    state.lock();
+    try {
+      while (!condition.getAsBoolean() && !closed && !deadline.isOver()) {
         var _ = changed.awaitNanos(deadline.remainingNanos());
       }
-      return hello ? Optional.ofNullable(init) : Optional.empty();
+      return condition.getAsBoolean();
     } finally {
       state.unlock();
     }
@@ -104,15 +223,7 @@ public final class InitChannel {
    */
   public boolean hangUp(Deadline deadline) throws InterruptedException {
     hangUp();
-    state.lock();
-    try {
-      while (!closed && !deadline.isOver()) {
-        var _ = changed.awaitNanos(deadline.remainingNanos());
-      }
-      return closed;
-    } finally {
-      state.unlock();
-    }
+    return await(() -> closed, deadline);
   }
 
   /** Runs {@code listener} once the other end is gone, at once if it is already. */
@@ -211,7 +322,7 @@ public final class InitChannel {
         append(some.bytes());
         while (nextMessage()) {}
       }
-      watch.rearm();
+      watch().rearm();
     } catch (KernelException | RuntimeException e) {
       // RACE: the box may be released, and all that is used here closed, while this runs.
       if (!scope.isClosed()) {
@@ -271,6 +382,13 @@ public final class InitChannel {
   }
 
   private void dispatch(int type, int exec, ByteBuffer body) throws KernelException {
+    if (isLater && exec != 0) {
+      unheard.remove(exec);
+      if (!execs.containsKey(exec)) {
+        dismiss(type, exec);
+        return;
+      }
+    }
     switch (type) {
       case Protocol.MESSAGE_LAUNCHED -> launched(body.getInt());
       case Protocol.MESSAGE_HELLO -> hello(body);
@@ -291,7 +409,21 @@ public final class InitChannel {
         var ended = Protocol.ended(body);
         exec(exec, true).ifPresent(e -> e.ended(ended));
       }
-      default -> throw new KernelException("understand message type " + type, Errno.EINVAL);
+      default -> {
+        if (type != Protocol.MESSAGE_KNOWN || !isLater) {
+          throw new KernelException("understand message type " + type, Errno.EINVAL);
+        }
+        change(() -> known = true);
+      }
+    }
+  }
+
+  /** Of an exec that nobody waits for: it was begun for a caller who went with the last engine. */
+  private void dismiss(int type, int exec) throws KernelException {
+    switch (type) {
+      case Protocol.MESSAGE_STARTED -> kill(exec, Signal.KILL, Duration.ZERO);
+      case Protocol.MESSAGE_REFUSED, Protocol.MESSAGE_ENDED -> forget(exec);
+      default -> {}
     }
   }
 
@@ -311,12 +443,16 @@ public final class InitChannel {
     int version = body.getInt();
     byte[] echo = new byte[Protocol.NONCE_SIZE];
     body.get(echo);
-    if (version != Protocol.PROTOCOL_VERSION || !Arrays.equals(echo, nonce)) {
+    if (!isServed(version) || !Arrays.equals(echo, nonce)) {
       throw new KernelException(
           "trust hello of version " + version + " with nonce " + HexFormat.of().formatHex(echo),
           Errno.EINVAL);
     }
     change(() -> hello = true);
+  }
+
+  private static boolean isServed(int version) {
+    return version >= OLDEST_SERVED && version <= Protocol.PROTOCOL_VERSION;
   }
 
   private void change(Runnable change) {

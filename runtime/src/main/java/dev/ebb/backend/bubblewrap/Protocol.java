@@ -59,6 +59,14 @@ final class Protocol {
 
   private Protocol() {}
 
+  static byte[] detach(Duration deadline) {
+    return message(MESSAGE_DETACH, 1, 0, 8).putLong(millis(deadline)).array();
+  }
+
+  static byte[] forget(int exec) {
+    return message(MESSAGE_FORGET, 0, exec, 0).array();
+  }
+
   static ByteBuffer buffer(int size) {
     return ByteBuffer.allocate(size).order(ByteOrder.nativeOrder());
   }

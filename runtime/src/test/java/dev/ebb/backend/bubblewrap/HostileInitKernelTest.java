@@ -44,7 +44,7 @@ final class HostileInitKernelTest {
     Poller poller = Poller.start(scope, "test-poller");
     UnixSocket.Pair pair = UnixSocket.pair(scope, scope);
     init = pair.peer();
-    channel = new InitChannel(scope, poller, pair.ours(), NONCE);
+    channel = InitChannel.open(scope, poller, pair.ours(), NONCE);
     channel.start(1, request(), List.of(), new Losing());
   }
 

@@ -68,7 +68,7 @@ final class InitChannelCloseTest {
       var poller = Poller.start(scope, "channel-poller");
       Scope box = Scope.in(scope);
       UnixSocket.Pair pair = UnixSocket.pair(box, scope);
-      var channel = new InitChannel(box, poller, pair.ours(), new byte[Protocol.NONCE_SIZE]);
+      var channel = InitChannel.open(box, poller, pair.ours(), new byte[Protocol.NONCE_SIZE]);
       channel.start(1, SLEEP, List.of(), new Listener());
       scope.release(box);
       assertThat(heard).containsExactly("lost");

@@ -96,7 +96,7 @@ class InitChannelTest {
   private void connect() throws KernelException {
     var pair = UnixSocket.pair(scope, peerEnd);
     peer = UnixSocket.of(pair.peer());
-    channel = new InitChannel(scope, poller, pair.ours(), NONCE);
+    channel = InitChannel.open(scope, poller, pair.ours(), NONCE);
   }
 
   @AfterEach
@@ -471,7 +471,7 @@ class InitChannelTest {
       try (var brief = new Scope();
           var briefPeer = new Scope()) {
         var pair = UnixSocket.pair(brief, briefPeer);
-        var garbage = new InitChannel(brief, poller, pair.ours(), NONCE);
+        var garbage = InitChannel.open(brief, poller, pair.ours(), NONCE);
         var recorder = new Recorder();
         garbage.start(EXEC, request("true"), List.of(), recorder);
         byte[] bytes = new byte[100 + random.nextInt(100)];
@@ -544,7 +544,7 @@ class InitChannelTest {
   @Test
   void aRequestThatIsCutShortBreaksIt() throws Exception {
     var pair = UnixSocket.pair(scope, peerEnd);
-    var impatient = new InitChannel(scope, poller, pair.ours(), NONCE, Duration.ofMillis(20));
+    var impatient = InitChannel.open(scope, poller, pair.ours(), NONCE, Duration.ofMillis(20));
     assertThatThrownBy(() -> impatient.start(EXEC, request("x".repeat(3 << 20)), List.of(), events))
         .hasMessage("cannot send to init in time: EAGAIN");
     assertThat(events.told).as("whichever comes first").isSubsetOf("lost");
@@ -578,7 +578,7 @@ class InitChannelTest {
       try (var brief = new Scope();
           var briefPeer = new Scope()) {
         var pair = UnixSocket.pair(brief, briefPeer);
-        var spoken = new InitChannel(brief, poller, pair.ours(), NONCE);
+        var spoken = InitChannel.open(brief, poller, pair.ours(), NONCE);
         var recorder = new Recorder();
         spoken.start(EXEC, request("true"), List.of(), recorder);
         var init = UnixSocket.of(pair.peer());

@@ -66,7 +66,7 @@ class ProtocolTest {
                 assertThat(numbers.add(value)).as(name).isTrue();
               }
             });
-    assertThat(numbers).hasSize(10);
+    assertThat(numbers).hasSize(13);
   }
 
   @Test

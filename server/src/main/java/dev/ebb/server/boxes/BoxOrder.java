@@ -14,13 +14,15 @@ import java.util.regex.Pattern;
  *
  * @param ttl how long it may live; empty: until it is ended
  * @param idleTimeout how long it may live without a command
+ * @param detached it outlives the daemon, and the next one finds it
  */
 public record BoxOrder(
     Optional<String> name,
     Map<String, String> labels,
     BoxSpec spec,
     Optional<Duration> ttl,
-    Optional<Duration> idleTimeout) {
+    Optional<Duration> idleTimeout,
+    boolean detached) {
 
   private static final Pattern NAME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}");
   private static final int MOST_LABELS = 64;
@@ -36,7 +38,8 @@ public record BoxOrder(
   }
 
   public static BoxOrder of(BoxSpec spec) {
-    return new BoxOrder(Optional.empty(), Map.of(), spec, Optional.empty(), Optional.empty());
+    return new BoxOrder(
+        Optional.empty(), Map.of(), spec, Optional.empty(), Optional.empty(), false);
   }
 
   private static void checkName(String name) {

@@ -63,9 +63,31 @@ public final class Boxes implements AutoCloseable {
   /** What an order came to: a new box, or the one that the same order made before. */
   public record Created(ServedBox box, boolean isNew) {}
 
-  public Boxes(Engine engine) {
+  /** Takes over what the daemon before this one had detached. */
+  public Boxes(Engine engine) throws InterruptedException {
     this.engine = engine;
+    engine.adopt().forEach(this::adopt);
     housekeeper = Thread.ofVirtual().name("ebb-housekeeper").start(this::keepHouse);
+  }
+
+  private void adopt(Engine.Adopted adopted) {
+    var box = ServedBox.adopt(engine, events, adopted);
+    list(box);
+    box.order().name().ifPresent(name -> names.putIfAbsent(new Key(box.tenant(), name), box));
+    box.idempotency()
+        .ifPresent(
+            once ->
+                this.once.put(
+                    new Key(box.tenant(), once.key()),
+                    new Once(once.digest(), box, CompletableFuture.completedFuture(box))));
+    box.listen(() -> end(box, Duration.ZERO, ServedBox.EndedBy.DIED));
+    LOG.log(Level.INFO, "event=adopted box={0} state={1}", box.id(), box.state().word());
+  }
+
+  private void list(ServedBox box) {
+    long number = orders.incrementAndGet();
+    all.put(number, box);
+    ids.put(box.id(), number);
   }
 
   public Events events() {
@@ -97,7 +119,7 @@ public final class Boxes implements AutoCloseable {
       Caller caller, BoxOrder order, Optional<Idempotency> idempotency, Filling filling)
       throws IOException, InterruptedException {
     requireOpen();
-    var box = new ServedBox(engine, events, caller.tenant(), order);
+    var box = new ServedBox(engine, events, caller.tenant(), order, idempotency);
     if (idempotency.isEmpty()) {
       makeAndFill(box, filling);
       return new Created(box, true);
@@ -157,9 +179,7 @@ public final class Boxes implements AutoCloseable {
       box.fail(taken);
       throw taken;
     }
-    long number = orders.incrementAndGet();
-    all.put(number, box);
-    ids.put(box.id(), number);
+    list(box);
     try {
       box.make(() -> end(box, Duration.ZERO, ServedBox.EndedBy.DIED));
       if (draining) {
@@ -308,13 +328,14 @@ public final class Boxes implements AutoCloseable {
     }
   }
 
-  /** Takes no more orders and ends every box, all at once. */
+  /** Takes no more orders and ends every box that is attached, all at once. */
   @Override
   public void close() {
     draining = true;
     housekeeper.interrupt();
     var ending = new ArrayList<Thread>();
-    for (ServedBox box : all.values()) {
+    var attached = all.values().stream().filter(box -> !box.order().detached()).toList();
+    for (ServedBox box : attached) {
       ending.add(
           Thread.ofVirtual()
               .name("ebb-drain-" + box.id())

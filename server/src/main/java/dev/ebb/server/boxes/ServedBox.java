@@ -35,6 +35,7 @@ public final class ServedBox {
   /** How many commands that have ended are remembered. */
   private static final int ENDED_KEPT = 100;
 
+  private static final Duration DEADLINE_SLACK = Duration.ofSeconds(10);
   private static final Pattern ID = Pattern.compile("b[0-9a-f]{12}");
 
   /** Whose doing the end of a box was. */
@@ -55,7 +56,8 @@ public final class ServedBox {
   private final BoxId id;
   private final String tenant;
   private final BoxOrder order;
-  private final Instant createdAt = Instant.now();
+  private final Instant createdAt;
+  private final Optional<Boxes.Idempotency> idempotency;
   private final CompletableFuture<Box> made = new CompletableFuture<>();
   private final NavigableMap<Integer, ServedExec> execs = new ConcurrentSkipListMap<>();
 
@@ -67,16 +69,48 @@ public final class ServedBox {
   private final AtomicInteger users = new AtomicInteger();
   private final AtomicBoolean ending = new AtomicBoolean();
   private volatile BoxState state = BoxState.CREATING;
-  private volatile Instant usedAt = createdAt;
+  private volatile Instant usedAt = Instant.now();
   private volatile @Nullable Instant endedAt;
   private volatile @Nullable Certificate certificate;
 
-  ServedBox(Engine engine, Events events, String tenant, BoxOrder order) {
+  ServedBox(
+      Engine engine,
+      Events events,
+      String tenant,
+      BoxOrder order,
+      Optional<Boxes.Idempotency> idempotency) {
+    this(engine, events, engine.newId(), new BoxNote(tenant, order, Instant.now(), idempotency));
+  }
+
+  private ServedBox(Engine engine, Events events, BoxId id, BoxNote note) {
     this.engine = engine;
     this.events = events;
-    this.tenant = tenant;
-    this.order = order;
-    id = engine.newId();
+    this.id = id;
+    tenant = note.tenant();
+    order = note.order();
+    createdAt = note.createdAt();
+    idempotency = note.idempotency();
+  }
+
+  /** One that the daemon before this one had. */
+  static ServedBox adopt(Engine engine, Events events, Engine.Adopted adopted) {
+    Box box = adopted.box();
+    var served =
+        new ServedBox(engine, events, box.id(), BoxNote.parse(adopted.record().note(), box.spec()));
+    served.made.complete(box);
+    for (Exec exec : adopted.execs()) {
+      served.attend(new ServedExec(served, exec));
+    }
+    return served;
+  }
+
+  /** Hears of its changes from now on. */
+  void listen(Runnable whenLost) {
+    BoxState found = box().listen(next -> changed(next, whenLost));
+    if (found == BoxState.LOST) {
+      changed(found, whenLost);
+    }
+    state = found;
   }
 
   static boolean isId(String text) {
@@ -86,9 +120,24 @@ public final class ServedBox {
   /** Makes the box; {@code whenLost} runs when it has died by itself. */
   void make(Runnable whenLost) {
     try {
-      made.complete(engine.create(id, order.spec(), next -> changed(next, whenLost)));
+      Box box = engine.create(id, order.spec(), next -> changed(next, whenLost));
+      if (order.detached()) {
+        detach(box);
+      }
+      made.complete(box);
     } catch (RuntimeException e) {
       made.completeExceptionally(e);
+      throw e;
+    }
+  }
+
+  private void detach(Box box) {
+    try {
+      // The daemon is to end it first, if there is one then.
+      var endsAt = order.ttl().map(ttl -> createdAt.plus(ttl).plus(DEADLINE_SLACK));
+      box.detach(endsAt, new BoxNote(tenant, order, createdAt, idempotency).fields());
+    } catch (RuntimeException e) {
+      engine.release(box);
       throw e;
     }
   }
@@ -150,6 +199,10 @@ public final class ServedBox {
 
   public Instant createdAt() {
     return createdAt;
+  }
+
+  public Optional<Boxes.Idempotency> idempotency() {
+    return idempotency;
   }
 
   public Optional<Instant> endedAt() {
@@ -217,14 +270,18 @@ public final class ServedBox {
   public ServedExec start(ExecSpec spec) {
     use();
     Exec started = Exec.start(box(), spec);
-    var exec = new ServedExec(this, started, spec);
-    execs.put(exec.number(), exec);
+    var exec = new ServedExec(this, started);
     publish(exec, Map.of("state", "running"));
-    Thread.ofVirtual().name("ebb-exec-" + id + "-" + exec.number()).start(() -> attend(exec));
+    attend(exec);
     return exec;
   }
 
   private void attend(ServedExec exec) {
+    execs.put(exec.number(), exec);
+    Thread.ofVirtual().name("ebb-exec-" + id + "-" + exec.number()).start(() -> seeOff(exec));
+  }
+
+  private void seeOff(ServedExec exec) {
     exec.attend();
     var data = new LinkedHashMap<String, Object>();
     data.put("state", "ended");

@@ -18,8 +18,6 @@ public final class ServedExec {
 
   private final ServedBox box;
   private final Exec exec;
-  private final ExecSpec spec;
-  private final Instant startedAt = Instant.now();
   private final CompletableFuture<Ending> ending = new CompletableFuture<>();
 
   /** How it ended; or why it could not even begin. */
@@ -31,10 +29,9 @@ public final class ServedExec {
     record Refused(SandboxException reason, Instant at) implements Ending {}
   }
 
-  ServedExec(ServedBox box, Exec exec, ExecSpec spec) {
+  ServedExec(ServedBox box, Exec exec) {
     this.box = box;
     this.exec = exec;
-    this.spec = spec;
   }
 
   /** Waits until it runs, or is known not to. */
@@ -51,7 +48,7 @@ public final class ServedExec {
       ExecResult result = exec.await();
       // RACE: a box whose last command has ended is idle only from then on.
       box.use();
-      ending.complete(new Ending.Result(result, Instant.now()));
+      ending.complete(new Ending.Result(result, exec.startedAt().plus(result.wall())));
     } catch (SandboxException e) {
       box.use();
       ending.complete(new Ending.Refused(e, Instant.now()));
@@ -69,7 +66,7 @@ public final class ServedExec {
   }
 
   public ExecSpec spec() {
-    return spec;
+    return exec.spec();
   }
 
   public int number() {
@@ -77,7 +74,7 @@ public final class ServedExec {
   }
 
   public Instant startedAt() {
-    return startedAt;
+    return exec.startedAt();
   }
 
   public boolean isRunning() {

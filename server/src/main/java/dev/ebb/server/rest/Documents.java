@@ -50,6 +50,7 @@ final class Documents {
     document.put("network", order.spec().network().name().toLowerCase(Locale.ROOT));
     document.put("mounts", order.spec().mounts().stream().map(Documents::mount).toList());
     document.put("packages", order.spec().packages().stream().map(Path::toString).toList());
+    document.put("detached", order.detached());
     document.put("createdAt", box.createdAt().toString());
     order.ttl().ifPresent(ttl -> document.put("ttlMillis", ttl.toMillis()));
     order.ttl().ifPresent(ttl -> document.put("expiresAt", box.createdAt().plus(ttl).toString()));

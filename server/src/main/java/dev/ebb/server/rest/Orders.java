@@ -35,7 +35,8 @@ final class Orders {
             fields.textMap("labels"),
             spec(fields),
             fields.millis("ttlMillis"),
-            fields.millis("idleTimeoutMillis"));
+            fields.millis("idleTimeoutMillis"),
+            fields.flag("detached"));
     fields.end();
     return new Ordered(order, files);
   }

@@ -1,0 +1,132 @@
+package dev.ebb.box;
+
+import dev.ebb.backend.Mount;
+import dev.ebb.backend.Network;
+import dev.ebb.cgroup.ByteSize;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.store.JournalEntry;
+import dev.ebb.store.LogDirectory;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What the next engine must know of a detached box, as the first entry of its journal.
+ *
+ * @param nonce what its init says to prove that it is this box's
+ * @param init whom to find and, in the end, to see dead; empty: it was lost
+ * @param endsAt when init ends the box by itself
+ * @param note what a door must remember of it
+ */
+public record BoxRecord(
+    BoxSpec spec,
+    int uid,
+    HexNonce nonce,
+    Optional<ProcessRef> init,
+    Optional<Instant> endsAt,
+    Map<String, String> note) {
+  private static final String ABOUT = "box";
+  private static final String NOTE = "note-";
+
+  public BoxRecord {
+    note = Map.copyOf(note);
+  }
+
+  /** Bytes that are equal when they are the same. */
+  public record HexNonce(String hex) {
+    static HexNonce of(byte[] bytes) {
+      return new HexNonce(HexFormat.of().formatHex(bytes));
+    }
+
+    byte[] bytes() {
+      return HexFormat.of().parseHex(hex);
+    }
+  }
+
+  /**
+   * The record of a box.
+   *
+   * @throws IOException when there is none that makes sense
+   */
+  public static BoxRecord read(LogDirectory directory) throws IOException {
+    for (JournalEntry entry : directory.record().read()) {
+      if (entry.about().equals(ABOUT)) {
+        return parse(entry);
+      }
+    }
+    throw new IOException("no record of a box in " + directory.path());
+  }
+
+  JournalEntry entry() {
+    Limits limits = spec.limits();
+    JournalEntry entry =
+        JournalEntry.about(ABOUT)
+            .with("uid", uid)
+            .with("nonce", nonce.hex())
+            .with("memory", limits.memory().bytes())
+            .with("pids", limits.pids())
+            .with("cpus", limits.cpus())
+            .with("disk", limits.disk().bytes())
+            .with("temporary", limits.temporary().bytes())
+            .with("network", spec.network())
+            .withAll("package", spec.packages());
+    for (var each : note.entrySet()) {
+      entry = entry.with(NOTE + each.getKey(), each.getValue());
+    }
+    for (Mount mount : spec.mounts()) {
+      entry =
+          entry
+              .with("mount-host", mount.host())
+              .with("mount-box", mount.box())
+              .with("mount-read-only", mount.readOnly());
+    }
+    entry = init.isPresent() ? entry.with("init", init.get()) : entry;
+    return endsAt.isPresent() ? entry.with("ends-at", endsAt.get().toEpochMilli()) : entry;
+  }
+
+  static BoxRecord parse(JournalEntry entry) throws IOException {
+    try {
+      var limits =
+          new Limits(
+              new ByteSize(entry.number("memory")),
+              entry.integer("pids"),
+              Double.parseDouble(entry.text("cpus")),
+              new ByteSize(entry.number("disk")),
+              new ByteSize(entry.number("temporary")));
+      // What was copied in is in the box; what was shown is said, and not looked for again.
+      var spec =
+          new BoxSpec(
+              limits,
+              Network.valueOf(entry.text("network")),
+              mounts(entry),
+              entry.texts("package").stream().map(Path::of).toList(),
+              List.of());
+      return new BoxRecord(
+          spec,
+          entry.integer("uid"),
+          new HexNonce(entry.text("nonce")),
+          entry.find("init").map(ProcessRef::parse),
+          entry.find("ends-at").map(Long::valueOf).map(Instant::ofEpochMilli),
+          entry.startingWith(NOTE));
+    } catch (IllegalArgumentException | SandboxException e) {
+      throw new IOException("the record of a box makes no sense: " + e.getMessage(), e);
+    }
+  }
+
+  private static List<Mount> mounts(JournalEntry entry) {
+    List<String> hosts = entry.texts("mount-host");
+    List<String> boxes = entry.texts("mount-box");
+    List<String> readOnly = entry.texts("mount-read-only");
+    var mounts = new ArrayList<Mount>();
+    for (int i = 0; i < hosts.size(); i++) {
+      mounts.add(
+          new Mount(Path.of(hosts.get(i)), boxes.get(i), Boolean.parseBoolean(readOnly.get(i))));
+    }
+    return mounts;
+  }
+}

@@ -1,0 +1,192 @@
+package dev.ebb.exec;
+
+import dev.ebb.backend.ExecKind;
+import dev.ebb.cgroup.ByteSize;
+import dev.ebb.cgroup.CgroupUsage;
+import dev.ebb.process.ExitCause;
+import dev.ebb.process.ExitCause.Exit;
+import dev.ebb.process.StuckProcess;
+import dev.ebb.store.JournalEntry;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What the journal of a detached box says of one exec. Its environment, where secrets are, is not
+ * among it.
+ */
+record ExecRecord(
+    int number, ExecSpec spec, Instant startedAt, long oomKillsBefore, Optional<ExecResult> end) {
+  private static final String EXEC = "exec";
+  private static final String ENDED = "ended";
+  private static final String FORGOTTEN = "forgotten";
+
+  /** Those that are not forgotten, by the order they were started in. */
+  static List<ExecRecord> of(List<JournalEntry> entries) throws IOException {
+    var records = new java.util.TreeMap<Integer, ExecRecord>();
+    for (JournalEntry entry : entries) {
+      switch (entry.about()) {
+        case EXEC -> records.put(entry.integer("number"), started(entry));
+        case ENDED -> {
+          ExecResult end = end(entry);
+          records.computeIfPresent(entry.integer("number"), (_, r) -> r.with(end));
+        }
+        case FORGOTTEN -> records.remove(entry.integer("number"));
+        default -> {}
+      }
+    }
+    return List.copyOf(records.values());
+  }
+
+  private ExecRecord with(ExecResult last) {
+    return new ExecRecord(number, spec, startedAt, oomKillsBefore, Optional.of(last));
+  }
+
+  static JournalEntry forgotten(int number) {
+    return JournalEntry.about(FORGOTTEN).with("number", number);
+  }
+
+  // --- its start ---
+
+  JournalEntry entry() {
+    JournalEntry entry =
+        JournalEntry.about(EXEC)
+            .with("number", number)
+            .with("started-at", startedAt.toEpochMilli())
+            .with("oom-kills", oomKillsBefore)
+            .withAll("word", spec.command())
+            .with("workdir", spec.workdir())
+            .with("timeout", spec.timeout().toMillis())
+            .with("grace", spec.grace().toMillis())
+            .with("output-limit", spec.outputLimit().bytes())
+            .with("open-files", spec.openFiles())
+            .with("file-size", spec.fileSize().bytes())
+            .with("takes-input", spec.takesInput())
+            .with("keep", spec.keep())
+            .with("operator", spec.operator());
+    return spec.kind() instanceof ExecKind.Terminal(var rows, var columns)
+        ? entry.with("rows", rows).with("columns", columns)
+        : entry;
+  }
+
+  private static ExecRecord started(JournalEntry entry) throws IOException {
+    ExecKind kind =
+        entry.find("rows").isPresent()
+            ? new ExecKind.Terminal(entry.integer("rows"), entry.integer("columns"))
+            : ExecKind.COMMAND;
+    var spec =
+        new ExecSpec(
+            entry.texts("word"),
+            Map.of(),
+            entry.text("workdir"),
+            Duration.ofMillis(entry.number("timeout")),
+            Duration.ofMillis(entry.number("grace")),
+            new ByteSize(entry.number("output-limit")),
+            entry.integer("open-files"),
+            new ByteSize(entry.number("file-size")),
+            entry.flag("takes-input"),
+            entry.flag("keep"),
+            kind,
+            entry.flag("operator"));
+    return new ExecRecord(
+        entry.integer("number"),
+        spec,
+        Instant.ofEpochMilli(entry.number("started-at")),
+        entry.number("oom-kills"),
+        Optional.empty());
+  }
+
+  // --- its end ---
+
+  static JournalEntry ended(int number, ExecResult result) {
+    CgroupUsage usage = result.usage();
+    JournalEntry entry =
+        JournalEntry.about(ENDED)
+            .with("number", number)
+            .with("stdout", result.stdoutSize())
+            .with("stderr", result.stderrSize())
+            .with("truncated", result.truncated())
+            .with("log-errno", result.logErrno())
+            .with("cpu", usage.cpu().toNanos())
+            .with("peak-memory", usage.peakMemoryBytes())
+            .with("peak-pids", usage.peakPids())
+            .with("oom-kills", usage.oomKills())
+            .with("pids-refused", usage.pidsRefused())
+            .with("leftovers", result.leftovers().count())
+            .with("wall", result.wall().toNanos());
+    for (ExecResult.Kept kept : result.leftovers().kept()) {
+      entry = entry.with("kept-pid", kept.pid()).with("kept-command", kept.command());
+    }
+    return cause(entry, result.cause());
+  }
+
+  private static JournalEntry cause(JournalEntry entry, ExitCause cause) {
+    JournalEntry named = entry.with("cause", cause.getClass().getSimpleName());
+    return switch (cause) {
+      case ExitCause.Exited(var code) -> named.with("code", code);
+      case ExitCause.Signalled(var signal) -> named.with("signal", signal);
+      case ExitCause.TimedOut(var last) -> last(named, last);
+      case ExitCause.OutOfMemory(var last) -> last(named, last);
+      case ExitCause.OutputLimit(var last) -> last(named, last);
+      case ExitCause.Killed(var last) -> last(named, last);
+      case ExitCause.NotStarted(var code, var reason) ->
+          named.with("code", code).with("reason", reason);
+      case ExitCause.Lost() -> named;
+      case ExitCause.Stuck(var processes) ->
+          named.withAll("stuck", processes.stream().map(StuckProcess::pid).toList());
+    };
+  }
+
+  private static JournalEntry last(JournalEntry entry, Exit last) {
+    return entry.with("code", last.code()).with("signal", last.signal());
+  }
+
+  private static ExecResult end(JournalEntry entry) throws IOException {
+    var usage =
+        new CgroupUsage(
+            Duration.ofNanos(entry.number("cpu")),
+            entry.number("peak-memory"),
+            entry.number("peak-pids"),
+            entry.number("oom-kills"),
+            entry.number("pids-refused"));
+    var kept = new ArrayList<ExecResult.Kept>();
+    List<String> commands = entry.texts("kept-command");
+    for (String pid : entry.texts("kept-pid")) {
+      kept.add(new ExecResult.Kept(Integer.parseInt(pid), commands.get(kept.size())));
+    }
+    return new ExecResult(
+        cause(entry),
+        entry.number("stdout"),
+        entry.number("stderr"),
+        entry.flag("truncated"),
+        entry.integer("log-errno"),
+        usage,
+        new ExecResult.Leftovers(entry.integer("leftovers"), kept),
+        Duration.ofNanos(entry.number("wall")));
+  }
+
+  private static ExitCause cause(JournalEntry entry) throws IOException {
+    return switch (entry.text("cause")) {
+      case "Exited" -> new ExitCause.Exited(entry.integer("code"));
+      case "Signalled" -> new ExitCause.Signalled(entry.integer("signal"));
+      case "TimedOut" -> new ExitCause.TimedOut(last(entry));
+      case "OutOfMemory" -> new ExitCause.OutOfMemory(last(entry));
+      case "OutputLimit" -> new ExitCause.OutputLimit(last(entry));
+      case "Killed" -> new ExitCause.Killed(last(entry));
+      case "NotStarted" -> new ExitCause.NotStarted(entry.integer("code"), entry.text("reason"));
+      case "Lost" -> new ExitCause.Lost();
+      case "Stuck" ->
+          new ExitCause.Stuck(
+              entry.texts("stuck").stream().map(Integer::valueOf).map(StuckProcess::of).toList());
+      default -> throw new IOException("the record of a box knows no end " + entry.text("cause"));
+    };
+  }
+
+  private static Exit last(JournalEntry entry) throws IOException {
+    return new Exit(entry.integer("code"), entry.integer("signal"));
+  }
+}

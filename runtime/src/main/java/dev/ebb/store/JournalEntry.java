@@ -1,0 +1,118 @@
+package dev.ebb.store;
+
+import dev.ebb.ledger.SealedLine;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** What stands in one line of a {@link Journal}: what it is about, and fields, each some times. */
+public final class JournalEntry {
+  private final String about;
+  private final List<Field> fields;
+
+  private record Field(String key, String value) {}
+
+  private JournalEntry(String about, List<Field> fields) {
+    this.about = about;
+    this.fields = List.copyOf(fields);
+  }
+
+  public static JournalEntry about(String about) {
+    return new JournalEntry(about, List.of());
+  }
+
+  /** A word of ours. */
+  public String about() {
+    return about;
+  }
+
+  /** With one more field; a key may come again. */
+  public JournalEntry with(String key, Object value) {
+    var more = new ArrayList<>(fields);
+    more.add(new Field(key, value.toString()));
+    return new JournalEntry(about, more);
+  }
+
+  public JournalEntry withAll(String key, List<?> values) {
+    var more = new ArrayList<>(fields);
+    values.forEach(value -> more.add(new Field(key, value.toString())));
+    return new JournalEntry(about, more);
+  }
+
+  public List<String> texts(String key) {
+    return fields.stream().filter(field -> field.key.equals(key)).map(Field::value).toList();
+  }
+
+  public Optional<String> find(String key) {
+    return texts(key).stream().findFirst();
+  }
+
+  /**
+   * The field {@code key}.
+   *
+   * @throws IOException when there is none
+   */
+  public String text(String key) throws IOException {
+    return find(key).orElseThrow(() -> damaged("has no " + key));
+  }
+
+  /** Every field whose key starts so, without that start. */
+  public Map<String, String> startingWith(String prefix) {
+    return fields.stream()
+        .filter(field -> field.key.startsWith(prefix))
+        .collect(
+            Collectors.toMap(
+                field -> field.key.substring(prefix.length()), Field::value, (a, _) -> a));
+  }
+
+  public long number(String key) throws IOException {
+    try {
+      return Long.parseLong(text(key));
+    } catch (NumberFormatException e) {
+      throw damaged("has no number for " + key);
+    }
+  }
+
+  public int integer(String key) throws IOException {
+    return Math.toIntExact(number(key));
+  }
+
+  public boolean flag(String key) {
+    return find(key).filter("true"::equals).isPresent();
+  }
+
+  private IOException damaged(String how) {
+    return new IOException("the entry \"" + about + "\" of a record " + how);
+  }
+
+  String line() {
+    return SealedLine.seal(
+        Stream.concat(
+                Stream.of(SealedLine.escape(about)),
+                fields.stream()
+                    .map(f -> SealedLine.escape(f.key) + "=" + SealedLine.escape(f.value)))
+            .collect(Collectors.joining(" ")));
+  }
+
+  /** Empty when the line is cut short or damaged. */
+  static Optional<JournalEntry> parse(String line) {
+    return SealedLine.open(line)
+        .map(
+            text -> {
+              String[] words = text.split(" ");
+              var fields = new ArrayList<Field>();
+              for (String word : List.of(words).subList(1, words.length)) {
+                int at = word.indexOf('=');
+                fields.add(
+                    new Field(
+                        SealedLine.unescape(word.substring(0, at)),
+                        SealedLine.unescape(word.substring(at + 1))));
+              }
+              return new JournalEntry(SealedLine.unescape(words[0]), fields);
+            });
+  }
+}

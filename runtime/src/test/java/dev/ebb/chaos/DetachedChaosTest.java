@@ -1,0 +1,193 @@
+package dev.ebb.chaos;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxRecord;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.BoxState;
+import dev.ebb.engine.Engine;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.Signal;
+import dev.ebb.ledger.Kind;
+import dev.ebb.process.ExitCause;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.store.LogDirectory;
+import dev.ebb.supervision.Recovery;
+import dev.ebb.testkit.ChildJvm;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** A detached box outlives a daemon that is killed, and the next one finds it as it is. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+final class DetachedChaosTest {
+  private static final String FOREVER = "exec sleep 1000";
+
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
+
+  /** Leaves what a daemon had when it was killed. */
+  private void killPatron(int boxes, String... commands) throws Exception {
+    try (ChildJvm patron = Patron.start(host.home(), boxes, commands)) {
+      patron.awaitLine("ready");
+      patron.kill();
+    }
+  }
+
+  private void assertNothingIsLeft() throws Exception {
+    try (var instances = Files.list(host.home().resolve("instances"))) {
+      assertThat(instances).isEmpty();
+    }
+    Eventually.holds("every process is dead", () -> Remains.living().isEmpty());
+    TestHost.reapOrphans();
+  }
+
+  @Test
+  void itsCommandsRunOnAndTheirOutputIsComplete() throws Exception {
+    String counting =
+        "i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done; sleep 1; echo over; exit 7";
+    killPatron(2, counting, FOREVER);
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      List<Engine.Adopted> adopted = engine.adopt();
+      assertThat(adopted)
+          .extracting(each -> each.record().note())
+          .containsExactly(Map.of("n", "0"), Map.of("n", "1"));
+      for (Engine.Adopted each : adopted) {
+        assertThat(each.box().state()).isEqualTo(BoxState.RUNNING);
+        assertThat(each.execs()).extracting(Exec::number).containsExactly(1, 2);
+        Exec counted = each.execs().getFirst();
+        assertThat(counted.await().cause()).isEqualTo(new ExitCause.Exited(7));
+        String all =
+            IntStream.range(0, 2000)
+                .mapToObj(i -> "line " + i + "\n")
+                .collect(Collectors.joining());
+        assertThat(text(counted)).isEqualTo(all + "over\n");
+
+        Exec sleeping = each.execs().getLast();
+        assertThat(sleeping.pids()).hasSize(1);
+        Exec next = engine.start(each.box(), ExecSpec.of("/bin/echo", "again"));
+        assertThat(next.number()).isEqualTo(3);
+        assertThat(next.await().cause()).isEqualTo(new ExitCause.Exited(0));
+        assertThat(sleeping.killAndAwait(Duration.ZERO).cause())
+            .isInstanceOf(ExitCause.Killed.class);
+        assertThat(engine.release(each.box()).isClean()).isTrue();
+      }
+    }
+    assertNothingIsLeft();
+  }
+
+  private static String text(Exec exec) {
+    byte[] bytes = new byte[(int) exec.stdout().size()];
+    assertThat(exec.stdout().read(0, bytes)).isEqualTo(bytes.length);
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void anEndThatNobodySawIsKnownWithItsCause() throws Exception {
+    killPatron(1, "exit 3", "kill -SEGV $$", "sleep 0.5; exit 4", FOREVER);
+    // Whoever ends while no engine is there ends before the next one comes.
+    ProcessRef sleeper = theSleeper();
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      Engine.Adopted box = engine.adopt().getFirst();
+      assertThat(sleeper.isAlive()).isTrue();
+      assertThat(box.execs().get(0).await().cause()).isEqualTo(new ExitCause.Exited(3));
+      assertThat(box.execs().get(1).await().cause())
+          .isEqualTo(new ExitCause.Signalled(Signal.SEGV.number()));
+      assertThat(box.execs().get(2).await().cause()).isEqualTo(new ExitCause.Exited(4));
+      engine.release(box.box());
+    }
+    assertNothingIsLeft();
+  }
+
+  /** The one command that is left when the others have ended. */
+  private ProcessRef theSleeper() throws Exception {
+    return Eventually.find(
+            Eventually.SOON,
+            () -> {
+              var living = Remains.of(host.home()).members();
+              return living.size() <= 2 ? living.stream().skip(1).findFirst() : Optional.empty();
+            })
+        .orElseThrow();
+  }
+
+  /** Of the one box that is detached. */
+  private ProcessRef init() throws Exception {
+    Path record = Path.of(Remains.of(host.home()).records().getFirst());
+    return BoxRecord.read(new LogDirectory(Objects.requireNonNull(record.getParent())))
+        .init()
+        .orElseThrow();
+  }
+
+  @Test
+  void aDeadInitIsFoundDeadAndWhatIsLeftOfItsBoxGoes() throws Exception {
+    killPatron(1, "echo words; " + FOREVER);
+    assertThat(init().signal(Signal.KILL)).isTrue();
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      Engine.Adopted found = engine.adopt().getFirst();
+      assertThat(found.box().state()).isEqualTo(BoxState.LOST);
+      Exec exec = found.execs().getFirst();
+      assertThat(exec.await().cause()).isEqualTo(new ExitCause.Lost());
+      assertThat(text(exec)).isEqualTo("words\n");
+      assertThat(engine.release(found.box()).isClean()).isTrue();
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void whoeverIsNoDaemonLeavesItAlone() throws Exception {
+    killPatron(1, FOREVER);
+    try (Engine guest = Engine.open(host.home())) {
+      assertThat(guest.recovered())
+          .filteredOn(finding -> finding.fate() instanceof Recovery.Fate.Kept)
+          .singleElement()
+          .extracting(Recovery.Finding::kind)
+          .isEqualTo(Kind.RECORD);
+    }
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      Box box = engine.adopt().getFirst().box();
+      assertThat(box.state()).isEqualTo(BoxState.RUNNING);
+      engine.release(box);
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void itOutlivesADaemonThatEndsInPeaceToo() throws Exception {
+    Path home = host.home();
+    try (Engine first = Engine.openForDaemon(home)) {
+      Box box = first.create(BoxSpec.defaults());
+      box.detach(Optional.empty(), Map.of());
+      first.start(box, ExecSpec.of("/bin/sleep", "1000"));
+    }
+    try (Engine second = Engine.openForDaemon(home)) {
+      Engine.Adopted found = second.adopt().getFirst();
+      assertThat(found.box().state()).isEqualTo(BoxState.RUNNING);
+      assertThat(found.execs().getFirst().pids()).hasSize(1);
+      second.stop(found.box());
+    }
+    try (Engine third = Engine.openForDaemon(home)) {
+      Engine.Adopted found = third.adopt().getFirst();
+      assertThat(found.box().state()).isEqualTo(BoxState.GONE);
+      assertThat(found.execs().getFirst().await().cause()).isInstanceOf(ExitCause.Killed.class);
+      third.forget(found.box());
+    }
+    assertNothingIsLeft();
+  }
+}

@@ -1,0 +1,86 @@
+package dev.ebb.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class JournalTest {
+  private static final JournalEntry ODD =
+      JournalEntry.about("odd one").with("a key", "= é %\n\0").with("empty", "").with("n", 7);
+
+  @TempDir Path directory;
+  private Journal journal;
+
+  @BeforeEach
+  void name() {
+    journal = new Journal(directory.resolve("record"));
+  }
+
+  @Test
+  void whatWasAddedIsReadInItsOrder() throws Exception {
+    journal.append(ODD);
+    journal.append(JournalEntry.about("second").withAll("word", List.of("a", "b")));
+    var entries = journal.read();
+    assertThat(entries).extracting(JournalEntry::about).containsExactly("odd one", "second");
+    assertThat(entries.getFirst().text("a key")).isEqualTo("= é %\n\0");
+    assertThat(entries.getFirst().text("empty")).isEmpty();
+    assertThat(entries.getFirst().number("n")).isEqualTo(7);
+    assertThat(entries.getLast().texts("word")).containsExactly("a", "b");
+  }
+
+  @Test
+  void anAbsentOneHasNothing() throws Exception {
+    assertThat(journal.read()).isEmpty();
+  }
+
+  @Test
+  void aLineTornAnywhereIsSkippedAndTheNextOneIsWhole() throws Exception {
+    journal.append(ODD);
+    byte[] whole = Files.readAllBytes(journal.path());
+    for (int length = 1; length < whole.length - 1; length++) {
+      Files.write(journal.path(), java.util.Arrays.copyOf(whole, length));
+      assertThat(journal.read()).as("torn at %d", length).isEmpty();
+      journal.append(JournalEntry.about("next"));
+      assertThat(journal.read()).extracting(JournalEntry::about).containsExactly("next");
+    }
+  }
+
+  @Test
+  void aDamagedLineIsSkipped() throws Exception {
+    journal.append(ODD);
+    journal.append(JournalEntry.about("next"));
+    String text = Files.readString(journal.path(), StandardCharsets.ISO_8859_1);
+    Files.writeString(journal.path(), text.replace("n=7", "n=8"), StandardCharsets.ISO_8859_1);
+    assertThat(journal.read()).extracting(JournalEntry::about).containsExactly("next");
+  }
+
+  @Test
+  void rewritingKeepsWhatIsGivenOnly() throws Exception {
+    journal.append(ODD);
+    journal.append(JournalEntry.about("next"));
+    journal.rewrite(journal.read().subList(1, 2));
+    assertThat(journal.read()).extracting(JournalEntry::about).containsExactly("next");
+    assertThat(directory)
+        .isDirectoryContaining("glob:**record")
+        .isDirectoryNotContaining("glob:**new");
+  }
+
+  @Test
+  void whatIsMissingIsNamed() {
+    assertThatThrownBy(() -> ODD.text("other"))
+        .isInstanceOf(IOException.class)
+        .hasMessage("the entry \"odd one\" of a record has no other");
+    assertThatThrownBy(() -> ODD.number("a key")).hasMessageContaining("no number for a key");
+    assertThat(JournalEntry.about("x").with("p-a", 1).with("q", 2).startingWith("p-"))
+        .isEqualTo(Map.of("a", "1"));
+  }
+}
