@@ -28,7 +28,6 @@ final class ExecCommand {
     spec.addOption(flag("do not wait, print the number of the command", "-d", "--detach"))
         .addOption(flag("give it our stdin", "-i", "--interactive"))
         .addOption(flag("give it a terminal", "-t", "--tty"))
-        .addOption(Options.hiddenFlag("-it", "-ti"))
         .addOption(flag("beside the workload's limits, to look after the box", "--operator"));
     ExecOptions.addTo(spec, "(default: none)");
     spec.addOption(flag("print one result object instead of the output", "--json"))

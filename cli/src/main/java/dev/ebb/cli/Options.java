@@ -54,11 +54,6 @@ final class Options {
         .build();
   }
 
-  /** A flag that help does not mention: a habit of people's fingers. */
-  static OptionSpec hiddenFlag(String... names) {
-    return flag("", names).toBuilder().hidden(true).build();
-  }
-
   static OptionSpec json() {
     return flag("print JSON for programs", "--json");
   }
