@@ -88,7 +88,8 @@ final class ExecRoutes {
   private void start(Exchange exchange) throws IOException, InterruptedException {
     boolean wait = exchange.flag("wait", false);
     boolean detach = exchange.flag("detach", false);
-    Orders.Command command = Orders.command(Fields.parse(exchange.body()), Duration.ZERO);
+    Orders.Command command =
+        Orders.command(Fields.parse(exchange.body()), Duration.ZERO, policy.caps());
     permit(exchange, command);
     ServedExec exec = start(box(exchange), command);
     if (wait) {
@@ -184,10 +185,13 @@ final class ExecRoutes {
   private void run(Exchange exchange) throws IOException, InterruptedException {
     boolean detach = exchange.flag("detach", false);
     Fields fields = Fields.parse(exchange.body());
-    Orders.Ordered ordered = Orders.box(fields.object("box").orElseGet(Fields::none));
+    Orders.Ordered ordered =
+        Orders.box(fields.object("box").orElseGet(Fields::none), policy.caps());
     Orders.Command command =
         Orders.command(
-            fields.object("exec").orElseGet(Fields::none), detach ? Duration.ZERO : RUN_TIMEOUT);
+            fields.object("exec").orElseGet(Fields::none),
+            detach ? Duration.ZERO : RUN_TIMEOUT,
+            policy.caps());
     fields.end();
     permit(exchange, command);
     policy.check(exchange.caller(), ordered.order().spec());
