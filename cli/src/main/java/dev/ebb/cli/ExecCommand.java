@@ -55,8 +55,7 @@ final class ExecCommand {
       }
       if (ExecOptions.hasTerminal(parsed)) {
         var terminal = new TerminalAttachment(client, ExecOptions.grace(parsed));
-        return terminal.run(
-            size -> execs.start(request.withTerminal(size)), interactive, ended -> {});
+        return terminal.run(size -> execs.runAndFollow(request.withTerminal(size)), interactive);
       }
       var attachment = new Attachment(execs, ExecOptions.grace(parsed));
       return attachment.run(
