@@ -287,6 +287,7 @@ class CliAcceptanceTest {
         .contains("would release")
         .contains(Feature.CGROUPS.isPresent() ? "cgroup" : "directory");
     assertThat(sweep.text()).contains("released").doesNotContain("stuck");
+    assertThat(plan.stderr() + sweep.stderr()).isEmpty();
     assertThat(sweep.code()).isZero();
     assertThat(ebb.call("sweep").text()).isEqualTo("nothing left by dead runtimes\n");
   }

@@ -18,6 +18,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,6 +32,10 @@ import org.junit.jupiter.api.io.TempDir;
 final class DaemonCliAcceptanceTest {
   private static final String CERTIFICATE =
       "b[0-9a-f]{12}: released process 1, .*descriptor \\d+ in \\d+ ms; nothing left\n";
+
+  /** As help lists it. */
+  private static final Pattern OPTION =
+      Pattern.compile("^ +(?:-\\w, )?(--[a-z-]+)", Pattern.MULTILINE);
 
   @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
@@ -189,7 +194,8 @@ final class DaemonCliAcceptanceTest {
   @Test
   void commandsAreFollowedWaitedForAndKilled() throws Exception {
     ebb("create", "--name", "work");
-    assertThat(ebb("exec", "-d", "work", "sh", "-c", "echo a; echo b >&2; sleep 0.5; exit 7"))
+    assertThat(
+            ebb("exec", "-d", "work", "sh", "-c", "echo a; sleep 3; echo b >&2; sleep 1; exit 7"))
         .isEqualTo("1\n");
 
     var followed = call("logs", "-f", "work");
@@ -197,16 +203,18 @@ final class DaemonCliAcceptanceTest {
     assertThat(followed.text() + followed.stderr()).isEqualTo("a\nb\n");
     assertThat(ebb("wait", "work", "1")).isEqualTo("7\n");
     assertThat(call("logs", "work", "1").text()).isEqualTo("a\n");
+    ebb("exec", "-d", "work", "sh", "-c", "sleep 3; exit 6");
+    assertThat(ebb("wait", "work")).isEqualTo("6\n");
     ebb("exec", "-d", "work", "sleep", "100");
     assertThat(call("wait", "--timeout", "100ms", "work").code()).isEqualTo(124);
-    assertThat(ebb("ps", "--execs", "work")).contains("EXEC ", "2     running", "sleep 100");
+    assertThat(ebb("ps", "--execs", "work")).contains("EXEC ", "3     running", "sleep 100");
     assertThat(ebb("ps", "-a", "work")).contains("1     exited   7");
-    assertThat(ebb("ps", "--execs", "-q", "work")).isEqualTo("2\n");
-    assertThat(ebb("kill", "-s", "INT", "work", "2")).isEqualTo("2\n");
+    assertThat(ebb("ps", "--execs", "-q", "work")).isEqualTo("3\n");
+    assertThat(ebb("kill", "-s", "INT", "work", "3")).isEqualTo("3\n");
     assertThat(ebb("wait", "work")).isEqualTo("130\n");
     ebb("exec", "-d", "work", "sleep", "100");
     ebb("kill-all", "--grace", "0", "work");
-    assertThat(json("inspect", "--json", "work", "3").integerOrNull("exitCode")).isEqualTo(137);
+    assertThat(json("inspect", "--json", "work", "4").integerOrNull("exitCode")).isEqualTo(137);
     ebb("rm", "-f", "work");
   }
 
@@ -385,5 +393,21 @@ final class DaemonCliAcceptanceTest {
         .isEqualTo("complete -o default -F _complete_ebb ebb\npurge\n--timeout\nrevoke\n");
     assertThat(ebb("completion", "zsh")).contains("bashcompinit");
     fails("bad shell", "completion", "fish");
+  }
+
+  /** Those of the server's commands are written down twice. */
+  @Test
+  void everyOptionIsCompleted() throws Exception {
+    String script = ebb("completion", "bash");
+    for (String verb : List.of("serve", "config", "key create", "run")) {
+      String help = call((verb + " --help").split(" ")).text();
+      String function = "function _picocli_ebb_" + verb.replace(' ', '_') + "()";
+      assertThat(script).contains(function);
+      String known = script.substring(script.indexOf(function)).split("\n}")[0];
+      assertThat(OPTION.matcher(help).results().map(option -> "'" + option.group(1) + "'"))
+          .as(verb)
+          .isNotEmpty()
+          .allMatch(known::contains);
+    }
   }
 }

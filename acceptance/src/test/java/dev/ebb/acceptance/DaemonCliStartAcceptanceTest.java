@@ -124,6 +124,26 @@ final class DaemonCliStartAcceptanceTest {
     assertThat(home).doesNotExist();
   }
 
+  /** A link, and the place it names, are somebody's, as a mount would be. */
+  @Test
+  void aHomeThatPurgeLeavesEmptyIsUsedAgain() throws Exception {
+    Path link = home.resolveSibling(home.getFileName() + "-link");
+    Files.createSymbolicLink(link, home);
+    try {
+      var linked = new Ebb(link);
+      for (int i = 0; i < 2; i++) {
+        assertThat(linked.call("run", "--", "echo", "hi").text()).isEqualTo("hi\n");
+        var purge = linked.call("purge", "--yes");
+        assertThat(purge.code()).as(purge.stderr()).isZero();
+        assertThat(home).isEmptyDirectory();
+      }
+      assertThat(linked.call("purge").text())
+          .isEqualTo("nothing to remove: " + link + " is empty\n");
+    } finally {
+      Files.delete(link);
+    }
+  }
+
   @Test
   void purgeAsksAPerson() throws Exception {
     assertThat(ebb.call("run", "--", "true").code()).isZero();

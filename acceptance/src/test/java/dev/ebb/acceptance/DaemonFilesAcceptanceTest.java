@@ -15,6 +15,7 @@ import dev.ebb.client.Limits;
 import dev.ebb.client.Output;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -240,14 +241,20 @@ final class DaemonFilesAcceptanceTest {
         .isEqualTo("forbidden");
     assertThat(unpack(files, Tar.of(Tar.HARD_LINK, "hard", secret, 0644, new byte[0])))
         .isIn("not-found", "bad-request");
-    assertThat(
-            unpack(
-                files,
-                Tar.of(Tar.LINK, "out", host.toString(), 0777, new byte[0])
-                    .with(Tar.FILE, "out/secret", "", 0644, WORDS)))
-        .isNotEqualTo("internal");
+    // Not through a link that it brought along, also where that leads into the box itself.
+    files.mkdir("beside");
+    for (String target : List.of(host.toString(), "/workspace/beside", "../beside")) {
+      assertThat(
+              unpack(
+                  files,
+                  Tar.of(Tar.LINK, "out", target, 0777, new byte[0])
+                      .with(Tar.FILE, "out/secret", "", 0644, WORDS)))
+          .as(target)
+          .isEqualTo("conflict");
+    }
+    assertThat(files.list("beside")).isEmpty();
     assertThat(unpack(files, Tar.of(Tar.FILE, "z", "", 0644, WORDS).with('x', "", "", 0, WORDS)))
-        .isNotEqualTo("internal");
+        .isIn("", "bad-request");
     // Without their roots and their rights they are files like others.
     assertThat(unpack(files, Tar.of(Tar.FILE, secret, "", 0644, WORDS))).isEmpty();
     assertThat(text(files.read("into" + secret))).isEqualTo("words");
@@ -259,21 +266,25 @@ final class DaemonFilesAcceptanceTest {
         .isEqualTo("too-large");
     files.remove("into", true);
     files.mkdir("into");
+    files.write("fits", new byte[1 << 20]);
     assertThat(refusal(() -> files.write("bomb", new byte[64 << 20]))).isEqualTo("too-large");
     assertThat(refusal(() -> files.stat("bomb"))).isEqualTo("not-found");
     assertThat(
             refusal(() -> files.untar("nowhere", Tar.of(Tar.FILE, "a", "", 0644, WORDS).content())))
         .isEqualTo("not-found");
+    for (String into : List.of("nowhere", "fits", "into")) {
+      // Without members tar itself would not even look for the directory.
+      assertThat(refusal(() -> files.untar(into, new ByteArrayInputStream(new byte[1024]))))
+          .isEqualTo(into.equals("into") ? "" : into.equals("fits") ? "conflict" : "not-found");
+    }
     assertThat(refusal(() -> files.untar("into", InputStream.nullInputStream())))
-        .isIn("", "bad-request");
+        .isEqualTo("bad-request");
     assertThat(
             refusal(
                 () ->
                     files.untar(
-                        "into",
-                        new java.io.ByteArrayInputStream("no tar".repeat(999).getBytes(UTF_8)))))
+                        "into", new ByteArrayInputStream("no tar".repeat(999).getBytes(UTF_8)))))
         .isEqualTo("bad-request");
-    files.write("fits", new byte[1 << 20]);
   }
 
   private static String unpack(BoxFiles files, Tar tar) throws IOException {

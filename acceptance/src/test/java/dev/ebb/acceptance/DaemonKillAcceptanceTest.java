@@ -147,6 +147,16 @@ final class DaemonKillAcceptanceTest {
   }
 
   @Test
+  void whoHeedsTheTermHasTheGraceForItsLastWords() throws IOException {
+    Exec exec = startReady("trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.1; done");
+    long start = System.nanoTime();
+    Exec killed = execs.kill(exec.number(), Duration.ofSeconds(60));
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(20));
+    assertKilled(killed);
+    assertThat(output(exec)).isEqualTo("ready\nbye\n");
+  }
+
+  @Test
   void killAllTakesOneGraceForAll() throws IOException {
     for (int i = 0; i < 4; i++) {
       startReady(STUBBORN.replace("do :;", "do sleep 1;"));
@@ -236,8 +246,12 @@ final class DaemonKillAcceptanceTest {
   void afterATimeoutTheNextCommandIsNotDelayed() throws IOException {
     var request = ExecRequest.of("sh", "-c", "trap '' TERM; sleep 600 & while :; do sleep 1; done");
     var slow = request.withTimeout(Duration.ofMillis(300)).withGrace(Duration.ofMillis(300));
+    long begun = System.nanoTime();
     Exec exec = execs.run(slow).exec();
     assertThat(exec.status()).isEqualTo("timed-out");
+    // By init, not by the engine, which would wait for that one for seconds.
+    assertThat(Duration.ofNanos(System.nanoTime() - begun))
+        .isBetween(Duration.ofMillis(600), Duration.ofSeconds(6));
     assertThat(commands()).isEmpty();
     long start = System.nanoTime();
     assertThat(execs.run(ExecRequest.of("echo", "next")).stdout().text()).isEqualTo("next\n");

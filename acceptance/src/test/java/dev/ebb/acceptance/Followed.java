@@ -37,6 +37,7 @@ final class Followed {
       return false;
     }
     switch (event.get()) {
+      case ExecEvent.Started _ -> {}
       case ExecEvent.Wrote(var stream, var output, _) ->
           (stream == OutputStreamName.STDOUT ? stdout : stderr).write(output.bytes());
       case ExecEvent.Ended(var result) -> end = result;

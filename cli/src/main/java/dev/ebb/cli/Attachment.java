@@ -99,6 +99,7 @@ final class Attachment {
     try (Following following = execs.follow(number, Offsets.START)) {
       while (true) {
         switch (following.next().orElseThrow()) {
+          case ExecEvent.Started _ -> {}
           case ExecEvent.Wrote(var stream, var output, _) -> {
             if (!write(stream == OutputStreamName.STDOUT ? out : err, output)) {
               return Optional.empty();

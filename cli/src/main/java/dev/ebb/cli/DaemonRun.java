@@ -63,9 +63,8 @@ final class DaemonRun {
       throws IOException {
     var terminal = new TerminalAttachment(client, ExecOptions.grace(parsed));
     return terminal.run(
-        size -> start(client, client.boxes().create(boxRequest), request.withTerminal(size)),
-        ExecOptions.isInteractive(parsed),
-        ended -> remove(client, ended.box()));
+        size -> client.runAndFollow(boxRequest, request.withTerminal(size)),
+        ExecOptions.isInteractive(parsed));
   }
 
   /** Says what is left, if something is; the first failure is the one to be told. */

@@ -28,7 +28,6 @@ final class ExecCommand {
     spec.addOption(flag("do not wait, print the number of the command", "-d", "--detach"))
         .addOption(flag("give it our stdin", "-i", "--interactive"))
         .addOption(flag("give it a terminal", "-t", "--tty"))
-        .addOption(Options.hiddenFlag("-it", "-ti"))
         .addOption(flag("beside the workload's limits, to look after the box", "--operator"));
     ExecOptions.addTo(spec, "(default: none)");
     spec.addOption(flag("print one result object instead of the output", "--json"))
@@ -56,8 +55,7 @@ final class ExecCommand {
       }
       if (ExecOptions.hasTerminal(parsed)) {
         var terminal = new TerminalAttachment(client, ExecOptions.grace(parsed));
-        return terminal.run(
-            size -> execs.start(request.withTerminal(size)), interactive, ended -> {});
+        return terminal.run(size -> execs.runAndFollow(request.withTerminal(size)), interactive);
       }
       var attachment = new Attachment(execs, ExecOptions.grace(parsed));
       return attachment.run(

@@ -58,11 +58,11 @@ final class ExecOptions {
   }
 
   static boolean hasTerminal(ParseResult parsed) {
-    return parsed.hasMatchedOption("--tty") || parsed.hasMatchedOption("-it");
+    return parsed.hasMatchedOption("--tty");
   }
 
   static boolean isInteractive(ParseResult parsed) {
-    return parsed.hasMatchedOption("--interactive") || parsed.hasMatchedOption("-it");
+    return parsed.hasMatchedOption("--interactive");
   }
 
   static Duration grace(ParseResult parsed) {

@@ -56,7 +56,7 @@ public final class Main {
     for (String name : clear ? List.of(args[0]) : Commands.NAMES) {
       root.addSubcommand(name, Commands.spec(name));
     }
-    return new CommandLine(root).setPosixClusteredShortOptionsAllowed(false);
+    return new CommandLine(root);
   }
 
   private static int dispatch(CommandLine commands, ParseResult parsed)

@@ -1,11 +1,11 @@
 package dev.ebb.cli;
 
+import dev.ebb.box.Durations;
 import dev.ebb.cgroup.ByteSize;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.function.Function;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
@@ -16,8 +16,6 @@ import picocli.CommandLine.TypeConversionException;
 
 /** The forms of options and their values. */
 final class Options {
-  private static final Pattern DURATION = Pattern.compile("(\\d{1,9})(ms|s|m|h|d)?");
-
   private Options() {}
 
   static CommandSpec command(String name, String description) {
@@ -52,11 +50,6 @@ final class Options {
         .type(String[].class)
         .description(description)
         .build();
-  }
-
-  /** A flag that help does not mention: a habit of people's fingers. */
-  static OptionSpec hiddenFlag(String... names) {
-    return flag("", names).toBuilder().hidden(true).build();
   }
 
   static OptionSpec json() {
@@ -118,27 +111,19 @@ final class Options {
   }
 
   static ByteSize size(String text) {
-    try {
-      return ByteSize.parse(text);
-    } catch (IllegalArgumentException e) {
-      throw new TypeConversionException(String.valueOf(e.getMessage()));
-    }
+    return converted(ByteSize::parse, text);
   }
 
   static Duration duration(String text) {
-    Matcher matcher = DURATION.matcher(text);
-    if (!matcher.matches()) {
-      throw new TypeConversionException(
-          "bad duration \"" + text + "\": write 500ms, 30s, 5m, 2h, or a number of seconds");
+    return converted(Durations::parse, text);
+  }
+
+  private static <T> T converted(Function<String, T> parser, String text) {
+    try {
+      return parser.apply(text);
+    } catch (IllegalArgumentException e) {
+      throw new TypeConversionException(String.valueOf(e.getMessage()));
     }
-    long count = Long.parseLong(matcher.group(1));
-    return switch (matcher.group(2)) {
-      case "ms" -> Duration.ofMillis(count);
-      case "m" -> Duration.ofMinutes(count);
-      case "h" -> Duration.ofHours(count);
-      case "d" -> Duration.ofDays(count);
-      case null, default -> Duration.ofSeconds(count);
-    };
   }
 
   static Integer count(String text) {

@@ -45,6 +45,10 @@ final class PurgeCommand {
       System.out.println("nothing to remove: there is no " + home);
       return 0;
     }
+    if (isEmpty(home)) {
+      System.out.println("nothing to remove: " + home + " is empty");
+      return 0;
+    }
     if (!Files.isDirectory(home.resolve("instances"))) {
       throw new IOException(home + " is no home of Ebb: it has no instances");
     }
@@ -53,6 +57,12 @@ final class PurgeCommand {
       return Main.OWN_FAILURE;
     }
     return Engine.purge(home, PurgeCommand::purge);
+  }
+
+  private static boolean isEmpty(Path home) throws IOException {
+    try (var entries = Files.list(home)) {
+      return entries.findFirst().isEmpty();
+    }
   }
 
   private static boolean isConfirmed(ParseResult parsed, Path home) throws IOException {

@@ -32,7 +32,6 @@ final class RunOptions {
             flag("with -d: remove the box when the command has ended; else it is anyway", "--rm"))
         .addOption(flag("give it a terminal, by the daemon", "-t", "--tty"))
         .addOption(flag("keep stdin open for a terminal", "-i", "--interactive"))
-        .addOption(Options.hiddenFlag("-it", "-ti"))
         .addOption(flag("print one result object instead of the output", "--json"))
         .addOption(flag("no words of Ebb's own", "-q", "--quiet"))
         .addOption(flag("print the certificate and what it cost", "-v", "--verbose"))

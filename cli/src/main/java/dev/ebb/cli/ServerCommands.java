@@ -5,28 +5,59 @@ import picocli.CommandLine.Model.CommandSpec;
 
 /**
  * What the server's own program does; the {@code ebb} script starts that for them, and for the help
- * about each. Here they are listed only.
+ * about each. Here they are listed only, with their options for the completion: a visible pair with
+ * {@code dev.ebb.server.Main}, which a test holds together.
  */
 final class ServerCommands {
+  private static final List<String> SETTINGS =
+      List.of(
+          "--config",
+          "--socket",
+          "--listen",
+          "--tls-certificate",
+          "--tls-key",
+          "--hosts",
+          "--policy-mounts",
+          "--policy-writable-mounts",
+          "--policy-host-network",
+          "--limits-memory",
+          "--limits-pids",
+          "--limits-cpus",
+          "--limits-disk",
+          "--limits-output",
+          "--limits-open-files",
+          "--limits-file-size",
+          "--limits-timeout",
+          "--limits-ttl");
+
   private ServerCommands() {}
 
   static CommandSpec spec(String name) {
-    CommandSpec spec = Options.command(name, description(name));
-    if (name.equals("key")) {
-      for (String verb : List.of("create", "ls", "revoke")) {
-        spec.addSubcommand(verb, Options.command(verb, ""));
-      }
-    }
+    return switch (name) {
+      case "serve" -> configured(name, "Serve boxes and commands over HTTP, until SIGTERM.");
+      case "config" ->
+          configured(name, "Print what serve would use, and where each value comes from.")
+              .addOption(Options.json());
+      case "key" ->
+          Options.command(name, "Make, list and revoke the keys that open the daemon over TCP.")
+              .addSubcommand("create", keyCreate())
+              .addSubcommand("ls", Options.command("ls", ""))
+              .addSubcommand("revoke", Options.command("revoke", ""));
+      default -> throw new IllegalStateException(name);
+    };
+  }
+
+  private static CommandSpec configured(String name, String description) {
+    CommandSpec spec = Options.command(name, description);
+    SETTINGS.forEach(setting -> spec.addOption(Options.text(setting, "VALUE", "")));
     return spec;
   }
 
-  private static String description(String name) {
-    return switch (name) {
-      case "serve" -> "Serve boxes and commands over HTTP, until SIGTERM.";
-      case "config" -> "Print what serve would use, and where each value comes from.";
-      case "key" -> "Make, list and revoke the keys that open the daemon over TCP.";
-      default -> throw new IllegalStateException(name);
-    };
+  private static CommandSpec keyCreate() {
+    return Options.command("create", "")
+        .addOption(Options.text("--tenant", "NAME", ""))
+        .addOption(Options.text("--note", "TEXT", ""))
+        .addOption(Options.flag("", "--admin"));
   }
 
   static int run(String name) {

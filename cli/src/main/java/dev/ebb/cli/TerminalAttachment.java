@@ -2,9 +2,12 @@ package dev.ebb.cli;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.client.EbbClient;
+import dev.ebb.client.EbbException;
 import dev.ebb.client.Exec;
+import dev.ebb.client.ExecEvent;
 import dev.ebb.client.Execs;
-import dev.ebb.client.Output;
+import dev.ebb.client.Following;
+import dev.ebb.client.NotFoundException;
 import dev.ebb.client.TerminalSession;
 import dev.ebb.client.TerminalSize;
 import dev.ebb.kernel.KernelException;
@@ -17,22 +20,26 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
-import java.util.function.Consumer;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import sun.misc.Signal;
 
 /**
- * A command with a terminal, shown on ours, which is raw meanwhile. It ends with us: nobody could
- * see it any more.
+ * A command with a terminal, shown on ours, which is raw meanwhile. It ends with us, whatever ends
+ * us: the daemon sees that nobody follows it any more.
  */
 final class TerminalAttachment {
   private static final int CHUNK = 4096;
   private static final Terminal.Size OTHERWISE = new Terminal.Size(24, 80);
 
+  /** For what comes after the end of a command: that of a box of its own. */
+  private static final Duration SLACK = Duration.ofSeconds(30);
+
   private final EbbClient client;
   private final Duration grace;
   private final Scope scope = new Scope();
+  private final CountDownLatch over = new CountDownLatch(1);
 
   @GuardedBy("this")
   private @Nullable Exec exec;
@@ -42,64 +49,72 @@ final class TerminalAttachment {
     this.grace = grace;
   }
 
-  /** How it is started, for a terminal of this size. */
+  /** How it is started, for a terminal of this size, and followed from then on. */
   interface Start {
-    Exec start(TerminalSize size) throws IOException;
+    Following start(TerminalSize size) throws IOException;
   }
 
-  /**
-   * Starts it and returns its exit code.
-   *
-   * @param after is done to it when it has ended, whatever ended it
-   */
-  int run(Start start, boolean input, Consumer<Exec> after) throws IOException {
+  /** Starts it and returns its exit code. */
+  int run(Start start, boolean input) throws IOException {
     if (input && !Terminal.isAt(Terminal.Stream.STDIN)) {
       throw new IOException("the input is not a terminal; leave -t out");
     }
     try (scope) {
       // ORDER: signals, raw mode, start: no Ctrl-C may end us and leave the command.
-      catchSignals(after);
+      catchSignals();
       if (input) {
         Terminal.raw(scope);
       }
-      Exec started = start(start);
-      try {
-        return attach(started, input);
-      } finally {
-        after.accept(started);
-      }
+      return attach(start, input);
     } catch (KernelException e) {
       throw new IOException(e.getMessage(), e);
     }
   }
 
-  /** RACE: whoever is signalled meanwhile waits, and then knows what to end. */
-  private synchronized Exec start(Start start) throws IOException {
-    Exec started = start.start(size());
-    exec = started;
-    return started;
-  }
-
-  private Execs execs(Exec started) {
-    return client.execs(started.box());
-  }
-
-  private int attach(Exec started, boolean input) throws IOException {
-    try (TerminalSession session = execs(started).terminal(started.number())) {
-      Signal.handle(new Signal("WINCH"), signal -> resize(session));
-      if (input) {
-        pumpInput(session);
-      }
-      return code(started, show(session));
-    } catch (IOException e) {
-      end(started);
-      throw e;
+  private int attach(Start start, boolean input) throws IOException {
+    try (Following following = start(start)) {
+      type(input);
+      return show(following);
+    } finally {
+      over.countDown();
+      giveWay();
     }
   }
 
-  private int code(Exec started, Optional<Exec> ended) throws IOException {
-    Exec last = ended.isPresent() ? ended.get() : execs(started).inspect(started.number());
-    return Attachment.code(last.exitCode());
+  /** RACE: whoever is signalled meanwhile waits, and then knows what to end. */
+  private synchronized Following start(Start start) throws IOException {
+    Following following = start.start(size());
+    if (following.next().orElse(null) instanceof ExecEvent.Started(var started)) {
+      exec = started;
+      return following;
+    }
+    following.close();
+    throw new IOException("the daemon did not say what it has started");
+  }
+
+  private synchronized @Nullable Exec started() {
+    return exec;
+  }
+
+  /** RACE: if we were signalled, it is that which ends us. */
+  private synchronized void giveWay() {}
+
+  /** Waits for the end, and for that of its box if it has one of its own. */
+  private static int show(Following following) throws IOException {
+    var out = new FileOutputStream(FileDescriptor.out);
+    while (true) {
+      switch (following.next().orElseThrow()) {
+        case ExecEvent.Started _ -> {}
+        case ExecEvent.Wrote(_, var output, _) -> out.write(output.bytes());
+        case ExecEvent.Ended(var result) -> {
+          var certificate = result.certificate();
+          if (certificate != null && !certificate.clean()) {
+            System.err.println("ebb: " + certificate);
+          }
+          return Attachment.code(result.exec().exitCode());
+        }
+      }
+    }
   }
 
   private static TerminalSize size() {
@@ -107,18 +122,28 @@ final class TerminalAttachment {
     return new TerminalSize(size.rows(), size.columns());
   }
 
-  private static Optional<Exec> show(TerminalSession session) throws IOException {
-    var out = new FileOutputStream(FileDescriptor.out);
-    for (Optional<Output> output = session.read(); output.isPresent(); output = session.read()) {
-      out.write(output.get().bytes());
+  // --- keys and sizes ---
+
+  /** A command that has ended by now takes no more of either. */
+  private void type(boolean input) throws IOException {
+    Exec running = started();
+    if (running == null) {
+      return;
     }
-    return session.ended();
+    try {
+      TerminalSession session = execs(running).keyboard(running.number());
+      Signal.handle(new Signal("WINCH"), signal -> resize(session));
+      inBackground("ebb-terminal", () -> readToTheEnd(session));
+      if (input) {
+        inBackground("ebb-stdin", () -> pumpInput(session));
+      }
+    } catch (EbbException e) {
+      // Its reader finds out.
+    }
   }
 
-  private void catchSignals(Consumer<Exec> after) {
-    for (String name : List.of("INT", "TERM", "HUP")) {
-      Signal.handle(new Signal(name), signal -> leave(after, signal));
-    }
+  private Execs execs(Exec started) {
+    return client.execs(started.box());
   }
 
   private static void resize(TerminalSession session) {
@@ -129,16 +154,60 @@ final class TerminalAttachment {
     }
   }
 
+  private interface Work {
+    void run() throws IOException;
+  }
+
+  /** The thread ends with the process, which is why nobody waits for it. */
+  private static void inBackground(String name, Work work) {
+    Thread.ofPlatform()
+        .name(name)
+        .daemon()
+        .start(
+            () -> {
+              try {
+                work.run();
+              } catch (IOException e) {
+                // It has ended; the reader finds out.
+              }
+            });
+  }
+
+  private static void readToTheEnd(TerminalSession session) throws IOException {
+    while (session.read().isPresent()) {
+      // Nothing is shown twice.
+    }
+  }
+
+  private static void pumpInput(TerminalSession session) throws IOException {
+    byte[] chunk = new byte[CHUNK];
+    try (var in = new FileInputStream(FileDescriptor.in)) {
+      for (int n = in.read(chunk); n >= 0; n = in.read(chunk)) {
+        session.write(Arrays.copyOf(chunk, n));
+      }
+    }
+  }
+
+  // --- signals ---
+
+  private void catchSignals() {
+    for (String name : List.of("INT", "TERM", "HUP")) {
+      Signal.handle(new Signal(name), this::leave);
+    }
+  }
+
   /** The terminal is given back first: what comes after may take its time. */
-  private synchronized void leave(Consumer<Exec> after, Signal signal) {
+  private synchronized void leave(Signal signal) {
     try {
       scope.close();
+      if (exec != null) {
+        end(exec);
+        var _ = over.await(SLACK.toSeconds(), TimeUnit.SECONDS);
+      }
     } catch (KernelException e) {
       System.err.println("ebb: " + e.getMessage());
-    }
-    if (exec != null) {
-      end(exec);
-      after.accept(exec);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
     Runtime.getRuntime().halt(128 + signal.getNumber());
   }
@@ -146,26 +215,10 @@ final class TerminalAttachment {
   private void end(Exec running) {
     try {
       execs(running).kill(running.number(), grace);
+    } catch (NotFoundException e) {
+      // It has ended, and its box is gone.
     } catch (IOException e) {
       System.err.println("ebb: " + DaemonFailure.words(e));
     }
-  }
-
-  /** Copies our keys; the thread ends with the process, which is why nobody waits for it. */
-  private static void pumpInput(TerminalSession session) {
-    Thread.ofPlatform()
-        .name("ebb-stdin")
-        .daemon()
-        .start(
-            () -> {
-              byte[] chunk = new byte[CHUNK];
-              try (var in = new FileInputStream(FileDescriptor.in)) {
-                for (int n = in.read(chunk); n >= 0; n = in.read(chunk)) {
-                  session.write(Arrays.copyOf(chunk, n));
-                }
-              } catch (IOException e) {
-                // It has ended; the reader finds out.
-              }
-            });
   }
 }

@@ -8,6 +8,7 @@ import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Limits;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -20,9 +21,10 @@ import picocli.CommandLine.ParseResult;
 
 class DaemonCommandsTest {
   private static ParseResult parse(String command, String... arguments) {
-    return new CommandLine(Commands.spec(command))
-        .setPosixClusteredShortOptionsAllowed(false)
-        .parseArgs(arguments);
+    var words = new ArrayList<>(List.of(command));
+    words.addAll(List.of(arguments));
+    String[] all = words.toArray(String[]::new);
+    return Main.commandLine(all).parseArgs(all).subcommand();
   }
 
   @Test
@@ -30,6 +32,16 @@ class DaemonCommandsTest {
     for (String name : Commands.NAMES) {
       assertThat(new CommandLine(Commands.spec(name)).getUsageMessage()).as(name).contains(name);
     }
+  }
+
+  @Test
+  void shortOptionsMayStandTogether() {
+    assertThat(parse("ls", "-aq").matchedOptions()).hasSize(2);
+    assertThat(Options.many(parse("ls", "-aql", "a=b"), "--label")).containsExactly("a=b");
+    ParseResult exec = parse("exec", "-dti", "box", "ls", "-la");
+    assertThat(ExecOptions.hasTerminal(exec) && ExecOptions.isInteractive(exec)).isTrue();
+    assertThat(Options.words(exec)).containsExactly("box", "ls", "-la");
+    assertThatThrownBy(() -> parse("ls", "-ax")).hasMessageContaining("-x");
   }
 
   @Test

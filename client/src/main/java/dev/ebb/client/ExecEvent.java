@@ -2,6 +2,9 @@ package dev.ebb.client;
 
 /** Something a command did while it was followed. */
 public sealed interface ExecEvent {
+  /** It was started for whoever follows it; the first event of one that was. */
+  record Started(Exec exec) implements ExecEvent {}
+
   /**
    * It wrote.
    *

@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,177 +48,114 @@ public record ExecRequest(
   }
 
   public ExecRequest withEnvironment(String name, String value) {
-    var more = new LinkedHashMap<>(environment);
-    more.put(name, value);
-    return new ExecRequest(
-        command,
-        more,
-        workdir,
-        timeout,
-        grace,
-        outputLimitBytes,
-        openFiles,
-        fileSizeBytes,
-        stdin,
-        input,
-        keep,
-        terminal,
-        operator);
+    return copy(copy -> copy.environment.put(name, value));
   }
 
   public ExecRequest withWorkdir(@Nullable String directory) {
-    return new ExecRequest(
-        command,
-        environment,
-        directory,
-        timeout,
-        grace,
-        outputLimitBytes,
-        openFiles,
-        fileSizeBytes,
-        stdin,
-        input,
-        keep,
-        terminal,
-        operator);
+    return copy(copy -> copy.workdir = directory);
   }
 
-  public ExecRequest withTimeout(@Nullable Duration newTimeout) {
-    return new ExecRequest(
-        command,
-        environment,
-        workdir,
-        newTimeout,
-        grace,
-        outputLimitBytes,
-        openFiles,
-        fileSizeBytes,
-        stdin,
-        input,
-        keep,
-        terminal,
-        operator);
+  public ExecRequest withTimeout(@Nullable Duration changed) {
+    return copy(copy -> copy.timeout = changed);
   }
 
-  public ExecRequest withGrace(@Nullable Duration newGrace) {
-    return new ExecRequest(
-        command,
-        environment,
-        workdir,
-        timeout,
-        newGrace,
-        outputLimitBytes,
-        openFiles,
-        fileSizeBytes,
-        stdin,
-        input,
-        keep,
-        terminal,
-        operator);
+  public ExecRequest withGrace(@Nullable Duration changed) {
+    return copy(copy -> copy.grace = changed);
   }
 
   /** Of output, of open files of one process, and of one file; null leaves it to the daemon. */
   public ExecRequest withLimits(
       @Nullable Long output, @Nullable Integer files, @Nullable Long fileSize) {
-    return new ExecRequest(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        output,
-        files,
-        fileSize,
-        stdin,
-        input,
-        keep,
-        terminal,
-        operator);
+    return copy(
+        copy -> {
+          copy.outputLimitBytes = output;
+          copy.openFiles = files;
+          copy.fileSizeBytes = fileSize;
+        });
   }
 
   public ExecRequest withStdin() {
-    return new ExecRequest(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        outputLimitBytes,
-        openFiles,
-        fileSizeBytes,
-        true,
-        null,
-        keep,
-        terminal,
-        operator);
+    return copy(
+        copy -> {
+          copy.stdin = true;
+          copy.input = null;
+        });
   }
 
   public ExecRequest withInput(Output all) {
-    return new ExecRequest(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        outputLimitBytes,
-        openFiles,
-        fileSizeBytes,
-        false,
-        all,
-        keep,
-        terminal,
-        operator);
+    return copy(
+        copy -> {
+          copy.stdin = false;
+          copy.input = all;
+        });
   }
 
-  public ExecRequest withKeep(boolean newKeep) {
-    return new ExecRequest(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        outputLimitBytes,
-        openFiles,
-        fileSizeBytes,
-        stdin,
-        input,
-        newKeep,
-        terminal,
-        operator);
+  public ExecRequest withKeep(boolean changed) {
+    return copy(copy -> copy.keep = changed);
   }
 
   public ExecRequest withTerminal(TerminalSize size) {
-    return new ExecRequest(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        outputLimitBytes,
-        openFiles,
-        fileSizeBytes,
-        stdin,
-        input,
-        keep,
-        size,
-        operator);
+    return copy(copy -> copy.terminal = size);
   }
 
-  public ExecRequest withOperator(boolean newOperator) {
-    return new ExecRequest(
-        command,
-        environment,
-        workdir,
-        timeout,
-        grace,
-        outputLimitBytes,
-        openFiles,
-        fileSizeBytes,
-        stdin,
-        input,
-        keep,
-        terminal,
-        newOperator);
+  public ExecRequest withOperator(boolean changed) {
+    return copy(copy -> copy.operator = changed);
+  }
+
+  private ExecRequest copy(Consumer<Copy> change) {
+    var copy = new Copy(this);
+    change.accept(copy);
+    return copy.request();
+  }
+
+  /** A request that can be changed on its way to the next one. */
+  private static final class Copy {
+    private final List<String> command;
+    private final Map<String, String> environment;
+    private @Nullable String workdir;
+    private @Nullable Duration timeout;
+    private @Nullable Duration grace;
+    private @Nullable Long outputLimitBytes;
+    private @Nullable Integer openFiles;
+    private @Nullable Long fileSizeBytes;
+    private boolean stdin;
+    private @Nullable Output input;
+    private boolean keep;
+    private @Nullable TerminalSize terminal;
+    private boolean operator;
+
+    private Copy(ExecRequest request) {
+      command = request.command;
+      environment = new LinkedHashMap<>(request.environment);
+      workdir = request.workdir;
+      timeout = request.timeout;
+      grace = request.grace;
+      outputLimitBytes = request.outputLimitBytes;
+      openFiles = request.openFiles;
+      fileSizeBytes = request.fileSizeBytes;
+      stdin = request.stdin;
+      input = request.input;
+      keep = request.keep;
+      terminal = request.terminal;
+      operator = request.operator;
+    }
+
+    private ExecRequest request() {
+      return new ExecRequest(
+          command,
+          environment,
+          workdir,
+          timeout,
+          grace,
+          outputLimitBytes,
+          openFiles,
+          fileSizeBytes,
+          stdin,
+          input,
+          keep,
+          terminal,
+          operator);
+    }
   }
 
   JsonObject document() {

@@ -44,6 +44,13 @@ public final class Execs {
     return Result.read(calls.json(Calls.post(target, request.document()).with(Duration.ZERO)));
   }
 
+  /** The same, with its output as it comes; closing it early ends the command. */
+  public Following runAndFollow(ExecRequest request) throws IOException {
+    Target target = target().with("wait", true);
+    return new Following(
+        EventSource.once(calls.events(Calls.post(target, request.document()))), Offsets.START);
+  }
+
   /** Those that run, and the last that ended. */
   public List<Exec> list() throws IOException {
     return Documents.list(calls.json(Calls.get(target())).objects("execs"), Exec::read);
@@ -128,5 +135,11 @@ public final class Execs {
   /** Attaches to the terminal of a command that has one. */
   public TerminalSession terminal(long number) throws IOException {
     return new TerminalSession(calls.webSocket(Calls.get(target(number, "terminal"))));
+  }
+
+  /** The same for keys and sizes alone: it shows nothing. */
+  public TerminalSession keyboard(long number) throws IOException {
+    Target target = target(number, "terminal").with("output", false);
+    return new TerminalSession(calls.webSocket(Calls.get(target)));
   }
 }

@@ -29,6 +29,9 @@ public final class Following implements Closeable {
     while (!ended) {
       ServerSentEvents.Event event = source.next();
       switch (event.type()) {
+        case "start" -> {
+          return Optional.of(new ExecEvent.Started(Exec.read(Json.readObject(event.data()))));
+        }
         case "stdout", "stderr" -> {
           return Optional.of(wrote(event));
         }

@@ -54,7 +54,7 @@ public final class Box {
   private static final Logger LOG = System.getLogger(Box.class.getName());
   private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
   private static final Duration FREEZE_BOUND = Duration.ofSeconds(2);
-  private static final Duration LANE_BOUND = Duration.ofSeconds(10);
+  private static final Duration START_BOUND = Duration.ofSeconds(10);
   private static final Duration REAPED_BOUND = Duration.ofSeconds(1);
   private static final Duration GREET_BOUND = Duration.ofSeconds(10);
 
@@ -429,9 +429,22 @@ public final class Box {
     lifecycle.requireRunning(id);
   }
 
-  /** Freezes its commands; one that is paused already stays so. */
+  /**
+   * Freezes its commands; one that is paused already stays so.
+   *
+   * <p>RACE: a command that is frozen before it runs would keep whoever starts it waiting. Each is
+   * started before this, or is refused after it.
+   */
   public void pause() {
-    freeze(BoxState.PAUSED, true);
+    starting.writeLock().lock();
+    try {
+      awaitStarts(Deadline.in(START_BOUND));
+      freeze(BoxState.PAUSED, true);
+    } catch (KernelException e) {
+      throw cannotPause(e);
+    } finally {
+      starting.writeLock().unlock();
+    }
   }
 
   /** Lets them go on. */
@@ -452,11 +465,15 @@ public final class Box {
         lifecycle.become(next);
       }
     } catch (KernelException e) {
-      throw new SandboxException(
-          ErrorCode.SETUP_FAILED, "cannot pause box " + id + ": " + e.getMessage(), e);
+      throw cannotPause(e);
     } finally {
       releasing.unlock();
     }
+  }
+
+  private SandboxException cannotPause(KernelException e) {
+    return new SandboxException(
+        ErrorCode.SETUP_FAILED, "cannot pause box " + id + ": " + e.getMessage(), e);
   }
 
   /**
@@ -493,14 +510,8 @@ public final class Box {
    * #leaveLane}. The caller holds {@link #starting} alone.
    */
   public Optional<Path> enterLane(int exec) throws KernelException {
-    Deadline deadline = Deadline.in(LANE_BOUND);
     // ORDER: whatever init was told to start before is born where it belongs.
-    while (pendingStarts.get() > 0) {
-      if (deadline.isOver()) {
-        throw new KernelException("hear from the init of box " + id, Errno.EAGAIN);
-      }
-      LockSupport.parkNanos(REAP_RETRY_NANOS);
-    }
+    awaitStarts(Deadline.in(START_BOUND));
     return lifecycle.whileRunning(
         id,
         () -> {
@@ -509,6 +520,16 @@ public final class Box {
           enclosure.moveInit(initPid(), true);
           return leaf;
         });
+  }
+
+  /** Until init has answered for all it was told to start; the caller keeps others out. */
+  private void awaitStarts(Deadline deadline) throws KernelException {
+    while (pendingStarts.get() > 0) {
+      if (deadline.isOver()) {
+        throw new KernelException("hear from the init of box " + id, Errno.EAGAIN);
+      }
+      LockSupport.parkNanos(REAP_RETRY_NANOS);
+    }
   }
 
   private void holdLane() throws KernelException {

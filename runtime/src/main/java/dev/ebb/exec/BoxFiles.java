@@ -118,8 +118,10 @@ public final class BoxFiles {
   /** Unpacks a tar into a directory, by the box's own; what it refuses stays out. */
   public void unpack(String directory, InputStream content)
       throws IOException, InterruptedException {
+    // Tar itself looks for the directory only when it has something for it.
+    run("unpack into", directory, operation("stat", checked(directory) + "/."));
     var command = new ArrayList<>(UNPACK);
-    command.addAll(List.of("-C", checked(directory)));
+    command.addAll(List.of("-C", directory));
     var spec = limited(ExecSpec.of(command)).withOutputLimit(WORDS).withInput();
     try (var exec =
         new FileExec(

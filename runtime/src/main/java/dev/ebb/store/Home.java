@@ -45,9 +45,11 @@ public final class Home {
   private static final long LOCK_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final Path path;
+  private final boolean isLinked;
 
-  private Home(Path path) {
+  private Home(Path path, boolean isLinked) {
     this.path = path;
+    this.isLinked = isLinked;
   }
 
   /** {@code EBB_HOME}, or /var/lib/ebb for root, or the user's XDG state directory. */
@@ -81,7 +83,7 @@ public final class Home {
     requireOurs(real);
     makeDirectory(real.resolve(INSTANCES));
     makeDirectory(real.resolve("lib"));
-    return new Home(real);
+    return new Home(real, Files.isSymbolicLink(path));
   }
 
   /** What lies in a home is trusted and executed: nobody else may have prepared it. */
@@ -294,7 +296,7 @@ public final class Home {
 
   /**
    * Removes the home with all that Ebb made in it; EBUSY while an instance, dead or alive, or a
-   * daemon has it.
+   * daemon has it. What a link names, or is a mount, stays, empty and good for the next start.
    */
   public HomeRemoval.Outcome remove() throws KernelException, IOException {
     try (var brief = new Scope()) {
@@ -303,7 +305,7 @@ public final class Home {
       if (!directories().isEmpty()) {
         throw new KernelException("remove " + path + ", it has instances", Errno.EBUSY);
       }
-      return HomeRemoval.remove(path);
+      return HomeRemoval.remove(path, isLinked);
     }
   }
 

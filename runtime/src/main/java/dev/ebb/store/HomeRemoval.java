@@ -37,12 +37,12 @@ public final class HomeRemoval {
     }
   }
 
-  /** Of a home whose lock the caller has, and without instances. */
-  static Outcome remove(Path home) throws KernelException, IOException {
-    return new HomeRemoval(home).remove();
+  /** Of a home whose lock the caller has, and without instances; the directory may stay. */
+  static Outcome remove(Path home, boolean keepsDirectory) throws KernelException, IOException {
+    return new HomeRemoval(home).remove(keepsDirectory);
   }
 
-  private Outcome remove() throws KernelException, IOException {
+  private Outcome remove(boolean keepsDirectory) throws KernelException, IOException {
     try (var scope = new Scope()) {
       keepDaemonsOut(scope);
       for (Path program : list("lib")) {
@@ -55,7 +55,9 @@ public final class HomeRemoval {
       for (String file : FILES) {
         unlink(home.resolve(file));
       }
-      rmdir(home);
+      if (!keepsDirectory) {
+        rmdir(home);
+      }
     }
     return new Outcome(removed, Files.exists(home) ? list("") : List.of());
   }
@@ -98,7 +100,8 @@ public final class HomeRemoval {
     } catch (KernelException e) {
       boolean theirs =
           e.is(Errno.ENOTEMPTY) || e.is(Errno.EEXIST) || e.is(Errno.ENOTDIR) || e.is(Errno.EISDIR);
-      if (!e.is(Errno.ENOENT) && !theirs) {
+      // KERNEL: EBUSY for a mount.
+      if (!e.is(Errno.ENOENT) && !e.is(Errno.EBUSY) && !theirs) {
         throw e;
       }
     }

@@ -200,12 +200,6 @@ public final class Recovery {
         case DIRECTORY -> logs(dead, holding).orElseThrow().remove();
         case USER, DESCRIPTOR, RECORD -> {}
       }
-      LOG.log(
-          Level.INFO,
-          "event=recovered instance={0} kind={1} subject={2}",
-          dead.id(),
-          holding.kind().word(),
-          holding.subject());
       return new Fate.Released();
     } catch (KernelException e) {
       return new Fate.Stuck(String.valueOf(e.getMessage()));

@@ -25,6 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @LeakChecked
 @Timeout(120)
 final class PauseKernelTest {
+  private static final Duration SOON = TestHost.patience(Duration.ofSeconds(10));
   private static final String TICKER = "while :; do echo tick; sleep 0.01; done";
 
   @RegisterExtension final Workbench bench = new Workbench();
@@ -60,6 +62,32 @@ final class PauseKernelTest {
     box.resume();
     assertThat(box.state()).isEqualTo(BoxState.RUNNING);
     eventually().until(() -> exec.stdout().size() > before);
+  }
+
+  /** One that is frozen before it runs would keep its caller waiting until the box goes on. */
+  @Test
+  void aCommandIsStartedBeforeAPauseOrRefusedAfterIt() throws Exception {
+    TestHost.require(Feature.CGROUPS);
+    Box box = bench.box();
+    for (int i = 0; i < 60; i++) {
+      var start =
+          CompletableFuture.supplyAsync(
+              () -> hasStarted(box), task -> Thread.ofVirtual().start(task));
+      box.pause();
+      assertThat(start).as("round %d", i).succeedsWithin(SOON.multipliedBy(2)).isEqualTo(true);
+      box.resume();
+    }
+  }
+
+  /** Or was refused. */
+  private static boolean hasStarted(Box box) {
+    try {
+      return Exec.start(box, sh("true")).awaitStart(SOON);
+    } catch (SandboxException e) {
+      return e.code() == ErrorCode.WRONG_STATE;
+    } catch (InterruptedException e) {
+      return false;
+    }
   }
 
   /** For as long as ten ticks take. */

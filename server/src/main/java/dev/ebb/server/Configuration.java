@@ -2,19 +2,24 @@ package dev.ebb.server;
 
 import static java.util.Objects.requireNonNull;
 
+import dev.ebb.box.Durations;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.ByteSize;
+import dev.ebb.server.access.Caps;
 import dev.ebb.server.access.Policy;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +44,16 @@ final class Configuration {
     HOSTS("hosts", "names the daemon may be called by over TCP, beside the loopback's"),
     MOUNTS("policy.mounts", "directories that any tenant may mount read-only"),
     WRITABLE_MOUNTS("policy.writable-mounts", "directories that any tenant may mount"),
-    HOST_NETWORK("policy.host-network", "true: any tenant may use the network of the host");
+    HOST_NETWORK("policy.host-network", "true: any tenant may use the network of the host"),
+    MEMORY("limits.memory", "most memory of a box, as 2g; this and the other limits, empty: any"),
+    PIDS("limits.pids", "most processes and threads of a box"),
+    CPUS("limits.cpus", "most processors of a box"),
+    DISK("limits.disk", "largest workspace of a box, as 1g"),
+    OUTPUT("limits.output", "most output of a command, as 64m"),
+    OPEN_FILES("limits.open-files", "most open files of a process"),
+    FILE_SIZE("limits.file-size", "largest file a command may write, as 1g"),
+    TIMEOUT("limits.timeout", "longest run of a command, as 10m, and longest grace"),
+    TTL("limits.ttl", "longest life of a box, as 7d");
 
     private final String name;
     private final String description;
@@ -176,7 +190,8 @@ final class Configuration {
   }
 
   Settings settings() {
-    var policy = new Policy(paths(Key.MOUNTS), paths(Key.WRITABLE_MOUNTS), flag(Key.HOST_NETWORK));
+    var policy =
+        new Policy(paths(Key.MOUNTS), paths(Key.WRITABLE_MOUNTS), flag(Key.HOST_NETWORK), caps());
     return new Settings(
         home,
         absolute(Key.SOCKET, text(Key.SOCKET)),
@@ -184,6 +199,40 @@ final class Configuration {
         tls(),
         Set.copyOf(list(Key.HOSTS)),
         policy);
+  }
+
+  private Caps caps() {
+    return new Caps(
+        size(Key.MEMORY),
+        count(Key.PIDS, Caps.ANY_PIDS),
+        limit(Key.CPUS, Double::valueOf, Caps.ANY_CPUS, "a number"),
+        size(Key.DISK),
+        size(Key.OUTPUT),
+        count(Key.OPEN_FILES, Caps.ANY_FILES),
+        size(Key.FILE_SIZE),
+        time(Key.TIMEOUT),
+        time(Key.TTL));
+  }
+
+  private ByteSize size(Key key) {
+    return limit(key, ByteSize::parse, Caps.ANY_SIZE, "a size, as 512m");
+  }
+
+  private int count(Key key, int any) {
+    return limit(key, Integer::valueOf, any, "a whole number");
+  }
+
+  private Duration time(Key key) {
+    return limit(key, Durations::parse, Duration.ZERO, "a duration, as 10m");
+  }
+
+  private <T> T limit(Key key, Function<String, T> parser, T any, String wanted) {
+    String text = text(key);
+    try {
+      return text.isEmpty() ? any : parser.apply(text);
+    } catch (IllegalArgumentException e) {
+      throw wrong(key, wanted);
+    }
   }
 
   private boolean flag(Key key) {

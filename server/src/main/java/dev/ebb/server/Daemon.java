@@ -11,6 +11,7 @@ import dev.ebb.server.access.Gate;
 import dev.ebb.server.access.Keys;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.rest.Rest;
+import dev.ebb.supervision.Recovery;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -63,6 +64,7 @@ public final class Daemon implements AutoCloseable {
       alone(scope, Engine.prepareHome(settings.home()));
       Engine engine = Engine.openForDaemon(settings.home());
       scope.own(engine::close);
+      engine.recovered().forEach(Daemon::tell);
       return start(settings, scope, engine);
     } catch (Exception e) {
       try {
@@ -71,6 +73,18 @@ public final class Daemon implements AutoCloseable {
         e.addSuppressed(suppressed);
       }
       throw e;
+    }
+  }
+
+  private static void tell(Recovery.Finding finding) {
+    if (!(finding.fate() instanceof Recovery.Fate.Absent)) {
+      LOG.log(
+          Level.INFO,
+          "event=recovered instance={0} kind={1} subject={2} fate={3}",
+          finding.instance(),
+          finding.kind().word(),
+          finding.subject(),
+          finding.fate());
     }
   }
 

@@ -3,9 +3,12 @@ package dev.ebb.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.ebb.cgroup.ByteSize;
+import dev.ebb.server.access.Caps;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -52,10 +55,33 @@ class ConfigurationTest {
   }
 
   @Test
+  void limitsAreCappedByFileEnvironmentAndFlag() throws IOException {
+    assertThat(of(Map.of(), Map.of()).settings().policy().caps()).isEqualTo(Caps.NONE);
+    Files.writeString(home.resolve("ebb.toml"), "[limits]\nmemory = \"2g\"\npids = 99\n");
+    var environment = Map.of("EBB_LIMITS_OPEN_FILES", "512", "EBB_LIMITS_PIDS", "98");
+    var flags = Map.of(Configuration.Key.TTL, "7d", Configuration.Key.CPUS, "1.5");
+    Caps caps = of(environment, flags).settings().policy().caps();
+    assertThat(caps.memory()).isEqualTo(ByteSize.mebibytes(2048));
+    assertThat(caps.pids()).isEqualTo(98);
+    assertThat(caps.openFiles()).isEqualTo(512);
+    assertThat(caps.cpus()).isEqualTo(1.5);
+    assertThat(caps.ttl()).isEqualTo(Duration.ofDays(7));
+    assertThat(caps.disk()).isEqualTo(Caps.ANY_SIZE);
+  }
+
+  /** Every box would be refused. */
+  @ParameterizedTest
+  @CsvSource({"MEMORY,1m", "PIDS,0", "CPUS,0", "CPUS,NaN", "DISK,0", "OPEN_FILES,2"})
+  void aCapBelowAllThatCanBeAskedForIsRefused(Configuration.Key key, String value) {
+    assertThatThrownBy(() -> of(Map.of(), Map.of(key, value)).settings())
+        .hasMessageMatching(".* must be .*");
+  }
+
+  @Test
   void anUnknownKeyIsNamedWithItsFile() throws IOException {
     Files.writeString(home.resolve("ebb.toml"), "lissten = 1\n");
     assertThatThrownBy(() -> of(Map.of(), Map.of()))
-        .hasMessageContaining("ebb.toml: unknown key \"lissten\"; known: hosts, listen");
+        .hasMessageContaining("ebb.toml: unknown key \"lissten\"; known: hosts, limits.cpus");
   }
 
   @Test
@@ -78,7 +104,11 @@ class ConfigurationTest {
     "LISTEN,:80,HOST:PORT",
     "SOCKET,relative,an absolute path",
     "MOUNTS,relative,an absolute path",
-    "HOST_NETWORK,yes,true or false"
+    "HOST_NETWORK,yes,true or false",
+    "MEMORY,much,'a size, as 512m'",
+    "PIDS,1.5,a whole number",
+    "CPUS,all,a number",
+    "TTL,long,'a duration, as 10m'"
   })
   void aBadValueIsNamedWithWhereItCameFrom(Configuration.Key key, String value, String wanted) {
     assertThatThrownBy(() -> of(Map.of(), Map.of(key, value)).settings())

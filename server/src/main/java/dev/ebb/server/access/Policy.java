@@ -9,14 +9,14 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What a caller may ask of the host. An admin may ask for anything.
+ * What a caller may ask of the host. An admin may ask for anything within the caps.
  *
  * @param mounts directories that may be shown, with all below them; read-only
  * @param writableMounts those that may be written too
  * @param hostNetwork boxes may see the host's network
  */
-public record Policy(List<Path> mounts, List<Path> writableMounts, boolean hostNetwork) {
-  public static final Policy STRICT = new Policy(List.of(), List.of(), false);
+public record Policy(List<Path> mounts, List<Path> writableMounts, boolean hostNetwork, Caps caps) {
+  public static final Policy STRICT = new Policy(List.of(), List.of(), false, Caps.NONE);
 
   public Policy {
     mounts = List.copyOf(mounts);

@@ -1,14 +1,19 @@
 package dev.ebb.server.boxes;
 
+import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
+import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -19,6 +24,8 @@ public final class ServedExec {
   private final ServedBox box;
   private final Exec exec;
   private final CompletableFuture<Ending> ending = new CompletableFuture<>();
+  private final Set<Runnable> listeners = ConcurrentHashMap.newKeySet();
+  private final Semaphore readers = new Semaphore(Integer.MAX_VALUE);
 
   /** How it ended; or why it could not even begin. */
   public sealed interface Ending {
@@ -54,6 +61,45 @@ public final class ServedExec {
       ending.complete(new Ending.Refused(e, Instant.now()));
     } catch (InterruptedException | RuntimeException e) {
       ending.completeExceptionally(e);
+    }
+    listeners.forEach(this::tellOnce);
+  }
+
+  private void tellOnce(Runnable listener) {
+    if (listeners.remove(listener)) {
+      listener.run();
+    }
+  }
+
+  /** Runs {@code listener} when it has ended, once, unless that is called off. */
+  public void whenEnded(Runnable listener) {
+    listeners.add(listener);
+    if (!isRunning()) {
+      tellOnce(listener);
+    }
+  }
+
+  public void callOff(Runnable listener) {
+    listeners.remove(listener);
+  }
+
+  /** Reads what it wrote, which stays there meanwhile even if its box is to be forgotten. */
+  public void read(ServedBox.Work work) throws IOException, InterruptedException {
+    if (!readers.tryAcquire()) {
+      throw new SandboxException(
+          ErrorCode.NOT_FOUND, "what exec " + number() + " wrote is about to be removed");
+    }
+    try {
+      work.run();
+    } finally {
+      readers.release();
+    }
+  }
+
+  /** Lets nobody begin to read once those who did are done, or time is up. */
+  public void awaitReaders(Duration patience) throws InterruptedException {
+    if (!readers.tryAcquire(Integer.MAX_VALUE, patience.toNanos(), TimeUnit.NANOSECONDS)) {
+      readers.drainPermits();
     }
   }
 

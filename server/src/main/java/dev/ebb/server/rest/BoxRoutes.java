@@ -49,7 +49,7 @@ final class BoxRoutes {
     byte[] body = exchange.body();
     var key = exchange.header("Idempotency-Key");
     key.ifPresent(BoxRoutes::checkKey);
-    Orders.Ordered ordered = Orders.box(Fields.parse(body));
+    Orders.Ordered ordered = Orders.box(Fields.parse(body), policy.caps());
     policy.check(exchange.caller(), ordered.order().spec());
     var idempotency = key.map(word -> new Boxes.Idempotency(word, digest(body)));
     var created =

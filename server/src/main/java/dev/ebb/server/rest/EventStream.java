@@ -62,6 +62,11 @@ final class EventStream {
     }
   }
 
+  /** Which command it is that will be told of. */
+  void start(Map<String, Object> document) throws IOException {
+    send("start", Position.START.toString(), document);
+  }
+
   /** Tells what a command writes, from {@code from} on, until its end. */
   Position follow(ServedExec exec, Position from) throws IOException, InterruptedException {
     Position at = from;

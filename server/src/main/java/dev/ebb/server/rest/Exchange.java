@@ -3,6 +3,7 @@ package dev.ebb.server.rest;
 import static java.util.Objects.requireNonNull;
 
 import dev.ebb.server.access.Caller;
+import dev.ebb.server.boxes.ServedExec;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -127,13 +128,23 @@ final class Exchange {
   }
 
   InputStream content() {
+    requirePlain();
+    return Content.Source.asInputStream(request);
+  }
+
+  /** The content, for as long as a command may read it. */
+  StdinBody content(ServedExec exec) {
+    requirePlain();
+    return new StdinBody(request, exec);
+  }
+
+  private void requirePlain() {
     boolean isCoded =
         header("Content-Encoding").filter(word -> !word.equals("identity")).isPresent()
             || header("Transfer-Encoding").filter(word -> !isChunked(word)).isPresent();
     if (isCoded) {
       throw bad("a body that is encoded is not known here; send it as it is");
     }
-    return Content.Source.asInputStream(request);
   }
 
   private static boolean isChunked(String coding) {

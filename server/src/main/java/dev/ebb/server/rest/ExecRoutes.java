@@ -26,6 +26,10 @@ final class ExecRoutes {
   private static final Duration RUN_TIMEOUT = Duration.ofSeconds(60);
   private static final Duration LONG = Duration.ofDays(3650);
   private static final Duration LADDER_SLACK = Duration.ofSeconds(30);
+
+  /** How long whoever follows a command may read on when its box is gone. */
+  private static final Duration READ_PATIENCE = Duration.ofMinutes(1);
+
   private static final int CHUNK = 64 * 1024;
 
   private final Boxes boxes;
@@ -56,7 +60,7 @@ final class ExecRoutes {
             "follow",
             "stdoutOffset",
             "stderrOffset"),
-        Route.of("GET", exec + "/terminal", this::terminal),
+        Route.of("GET", exec + "/terminal", this::terminal, "output"),
         Route.of("POST", "/v1/run", this::run, "detach"));
   }
 
@@ -88,7 +92,8 @@ final class ExecRoutes {
   private void start(Exchange exchange) throws IOException, InterruptedException {
     boolean wait = exchange.flag("wait", false);
     boolean detach = exchange.flag("detach", false);
-    Orders.Command command = Orders.command(Fields.parse(exchange.body()), Duration.ZERO);
+    Orders.Command command =
+        Orders.command(Fields.parse(exchange.body()), Duration.ZERO, policy.caps());
     permit(exchange, command);
     if (wait) {
       attend(exchange, start(box(exchange), command), detach, Documents::result);
@@ -152,7 +157,9 @@ final class ExecRoutes {
 
   private static void stream(Exchange exchange, ServedExec exec, Last last)
       throws IOException, InterruptedException {
+    exec.ending().ifPresent(ExecRoutes::requireBegun);
     var events = new EventStream(exchange);
+    events.start(Documents.exec(exec));
     var at = events.follow(exec, EventStream.Position.START);
     events.end(at, last.document(exec));
   }
@@ -184,10 +191,13 @@ final class ExecRoutes {
   private void run(Exchange exchange) throws IOException, InterruptedException {
     boolean detach = exchange.flag("detach", false);
     Fields fields = Fields.parse(exchange.body());
-    Orders.Ordered ordered = Orders.box(fields.object("box").orElseGet(Fields::none));
+    Orders.Ordered ordered =
+        Orders.box(fields.object("box").orElseGet(Fields::none), policy.caps());
     Orders.Command command =
         Orders.command(
-            fields.object("exec").orElseGet(Fields::none), detach ? Duration.ZERO : RUN_TIMEOUT);
+            fields.object("exec").orElseGet(Fields::none),
+            detach ? Duration.ZERO : RUN_TIMEOUT,
+            policy.caps());
     fields.end();
     permit(exchange, command);
     policy.check(exchange.caller(), ordered.order().spec());
@@ -218,6 +228,8 @@ final class ExecRoutes {
             () -> {
               try {
                 exec.await(LONG);
+                exec.box().end(Duration.ZERO, ServedBox.EndedBy.REQUEST);
+                exec.awaitReaders(READ_PATIENCE);
                 boxes.remove(exec.box(), true);
               } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
@@ -296,7 +308,8 @@ final class ExecRoutes {
     exec.box().use();
     Stdin stdin = exec.exec().stdin().orElseThrow(() -> closed(exec));
     byte[] chunk = new byte[CHUNK];
-    try (InputStream content = exchange.content()) {
+    try (var body = exchange.content(exec);
+        InputStream content = body.content()) {
       for (int n = read(content, chunk, exec); n >= 0; n = read(content, chunk, exec)) {
         if (n > 0 && !stdin.write(chunk, 0, n)) {
           throw closed(exec);
@@ -331,16 +344,22 @@ final class ExecRoutes {
   }
 
   private void terminal(Exchange exchange) {
+    boolean output = exchange.flag("output", true);
     ServedExec exec = exec(exchange);
     if (!(exec.spec().kind() instanceof ExecKind.Terminal)) {
       throw new SandboxException(
           ErrorCode.WRONG_STATE, "exec " + exec.number() + " has no terminal");
     }
-    exchange.upgrade(new TerminalSocket(exec, exec.exec().stdin().orElseThrow()));
+    exchange.upgrade(new TerminalSocket(exec, exec.exec().stdin().orElseThrow(), output));
   }
 
   private void output(Exchange exchange) throws IOException, InterruptedException {
     ServedExec exec = exec(exchange);
+    exec.read(() -> output(exchange, exec));
+  }
+
+  private static void output(Exchange exchange, ServedExec exec)
+      throws IOException, InterruptedException {
     if (exchange.accepts("text/event-stream")) {
       var from =
           exchange

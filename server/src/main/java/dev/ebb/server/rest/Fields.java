@@ -23,7 +23,7 @@ final class Fields {
   /** Doubles up to this are the numbers they were written as. */
   private static final double EXACT = 1L << 53;
 
-  private static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
+  static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
 
   private final String where;
   private final Map<String, @Nullable Object> values;
@@ -129,6 +129,45 @@ final class Fields {
     return millis.isPresent()
         ? Optional.of(Duration.ofMillis(millis.getAsLong()))
         : Optional.empty();
+  }
+
+  // --- limits ---
+
+  /** What was asked for, within the cap; else the default, or the cap where that is less. */
+  long limit(String name, long least, long most, long otherwise, long cap) {
+    OptionalLong asked = number(name, least, most);
+    if (asked.orElse(0) > cap) {
+      throw above(name, Long.toString(asked.getAsLong()), Long.toString(cap));
+    }
+    return asked.orElse(Math.min(otherwise, cap));
+  }
+
+  double limit(String name, double otherwise, double cap) {
+    Optional<Double> asked = fraction(name);
+    if (asked.orElse(0.0) > cap) {
+      throw above(name, asked.get().toString(), Double.toString(cap));
+    }
+    return asked.orElse(Math.min(otherwise, cap));
+  }
+
+  /** The same of a time, of which zero is endless. */
+  Duration limit(String name, Duration otherwise, Duration cap) {
+    Optional<Duration> asked = millis(name);
+    Duration wanted = asked.orElse(otherwise);
+    if (cap.isZero() || (!wanted.isZero() && wanted.compareTo(cap) <= 0)) {
+      return wanted;
+    }
+    if (asked.isPresent()) {
+      String none = wanted.isZero() ? "0, none" : Long.toString(wanted.toMillis());
+      throw above(name, none, Long.toString(cap.toMillis()));
+    }
+    return cap;
+  }
+
+  private Problem above(String name, String asked, String cap) {
+    return new Problem(
+        Problem.Code.FORBIDDEN,
+        "\"%s%s\" is %s, but this server allows %s at most".formatted(where, name, asked, cap));
   }
 
   Optional<Fields> object(String name) {

@@ -7,6 +7,7 @@ import dev.ebb.box.BoxSpec;
 import dev.ebb.box.Limits;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.server.access.Caps;
 import dev.ebb.server.boxes.BoxOrder;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -27,14 +28,14 @@ final class Orders {
   /** A box, and what is to be written into it. */
   record Ordered(BoxOrder order, List<Content> files) {}
 
-  static Ordered box(Fields fields) {
+  static Ordered box(Fields fields, Caps caps) {
     var files = fields.objects("files").stream().map(Orders::content).toList();
     var order =
         new BoxOrder(
             fields.text("name"),
             fields.textMap("labels"),
-            spec(fields),
-            fields.millis("ttlMillis"),
+            spec(fields, caps),
+            ttl(fields, caps),
             fields.millis("idleTimeoutMillis"),
             fields.flag("detached"));
     fields.end();
@@ -51,8 +52,9 @@ final class Orders {
     return new Content(path, bytes);
   }
 
-  private static BoxSpec spec(Fields fields) {
-    var spec = BoxSpec.defaults().withLimits(limits(fields.object("limits")));
+  private static BoxSpec spec(Fields fields, Caps caps) {
+    var limits = limits(fields.object("limits").orElseGet(Fields::none), caps);
+    var spec = BoxSpec.defaults().withLimits(limits);
     spec = spec.withNetwork(network(fields.text("network").orElse("none")));
     for (Fields mount : fields.objects("mounts")) {
       spec = spec.withMount(mount(mount));
@@ -63,21 +65,28 @@ final class Orders {
     return spec;
   }
 
-  private static Limits limits(Optional<Fields> given) {
-    var limits = Limits.defaults();
-    if (given.isEmpty()) {
-      return limits;
-    }
-    Fields fields = given.get();
-    var memory = fields.number("memoryBytes", 1, Long.MAX_VALUE);
-    var pids = fields.number("pids", 1, 1 << 22);
-    var disk = fields.number("diskBytes", 1, Long.MAX_VALUE);
-    var cpus = fields.fraction("cpus");
+  private static Limits limits(Fields fields, Caps caps) {
+    var otherwise = Limits.defaults();
+    long memory =
+        fields.limit(
+            "memoryBytes", 1, Long.MAX_VALUE, otherwise.memory().bytes(), caps.memory().bytes());
+    long pids = fields.limit("pids", 1, Caps.ANY_PIDS, otherwise.pids(), caps.pids());
+    long disk =
+        fields.limit("diskBytes", 1, Long.MAX_VALUE, otherwise.disk().bytes(), caps.disk().bytes());
+    double cpus = fields.limit("cpus", otherwise.cpus(), caps.cpus());
     fields.end();
-    limits = memory.isPresent() ? limits.withMemory(new ByteSize(memory.getAsLong())) : limits;
-    limits = pids.isPresent() ? limits.withPids((int) pids.getAsLong()) : limits;
-    limits = disk.isPresent() ? limits.withDisk(new ByteSize(disk.getAsLong())) : limits;
-    return cpus.isPresent() ? limits.withCpus(cpus.get()) : limits;
+    return new Limits(
+        new ByteSize(memory), (int) pids, cpus, new ByteSize(disk), otherwise.temporary());
+  }
+
+  /** One of zero is refused with the order. */
+  private static Optional<Duration> ttl(Fields fields, Caps caps) {
+    Optional<Duration> asked = fields.millis("ttlMillis");
+    if (asked.filter(Duration::isZero).isPresent()) {
+      return asked;
+    }
+    Duration ttl = fields.limit("ttlMillis", Duration.ZERO, caps.ttl());
+    return Optional.of(ttl).filter(Duration::isPositive);
   }
 
   private static Network network(String word) {
@@ -133,31 +142,54 @@ final class Orders {
    */
   record Command(ExecSpec spec, Optional<byte[]> input) {}
 
-  static Command command(Fields fields, Duration defaultTimeout) {
+  /** One with a terminal is for a person, whom no default cuts short. */
+  static Command command(Fields fields, Duration defaultTimeout, Caps caps) {
     var input = fields.bytes("input");
     boolean stdin = fields.flag("stdin");
     if (stdin && input.isPresent()) {
       throw new Problem(
           Problem.Code.BAD_REQUEST, "\"stdin\" and \"input\" are two ways to say one thing");
     }
+    var size = fields.object("terminal");
     var spec =
-        ExecSpec.of(fields.texts("command"))
-            .withEnvironment(fields.textMap("environment"))
-            .withTimeout(fields.millis("timeoutMillis").orElse(defaultTimeout))
-            .withGrace(fields.millis("graceMillis").orElse(ExecSpec.DEFAULT_GRACE));
+        limits(fields, size.isPresent() ? Duration.ZERO : defaultTimeout, caps)
+            .withEnvironment(fields.textMap("environment"));
     var workdir = fields.text("workdir");
-    var output = fields.number("outputLimitBytes", 0, Long.MAX_VALUE);
-    var openFiles = fields.number("openFiles", 3, 1 << 20);
-    var fileSize = fields.number("fileSizeBytes", 0, Long.MAX_VALUE);
     spec = workdir.isPresent() ? spec.withWorkdir(workdir.get()) : spec;
-    spec = output.isPresent() ? spec.withOutputLimit(new ByteSize(output.getAsLong())) : spec;
-    spec = openFiles.isPresent() ? spec.withOpenFiles((int) openFiles.getAsLong()) : spec;
-    spec = fileSize.isPresent() ? spec.withFileSize(new ByteSize(fileSize.getAsLong())) : spec;
     spec = fields.flag("keep") ? spec.withKeep() : spec;
     spec = stdin || input.isPresent() ? spec.withInput() : spec;
-    spec = terminal(spec, fields.object("terminal"));
+    spec = terminal(spec, size);
     spec = fields.flag("operator") ? spec.withOperator() : spec;
     fields.end();
     return new Command(spec, input);
+  }
+
+  private static ExecSpec limits(Fields fields, Duration defaultTimeout, Caps caps) {
+    long graceCap = caps.timeout().isZero() ? Long.MAX_VALUE : caps.timeout().toMillis();
+    long grace =
+        fields.limit(
+            "graceMillis", 0, Fields.LONGEST_MILLIS, ExecSpec.DEFAULT_GRACE.toMillis(), graceCap);
+    long output =
+        fields.limit(
+            "outputLimitBytes",
+            0,
+            Long.MAX_VALUE,
+            ExecSpec.DEFAULT_OUTPUT_LIMIT.bytes(),
+            caps.output().bytes());
+    long openFiles =
+        fields.limit("openFiles", 3, Caps.ANY_FILES, ExecSpec.DEFAULT_OPEN_FILES, caps.openFiles());
+    long fileSize =
+        fields.limit(
+            "fileSizeBytes",
+            0,
+            Long.MAX_VALUE,
+            ExecSpec.DEFAULT_FILE_SIZE.bytes(),
+            caps.fileSize().bytes());
+    return ExecSpec.of(fields.texts("command"))
+        .withTimeout(fields.limit("timeoutMillis", defaultTimeout, caps.timeout()))
+        .withGrace(Duration.ofMillis(grace))
+        .withOutputLimit(new ByteSize(output))
+        .withOpenFiles((int) openFiles)
+        .withFileSize(new ByteSize(fileSize));
   }
 }

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import dev.ebb.box.SandboxException;
 import dev.ebb.exec.Stdin;
 import dev.ebb.server.boxes.ServedExec;
+import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
@@ -28,12 +29,19 @@ public final class TerminalSocket implements Session.Listener {
 
   private final ServedExec exec;
   private final Stdin stdin;
+  private final boolean output;
   private volatile boolean closed;
   private volatile @Nullable Session session;
 
-  TerminalSocket(ServedExec exec, Stdin stdin) {
+  /**
+   * Of one command.
+   *
+   * @param output false for keys and sizes alone
+   */
+  TerminalSocket(ServedExec exec, Stdin stdin, boolean output) {
     this.exec = exec;
     this.stdin = stdin;
+    this.output = output;
   }
 
   @Override
@@ -41,16 +49,26 @@ public final class TerminalSocket implements Session.Listener {
     session = opened;
     Thread.ofVirtual()
         .name("ebb-terminal-" + exec.box().id() + "-" + exec.number())
-        .start(() -> tell(opened));
+        .start(() -> read(opened));
     opened.demand();
   }
 
+  private void read(Session to) {
+    try {
+      exec.read(() -> tell(to));
+    } catch (IOException | InterruptedException | SandboxException e) {
+      hangUp(to, e);
+    }
+  }
+
   /** What the terminal shows, from the beginning; then how the command ended. */
-  private void tell(Session to) {
+  private void tell(Session to) throws InterruptedException {
     byte[] chunk = new byte[CHUNK];
     long position = 0;
     try {
-      while (!closed && exec.exec().awaitOutput(position, Long.MAX_VALUE, EventStream.HEARTBEAT)) {
+      while (output
+          && !closed
+          && exec.exec().awaitOutput(position, Long.MAX_VALUE, EventStream.HEARTBEAT)) {
         int n = exec.exec().stdout().read(position, chunk);
         byte[] some = Arrays.copyOf(chunk, n);
         send(
@@ -69,13 +87,14 @@ public final class TerminalSocket implements Session.Listener {
       String last = new String(Exchange.json(Documents.exec(exec)), StandardCharsets.UTF_8);
       send(callback -> to.sendText(last, callback));
       send(callback -> to.close(StatusCode.NORMAL, "it has ended", callback));
-    } catch (CompletionException | SandboxException e) {
-      LOG.log(Level.DEBUG, "event=terminal_hung_up", e);
-      to.disconnect();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      to.disconnect();
+    } catch (CompletionException e) {
+      hangUp(to, e);
     }
+  }
+
+  private static void hangUp(Session on, Exception why) {
+    LOG.log(Level.DEBUG, "event=terminal_hung_up", why);
+    on.disconnect();
   }
 
   private interface Sending {
