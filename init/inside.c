@@ -339,6 +339,15 @@ static void answer(struct box *box)
 		exec_repeat(exec);
 }
 
+static bool say_known(struct box *box)
+{
+	uint32_t ids[SLOTS], count = 0;
+	for (struct exec *exec = box->execs; exec < box->execs + EXEC_MAX; exec++)
+		if (exec->phase != EXEC_FREE)
+			ids[count++] = exec->id;
+	return message_send(box->control, MESSAGE_KNOWN, 0, ids, count * sizeof *ids, -1);
+}
+
 /* False: the socket is full. */
 static bool report(struct box *box)
 {
@@ -348,7 +357,7 @@ static bool report(struct box *box)
 	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
 		if (exec->phase != EXEC_FREE && !exec_report(exec, box->control))
 			return false;
-	if (box->known_due && !message_send(box->control, MESSAGE_KNOWN, 0, NULL, 0, -1))
+	if (box->known_due && !say_known(box))
 		return false;
 	box->known_due = false;
 	return true;

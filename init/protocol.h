@@ -50,7 +50,8 @@ enum message_type {
 	MESSAGE_REFUSED = 33, /* u32 enum start_step, u32 errno: it never ran */
 	MESSAGE_OUTPUT = 34,  /* u64 stdout bytes, u64 stderr bytes in the logs so far */
 	MESSAGE_ENDED = 35,   /* struct ended: the last word about an exec */
-	MESSAGE_KNOWN = 36,   /* exec 0: on a later connection, all that was due has been said */
+	MESSAGE_KNOWN = 36,   /* exec 0, u32 id…: on a later connection, all that was due has been
+	                         said, of these execs; one that is not among them is none */
 };
 
 #define START_HAS_STDIN 1u /* the last descriptor is the command's stdin */

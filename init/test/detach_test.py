@@ -109,6 +109,7 @@ class DetachTest(Case):
             with self.nobody(box):
                 wait_until(lambda: members(box.cgroup) == [box.init_pid], what="all ends")
             box.pump(lambda: killed.ended and missing.refused and all(e.ended for e in execs), what="all ends")
+            self.assertEqual({each.number for each in [*execs, missing, killed]}, set(box.known))
             for status, exec_ in enumerate(execs):
                 self.assert_exited(exec_, status)
                 self.assert_ended(exec_, BY_ITSELF)

@@ -389,7 +389,8 @@ class Box:
         elif not self.is_greeted:
             raise AssertionError(f"{kind} before hello")
         elif kind == KNOWN:
-            assert (number, body, self.is_known) == (0, b"", False)
+            assert (number, self.is_known) == (0, False)
+            self.known = struct.unpack(f"{len(body) // 4}I", body)
             self.is_known = True
         elif number in self.execs:
             self.execs[number].hear(kind, body)

@@ -51,9 +51,9 @@ final class ServedDaemon implements AutoCloseable {
   }
 
   @Override
-  public void close() throws IOException, InterruptedException {
+  public void close() throws IOException {
     process.destroy();
-    process.waitFor();
+    process.onExit().join();
     delete(home);
   }
 

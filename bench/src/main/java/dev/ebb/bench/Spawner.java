@@ -36,8 +36,8 @@ final class Spawner implements AutoCloseable {
   }
 
   @Override
-  public void close() throws IOException, InterruptedException {
+  public void close() throws IOException {
     process.getOutputStream().close();
-    process.waitFor();
+    process.onExit().join();
   }
 }

@@ -19,11 +19,11 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
@@ -61,9 +61,6 @@ public final class InitChannel {
 
   /** There was an engine before this one. */
   private boolean isLater;
-
-  /** Of which init has said nothing yet, on a later line. */
-  private volatile Set<Integer> unheard = Set.of();
 
   private final ReentrantLock sending = new ReentrantLock();
   private ByteBuffer pending = Protocol.buffer(CHUNK);
@@ -129,15 +126,8 @@ public final class InitChannel {
    * @return false when the box died, or the deadline came first
    */
   public boolean greet(Deadline deadline) throws KernelException, InterruptedException {
-    var unheard = ConcurrentHashMap.<Integer>newKeySet();
-    unheard.addAll(execs.keySet());
-    this.unheard = unheard;
     listen();
-    boolean complete = await(() -> hello && known, deadline);
-    for (int exec : unheard) {
-      exec(exec, true).ifPresent(ExecEvents::lost);
-    }
-    return complete;
+    return await(() -> hello && known, deadline);
   }
 
   /** RACE: the first words may be there before we know by what we listen. */
@@ -382,12 +372,9 @@ public final class InitChannel {
   }
 
   private void dispatch(int type, int exec, ByteBuffer body) throws KernelException {
-    if (isLater && exec != 0) {
-      unheard.remove(exec);
-      if (!execs.containsKey(exec)) {
-        dismiss(type, exec);
-        return;
-      }
+    if (isLater && exec != 0 && !execs.containsKey(exec)) {
+      dismiss(type, exec);
+      return;
     }
     switch (type) {
       case Protocol.MESSAGE_LAUNCHED -> launched(body.getInt());
@@ -413,9 +400,23 @@ public final class InitChannel {
         if (type != Protocol.MESSAGE_KNOWN || !isLater) {
           throw new KernelException("understand message type " + type, Errno.EINVAL);
         }
-        change(() -> known = true);
+        known(body);
       }
     }
+  }
+
+  /** ORDER: of what has ended we have heard by now, and it is no longer on our list. */
+  private void known(ByteBuffer ids) {
+    var there = new HashSet<Integer>();
+    while (ids.remaining() >= Integer.BYTES) {
+      there.add(ids.getInt());
+    }
+    for (int exec : List.copyOf(execs.keySet())) {
+      if (!there.contains(exec)) {
+        exec(exec, true).ifPresent(ExecEvents::lost);
+      }
+    }
+    change(() -> known = true);
   }
 
   /** Of an exec that nobody waits for: it was begun for a caller who went with the last engine. */
