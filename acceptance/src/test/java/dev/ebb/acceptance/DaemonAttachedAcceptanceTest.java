@@ -99,10 +99,11 @@ final class DaemonAttachedAcceptanceTest {
 
   @Test
   void whoFollowsABoxThatGoesWithItsCommandMissesNothing() throws Exception {
-    var zeros = ExecRequest.of("head", "-c", Integer.toString(MUCH), "/dev/zero");
-    Exec exec = client.start(BoxRequest.defaults(), zeros);
+    String zeros = "until [ -e followed ]; do sleep 0.05; done; head -c " + MUCH + " /dev/zero";
+    Exec exec = client.start(BoxRequest.defaults(), ExecRequest.of("sh", "-c", zeros));
     var shown = new ByteArrayOutputStream();
     try (Following slow = client.execs(exec.box()).follow(exec.number(), Offsets.START)) {
+      client.files(exec.box()).write("/workspace/followed", new byte[0]);
       await().atMost(DaemonProcess.PATIENCE).until(() -> isGone(exec.box()));
       shown.write(Followed.all(slow).stdout());
     }

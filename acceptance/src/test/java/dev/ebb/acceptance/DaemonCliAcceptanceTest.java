@@ -356,7 +356,7 @@ final class DaemonCliAcceptanceTest {
     var gone = Pty.run(DAEMON.home(), "raw", "", "run", "-it", "--", "sleep", "100");
 
     assertThat(gone.code()).as(gone.said()).isEqualTo(129);
-    assertThat(ebb("ls", "-q")).isEmpty();
+    await().atMost(DaemonProcess.PATIENCE).until(() -> ebb("ls", "-q").isEmpty());
   }
 
   // --- words ---

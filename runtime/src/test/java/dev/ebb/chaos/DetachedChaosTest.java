@@ -174,7 +174,8 @@ final class DetachedChaosTest {
     try (Engine first = Engine.openForDaemon(home)) {
       Box box = first.create(BoxSpec.defaults());
       box.detach(Optional.empty(), Map.of());
-      first.start(box, ExecSpec.of("/bin/sleep", "1000"));
+      assertThat(first.start(box, ExecSpec.of("/bin/sleep", "1000")).awaitStart(Eventually.SOON))
+          .isTrue();
     }
     try (Engine second = Engine.openForDaemon(home)) {
       Engine.Adopted found = second.adopt().getFirst();

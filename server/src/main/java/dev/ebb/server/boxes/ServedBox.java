@@ -107,10 +107,12 @@ public final class ServedBox {
   /** Hears of its changes from now on. */
   void listen(Runnable whenLost) {
     BoxState found = box().listen(next -> changed(next, whenLost));
+    state = found;
     if (found == BoxState.LOST) {
+      // Its init ends it when its time is up and no daemon does.
+      endedBy.set(isOverdue(Instant.now()) ? EndedBy.TTL : EndedBy.DIED);
       changed(found, whenLost);
     }
-    state = found;
   }
 
   static boolean isId(String text) {

@@ -142,8 +142,11 @@ final class Fields {
     return asked.orElse(Math.min(otherwise, cap));
   }
 
-  double limit(String name, double otherwise, double cap) {
+  double limit(String name, double most, double otherwise, double cap) {
     Optional<Double> asked = fraction(name);
+    if (asked.orElse(0.0) > most) {
+      throw wrong(name, "a number up to " + most);
+    }
     if (asked.orElse(0.0) > cap) {
       throw above(name, asked.get().toString(), Double.toString(cap));
     }

@@ -73,7 +73,7 @@ final class Orders {
     long pids = fields.limit("pids", 1, Caps.ANY_PIDS, otherwise.pids(), caps.pids());
     long disk =
         fields.limit("diskBytes", 1, Long.MAX_VALUE, otherwise.disk().bytes(), caps.disk().bytes());
-    double cpus = fields.limit("cpus", otherwise.cpus(), caps.cpus());
+    double cpus = fields.limit("cpus", Caps.ANY_CPUS, otherwise.cpus(), caps.cpus());
     fields.end();
     return new Limits(
         new ByteSize(memory), (int) pids, cpus, new ByteSize(disk), otherwise.temporary());

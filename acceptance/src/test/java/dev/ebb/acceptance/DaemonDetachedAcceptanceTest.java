@@ -1,0 +1,246 @@
+package dev.ebb.acceptance;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.ebb.client.Box;
+import dev.ebb.client.BoxQuery;
+import dev.ebb.client.BoxRequest;
+import dev.ebb.client.BoxState;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.Exec;
+import dev.ebb.client.ExecRequest;
+import dev.ebb.client.Offsets;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Boxes that outlive their daemon, by kill -9 and in peace; and those that do not. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(300)
+final class DaemonDetachedAcceptanceTest {
+  private static final int EACH = 20;
+  private static final int LINES = 3000;
+
+  /** Some of it while no daemon is there. */
+  private static final ExecRequest COUNTING =
+      ExecRequest.of(
+          "sh",
+          "-c",
+          "i=0; while [ $i -lt "
+              + LINES
+              + " ]; do echo line $i; i=$((i+1)); "
+              + "[ $((i % 100)) = 0 ] && sleep 0.1; done; exit 7");
+
+  @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
+
+  private final List<Long> keepers = new ArrayList<>();
+
+  private Box create(String name) throws IOException {
+    return daemon.client().boxes().create(BoxRequest.defaults().withName(name).withDetached());
+  }
+
+  /** Whoever kept the boxes of a daemon goes with the last of them, and is for us to reap. */
+  @AfterEach
+  void reapKeepers() {
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .untilAsserted(
+            () -> {
+              TestHost.reapOrphans();
+              assertThat(keepers).noneMatch(pid -> Files.exists(Path.of("/proc/" + pid)));
+            });
+  }
+
+  private void rememberKeeper() {
+    keepers.add(ProcessHandle.of(daemon.pid()).flatMap(ProcessHandle::parent).orElseThrow().pid());
+  }
+
+  private void kill() throws Exception {
+    rememberKeeper();
+    assertThat(ProcessHandle.of(daemon.pid()).orElseThrow().destroyForcibly()).isTrue();
+    assertThat(daemon.process().waitFor(DaemonProcess.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        .isTrue();
+  }
+
+  /** Every process of a box, by its host pid. */
+  private List<Long> pids(String box) throws IOException {
+    var pids = new ArrayList<Long>();
+    for (var holding : daemon.client().boxes().inspect(box).document().objects("holdings")) {
+      if (holding.string("kind").equals("process")) {
+        pids.add(holding.number("pid"));
+      }
+    }
+    return pids;
+  }
+
+  private static void awaitGone(Iterable<Long> pids) {
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .untilAsserted(
+            () -> assertThat(pids).noneMatch(pid -> Files.exists(Path.of("/proc/" + pid))));
+  }
+
+  @Test
+  void aKilledDaemonLosesNothingOfTwentyAndLeavesNothingOfTwentyOthers() throws Exception {
+    EbbClient client = daemon.client();
+    var living = new TreeMap<String, List<Long>>();
+    var attached = new ArrayList<Long>();
+    for (int i = 0; i < EACH; i++) {
+      create("stays" + i);
+      client.execs("stays" + i).start(COUNTING);
+      client.boxes().create(BoxRequest.defaults().withName("goes" + i));
+      client.execs("goes" + i).start(ExecRequest.of("sleep", "1000"));
+    }
+    for (int i = 0; i < EACH; i++) {
+      living.put("stays" + i, pids("stays" + i));
+      attached.addAll(pids("goes" + i));
+    }
+    kill();
+    awaitGone(attached);
+
+    daemon.start();
+    EbbClient next = daemon.client();
+    assertThat(next.boxes().list(BoxQuery.all()))
+        .extracting(Box::name)
+        .containsExactlyInAnyOrderElementsOf(living.keySet());
+    String all =
+        LongStream.range(0, LINES).mapToObj(i -> "line " + i + "\n").collect(Collectors.joining());
+    for (String name : living.keySet()) {
+      Exec ended = next.execs(name).await(1);
+      assertThat(ended.exitCode()).isEqualTo(7);
+      var seen = Followed.all(next.execs(name).follow(1, Offsets.START));
+      assertThat(new String(seen.stdout(), UTF_8)).isEqualTo(all);
+      assertThat(next.boxes().remove(name, true).clean()).isTrue();
+      awaitGone(living.get(name));
+    }
+    assertThat(next.boxes().list(BoxQuery.all())).isEmpty();
+  }
+
+  @Test
+  void itIsTheSameBoxAfterwards() throws Exception {
+    EbbClient client = daemon.client();
+    var request =
+        BoxRequest.defaults()
+            .withName("same")
+            .withLabel("k", "v")
+            .withTtl(Duration.ofHours(1))
+            .withDetached();
+    Box before = client.boxes().create(request, "key");
+    client.files("same").write("/workspace/kept", "content".getBytes(UTF_8));
+    Exec ended = client.execs("same").run(ExecRequest.of("false")).exec();
+    assertThat(ended.exitCode()).isEqualTo(1);
+    rememberKeeper();
+    assertThat(daemon.stop()).isZero();
+
+    daemon.start();
+    EbbClient next = daemon.client();
+    Box after = next.boxes().inspect("same");
+    assertThat(after.id()).isEqualTo(before.id());
+    assertThat(after.state()).isEqualTo(BoxState.RUNNING);
+    for (String field :
+        List.of("labels", "limits", "ttlMillis", "createdAt", "expiresAt", "network")) {
+      assertThat(after.document().members().get(field))
+          .as(field)
+          .isEqualTo(before.document().members().get(field));
+    }
+    assertThat(next.boxes().create(request, "key").id()).isEqualTo(before.id());
+    Exec known = next.execs("same").inspect(ended.number());
+    assertThat(known.exitCode()).isEqualTo(1);
+    Instant at = Objects.requireNonNull(ended.endedAt());
+    assertThat(known.endedAt()).isBetween(at.minusMillis(1), at.plusMillis(1));
+    var read = next.execs("same").run(ExecRequest.of("cat", "kept"));
+    assertThat(new String(read.stdout().bytes(), UTF_8)).isEqualTo("content");
+    assertThat(next.boxes().remove("same", true).clean()).isTrue();
+  }
+
+  @Test
+  void aPausedOneIsFoundPausedAndCanBeEnded() throws Exception {
+    TestHost.require(Feature.CGROUPS);
+    EbbClient client = daemon.client();
+    create("still");
+    client.execs("still").start(ExecRequest.of("sleep", "1000"));
+    List<Long> pids = pids("still");
+    client.boxes().pause("still");
+    kill();
+
+    daemon.start();
+    assertThat(daemon.client().boxes().inspect("still").state()).isEqualTo(BoxState.PAUSED);
+    assertThat(daemon.client().boxes().remove("still", true).clean()).isTrue();
+    awaitGone(pids);
+  }
+
+  @Test
+  void oneWhoseInitDiedMeanwhileIsFoundDead() throws Exception {
+    EbbClient client = daemon.client();
+    create("dead");
+    client.execs("dead").start(ExecRequest.of("sh", "-c", "echo words; exec sleep 1000"));
+    List<Long> pids = pids("dead");
+    kill();
+    pids.forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly));
+    awaitGone(pids);
+
+    daemon.start();
+    EbbClient next = daemon.client();
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .until(() -> next.boxes().inspect("dead").state() == BoxState.GONE);
+    Exec lost = next.execs("dead").inspect(1);
+    assertThat(lost.status()).isEqualTo("lost");
+    assertThat(
+            new String(Followed.all(next.execs("dead").follow(1, Offsets.START)).stdout(), UTF_8))
+        .isEqualTo("words\n");
+    assertThat(next.boxes().remove("dead", false).clean()).isTrue();
+  }
+
+  @Test
+  @Tag("long")
+  void itsTimeIsUpWithoutADaemonToo() throws Exception {
+    EbbClient client = daemon.client();
+    client
+        .boxes()
+        .create(
+            BoxRequest.defaults().withName("brief").withTtl(Duration.ofMillis(500)).withDetached());
+    client.execs("brief").start(ExecRequest.of("sleep", "1000"));
+    List<Long> pids = pids("brief");
+    kill();
+    awaitGone(pids);
+    daemon.start();
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .until(() -> daemon.client().boxes().inspect("brief").state() == BoxState.GONE);
+    assertThat(daemon.client().boxes().inspect("brief").document().string("endedBy"))
+        .isEqualTo("ttl");
+    daemon.client().boxes().remove("brief", false);
+  }
+
+  @Test
+  void purgeTakesItAlong() throws Exception {
+    create("last");
+    List<Long> pids = pids("last");
+    kill();
+    var purge = daemon.ebb().call("purge", "--yes");
+    assertThat(purge.code()).as(purge.stderr()).isZero();
+    awaitGone(pids);
+    daemon.start();
+  }
+}
