@@ -23,6 +23,7 @@ import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
 import dev.ebb.process.StuckProcess;
+import dev.ebb.store.Journal;
 import dev.ebb.store.JournalEntry;
 import dev.ebb.store.LogDirectory;
 import java.io.IOException;
@@ -68,6 +69,7 @@ public final class Box {
   private final BoxSpec spec;
   private final Enclosure enclosure;
   private final LogDirectory logs;
+  private final Journal journal;
   private final Scope scope;
   private final OomWatch oomWatch;
   private final BoxLifecycle lifecycle;
@@ -85,6 +87,7 @@ public final class Box {
   private Bubblewrap.@Nullable Launch launch;
   private volatile @Nullable InitChannel channel;
   private @Nullable Certificate certificate;
+  private @Nullable Instant goneAt;
 
   private Box(BoxHost host, BoxId id, BoxSpec spec, BoxLifecycle lifecycle) throws KernelException {
     this.host = host;
@@ -93,6 +96,7 @@ public final class Box {
     this.spec = spec;
     enclosure = host.enclosure(id);
     logs = host.instance().logs(id.value());
+    journal = logs.record();
     oomWatch = new OomWatch(id, enclosure);
     scope = Scope.in(host.scope());
   }
@@ -219,8 +223,8 @@ public final class Box {
           new BoxRecord(
               spec, uid, BoxRecord.HexNonce.of(up.nonce()), ProcessRef.of(initPid()), endsAt, note);
       recordHolding =
-          host.instance().ledger().hold(id.value(), Kind.RECORD, logs.record().path().toString());
-      logs.record().append(record.entry());
+          host.instance().ledger().hold(id.value(), Kind.RECORD, journal.path().toString());
+      journal.append(record.entry());
       // ORDER: from here on it lives on without us, and whoever comes must know how to find it.
       up.detach(directory(brief), left.map(Box::atLeastAMoment).orElse(Duration.ZERO));
     } catch (KernelException e) {
@@ -238,6 +242,11 @@ public final class Box {
 
   private Fd directory(Scope brief) throws KernelException {
     return Fd.open(brief, logs.path(), Fd.Flag.READ, Fd.Flag.DIRECTORY);
+  }
+
+  /** When it ended, if another engine saw it. */
+  public Optional<Instant> goneAt() {
+    return Optional.ofNullable(goneAt);
   }
 
   /** It outlives this engine. */
@@ -264,7 +273,8 @@ public final class Box {
       BoxHost host, BoxId id, BoxRecord record, List<Holding> holdings, Heir heir)
       throws KernelException, IOException, InterruptedException {
     List<JournalEntry> entries = host.instance().logs(id.value()).record().read();
-    boolean isGone = entries.stream().anyMatch(entry -> entry.about().equals(GONE));
+    var end = entries.stream().filter(entry -> entry.about().equals(GONE)).findFirst();
+    boolean isGone = end.isPresent();
     Enclosure enclosure = host.enclosure(id);
     Optional<ProcessRef> init = isGone ? Optional.empty() : findInit(enclosure, record, holdings);
     BoxState found = isGone ? BoxState.GONE : BoxState.LOST;
@@ -273,6 +283,9 @@ public final class Box {
     }
     var box = new Box(host, id, record.spec(), BoxLifecycle.found(found));
     box.takeOver(record, holdings);
+    if (isGone) {
+      box.goneAt = Instant.ofEpochMilli(end.get().number("at"));
+    }
     boolean hears = init.isPresent() && box.reach(init.get(), record);
     heir.inherit(box, entries);
     if (hears) {
@@ -390,6 +403,11 @@ public final class Box {
   /** What its commands wrote. */
   public LogDirectory logs() {
     return logs;
+  }
+
+  /** What the next engine is told of it, if it is detached. */
+  public Journal journal() {
+    return journal;
   }
 
   /** The host uid everything in the box runs as. */
@@ -610,7 +628,7 @@ public final class Box {
   private void noteEnd() {
     if (recordHolding != null) {
       try {
-        logs.record().append(JournalEntry.about(GONE));
+        journal.append(JournalEntry.about(GONE).with("at", Instant.now().toEpochMilli()));
       } catch (KernelException e) {
         LOG.log(Level.WARNING, "event=record_failed, ignoring: its processes are not there", e);
       }

@@ -49,6 +49,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -284,16 +285,19 @@ public final class Engine implements AutoCloseable {
    */
   public List<Adopted> adopt() throws InterruptedException {
     var adopted = new ArrayList<Adopted>();
-    for (Holding record : holdings()) {
-      if (record.kind() == Kind.RECORD) {
-        adopt(new BoxId(record.box())).ifPresent(adopted::add);
+    var byBox = new LinkedHashMap<String, List<Holding>>();
+    for (Holding held : holdings()) {
+      byBox.computeIfAbsent(held.box(), _ -> new ArrayList<>()).add(held);
+    }
+    for (var listed : byBox.entrySet()) {
+      if (listed.getValue().stream().anyMatch(held -> held.kind() == Kind.RECORD)) {
+        adopt(new BoxId(listed.getKey()), listed.getValue()).ifPresent(adopted::add);
       }
     }
     return adopted;
   }
 
-  private Optional<Adopted> adopt(BoxId id) throws InterruptedException {
-    var listed = holdings().stream().filter(held -> held.box().equals(id.value())).toList();
+  private Optional<Adopted> adopt(BoxId id, List<Holding> listed) throws InterruptedException {
     var execs = new ArrayList<Exec>();
     try {
       BoxRecord record = BoxRecord.read(host.instance().logs(id.value()));

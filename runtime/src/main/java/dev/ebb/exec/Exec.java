@@ -234,7 +234,7 @@ public final class Exec implements AutoCloseable {
       fds.addAll(0, List.of(exec.stdout.create(passing), exec.stderr.create(passing)));
       var request = exec.startRequest(leaf.isPresent());
       if (exec.isRecorded()) {
-        box.logs().record().append(record.entry());
+        box.journal().append(record.entry());
       }
       exec.setPending(true);
       box.channel().start(exec.number, request, fds, exec.new Events());
@@ -363,7 +363,7 @@ public final class Exec implements AutoCloseable {
   /** The disk may be full: then the end is not known to the next engine, and nothing else fails. */
   private void note(JournalEntry entry) {
     try {
-      box.logs().record().append(entry);
+      box.journal().append(entry);
     } catch (KernelException e) {
       LOG.log(Level.WARNING, "event=record_failed box=" + box.id() + " exec=" + number, e);
     }
@@ -727,7 +727,11 @@ public final class Exec implements AutoCloseable {
 
   private void forget() throws KernelException {
     if (isRecorded()) {
-      note(ExecRecord.forgotten(number));
+      try {
+        box.journal().forget(number);
+      } catch (KernelException | IOException e) {
+        LOG.log(Level.WARNING, "event=record_failed box=" + box.id() + " exec=" + number, e);
+      }
     }
     stdout.remove();
     stderr.remove();

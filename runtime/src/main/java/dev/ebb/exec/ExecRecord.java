@@ -23,9 +23,8 @@ record ExecRecord(
     int number, ExecSpec spec, Instant startedAt, long oomKillsBefore, Optional<ExecResult> end) {
   private static final String EXEC = "exec";
   private static final String ENDED = "ended";
-  private static final String FORGOTTEN = "forgotten";
 
-  /** Those that are not forgotten, by the order they were started in. */
+  /** All of a journal, by the order they were started in. */
   static List<ExecRecord> of(List<JournalEntry> entries) throws IOException {
     var records = new java.util.TreeMap<Integer, ExecRecord>();
     for (JournalEntry entry : entries) {
@@ -35,7 +34,6 @@ record ExecRecord(
           ExecResult end = end(entry);
           records.computeIfPresent(entry.integer("number"), (_, r) -> r.with(end));
         }
-        case FORGOTTEN -> records.remove(entry.integer("number"));
         default -> {}
       }
     }
@@ -44,10 +42,6 @@ record ExecRecord(
 
   private ExecRecord with(ExecResult last) {
     return new ExecRecord(number, spec, startedAt, oomKillsBefore, Optional.of(last));
-  }
-
-  static JournalEntry forgotten(int number) {
-    return JournalEntry.about(FORGOTTEN).with("number", number);
   }
 
   // --- its start ---

@@ -10,17 +10,39 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Collectors;
 
 /**
  * What must be known of a box by whoever comes after its engine: lines that are added and never
- * changed. Like the ledger it survives kill -9, and need not survive a power loss.
+ * changed. Like the ledger it survives kill -9, and need not survive a power loss. Thread-safe; for
+ * each file there is one.
  */
-public record Journal(Path path) {
+public final class Journal {
+  private static final String FORGOTTEN = "forgotten";
+  private static final String NUMBER = "number";
+
+  /** Above this what is forgotten is left out of the file. */
+  private static final long COMPACT_ABOVE = 1 << 20;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Path path;
+  private long compactAbove = COMPACT_ABOVE;
+
+  public Journal(Path path) {
+    this.path = path;
+  }
+
+  public Path path() {
+    return path;
+  }
+
   /** Adds a line, in one write; it costs a descriptor only for that long. */
   public void append(JournalEntry entry) throws KernelException {
+    lock.lock();
     try (var scope = new Scope()) {
       Fd file = Fd.open(scope, path, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.APPEND);
       // What may stand before it is half a line, of a write that failed.
@@ -28,10 +50,26 @@ public record Journal(Path path) {
       if (file.write(bytes, 0, bytes.length) != bytes.length) {
         throw new KernelException("write all of a line to " + path, Errno.ENOSPC);
       }
+    } finally {
+      lock.unlock();
     }
   }
 
-  /** Whole lines, in their order; an absent journal has none. */
+  /** What was said before of this {@code number} does not count any more. */
+  public void forget(int number) throws KernelException, IOException {
+    lock.lock();
+    try {
+      append(JournalEntry.about(FORGOTTEN).with(NUMBER, number));
+      if (Files.size(path) > compactAbove) {
+        rewrite(read());
+        compactAbove = Math.max(COMPACT_ABOVE, 2 * Files.size(path));
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whole lines, in their order, but those that are forgotten; an absent journal has none. */
   public List<JournalEntry> read() throws IOException {
     String text;
     try {
@@ -39,11 +77,21 @@ public record Journal(Path path) {
     } catch (NoSuchFileException e) {
       return List.of();
     }
-    return text.lines().map(JournalEntry::parse).flatMap(Optional::stream).toList();
+    var entries = new ArrayList<JournalEntry>();
+    for (JournalEntry entry :
+        text.lines().map(JournalEntry::parse).flatMap(Optional::stream).toList()) {
+      if (entry.about().equals(FORGOTTEN)) {
+        Optional<String> number = entry.find(NUMBER);
+        entries.removeIf(each -> each.find(NUMBER).equals(number));
+      } else {
+        entries.add(entry);
+      }
+    }
+    return entries;
   }
 
   /** Keeps these lines only; as a whole or not at all. */
-  public void rewrite(List<JournalEntry> entries) throws IOException {
+  private void rewrite(List<JournalEntry> entries) throws IOException {
     Path next = path.resolveSibling(path.getFileName() + ".new");
     Files.writeString(
         next,

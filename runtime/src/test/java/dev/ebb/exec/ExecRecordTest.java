@@ -71,9 +71,4 @@ class ExecRecordTest {
     var read = ExecRecord.of(List.of(record(SPEC).entry(), ExecRecord.ended(3, result)));
     assertThat(read).singleElement().extracting(ExecRecord::end).isEqualTo(Optional.of(result));
   }
-
-  @Test
-  void whatIsForgottenIsNotRead() throws Exception {
-    assertThat(ExecRecord.of(List.of(record(SPEC).entry(), ExecRecord.forgotten(3)))).isEmpty();
-  }
 }

@@ -64,14 +64,30 @@ class JournalTest {
   }
 
   @Test
-  void rewritingKeepsWhatIsGivenOnly() throws Exception {
-    journal.append(ODD);
-    journal.append(JournalEntry.about("next"));
-    journal.rewrite(journal.read().subList(1, 2));
-    assertThat(journal.read()).extracting(JournalEntry::about).containsExactly("next");
-    assertThat(directory)
-        .isDirectoryContaining("glob:**record")
-        .isDirectoryNotContaining("glob:**new");
+  void whatIsForgottenIsNotRead() throws Exception {
+    journal.append(JournalEntry.about("box"));
+    for (int number : List.of(1, 2, 1)) {
+      journal.append(JournalEntry.about("exec").with("number", number));
+    }
+    journal.forget(1);
+    assertThat(journal.read())
+        .extracting(entry -> entry.about() + entry.find("number").orElse(""))
+        .containsExactly("box", "exec2");
+    journal.append(JournalEntry.about("exec").with("number", 1));
+    assertThat(journal.read()).hasSize(3);
+  }
+
+  @Test
+  void itDoesNotGrowWithWhatIsForgotten() throws Exception {
+    journal.append(JournalEntry.about("box"));
+    String much = "x".repeat(100_000);
+    for (int number = 0; number < 50; number++) {
+      journal.append(JournalEntry.about("exec").with("number", number).with("much", much));
+      journal.forget(number);
+    }
+    assertThat(Files.size(journal.path())).isLessThan(1_300_000);
+    assertThat(journal.read()).extracting(JournalEntry::about).containsExactly("box");
+    assertThat(directory).isDirectoryNotContaining("glob:**new");
   }
 
   @Test

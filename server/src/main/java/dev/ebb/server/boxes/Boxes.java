@@ -31,8 +31,10 @@ import org.jspecify.annotations.Nullable;
 public final class Boxes implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Boxes.class.getName());
 
-  /** How many boxes that are gone are remembered. */
+  /** How many boxes that are gone are remembered, and for how long. */
   private static final int GONE_KEPT = 100;
+
+  private static final Duration GONE_KEPT_FOR = Duration.ofDays(1);
 
   private static final Duration ROUND = Duration.ofMillis(100);
   private static final Duration STUCK_RETRY = Duration.ofSeconds(5);
@@ -311,6 +313,10 @@ public final class Boxes implements AutoCloseable {
 
   private void forgetTheOldest() {
     var gone = all.values().stream().filter(box -> box.state() == BoxState.GONE).toList();
+    Instant past = Instant.now().minus(GONE_KEPT_FOR);
+    gone.stream()
+        .filter(box -> box.endedAt().orElse(Instant.MAX).isBefore(past))
+        .forEach(this::forget);
     if (gone.size() > GONE_KEPT) {
       gone.stream()
           .sorted(Comparator.comparing(box -> box.endedAt().orElse(Instant.MAX)))

@@ -98,6 +98,7 @@ public final class ServedBox {
     var served =
         new ServedBox(engine, events, box.id(), BoxNote.parse(adopted.record().note(), box.spec()));
     served.made.complete(box);
+    served.endedAt = box.goneAt().orElse(null);
     for (Exec exec : adopted.execs()) {
       served.attend(new ServedExec(served, exec));
     }

@@ -199,6 +199,10 @@ final class ExecRoutes {
             detach ? Duration.ZERO : RUN_TIMEOUT,
             policy.caps());
     fields.end();
+    if (ordered.order().detached()) {
+      throw new Problem(
+          Problem.Code.BAD_REQUEST, "\"box.detached\": a box that goes with its command cannot be");
+    }
     permit(exchange, command);
     policy.check(exchange.caller(), ordered.order().spec());
     ServedBox box = boxes.create(exchange.caller(), ordered.order(), Optional.empty()).box();
