@@ -3,6 +3,8 @@ package dev.ebb.acceptance;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.client.Box;
+import dev.ebb.client.BoxQuery;
 import dev.ebb.client.EbbClient;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.TestHost;
@@ -40,6 +42,7 @@ final class DaemonProcess
   private long pid;
   private int port;
   private boolean shared;
+  private boolean hasFailed;
 
   DaemonProcess(String... flags) {
     this.flags = List.of(flags);
@@ -62,6 +65,7 @@ final class DaemonProcess
 
   @Override
   public void afterEach(ExtensionContext context) throws Exception {
+    hasFailed |= context.getExecutionException().isPresent();
     if (!shared) {
       end();
     }
@@ -72,7 +76,18 @@ final class DaemonProcess
     end();
   }
 
+  /** A test that failed leaves boxes that would outlive their daemon. */
+  private void removeAll() throws IOException {
+    EbbClient client = client();
+    for (Box box : client.boxes().list(BoxQuery.all())) {
+      client.boxes().remove(box.id(), true);
+    }
+  }
+
   private void end() throws Exception {
+    if (hasFailed && process().isAlive()) {
+      removeAll();
+    }
     for (EbbClient client : clients) {
       client.close();
     }
