@@ -190,6 +190,27 @@ final class DaemonDetachedAcceptanceTest {
   }
 
   @Test
+  void oneThatWasStoppedIsStillReadAndRemovedAfterwards() throws Exception {
+    EbbClient client = daemon.client();
+    create("done");
+    client.execs("done").run(ExecRequest.of("echo", "words"));
+    client.boxes().stop("done", Duration.ZERO);
+    kill();
+
+    daemon.start();
+    EbbClient next = daemon.client();
+    assertThat(next.boxes().inspect("done").state()).isEqualTo(BoxState.GONE);
+    assertThat(
+            new String(Followed.all(next.execs("done").follow(1, Offsets.START)).stdout(), UTF_8))
+        .isEqualTo("words\n");
+    assertThat(next.boxes().stop("done", Duration.ZERO).state()).isEqualTo(BoxState.GONE);
+    assertThat(next.boxes().remove("done", false).clean()).isTrue();
+    assertThat(next.boxes().create(BoxRequest.defaults().withName("done")).name())
+        .isEqualTo("done");
+    next.boxes().remove("done", true);
+  }
+
+  @Test
   void oneWhoseInitDiedMeanwhileIsFoundDead() throws Exception {
     EbbClient client = daemon.client();
     create("dead");

@@ -88,6 +88,7 @@ public final class Box {
   private volatile @Nullable InitChannel channel;
   private @Nullable Certificate certificate;
   private @Nullable Instant goneAt;
+  private @Nullable ProcessRef foundInit;
 
   private Box(BoxHost host, BoxId id, BoxSpec spec, BoxLifecycle lifecycle) throws KernelException {
     this.host = host;
@@ -285,13 +286,19 @@ public final class Box {
     box.takeOver(record, holdings);
     if (isGone) {
       box.goneAt = Instant.ofEpochMilli(end.get().number("at"));
+      box.certificate = new Account().certify(id);
     }
-    boolean hears = init.isPresent() && box.reach(init.get(), record);
-    heir.inherit(box, entries);
-    if (hears) {
-      box.greet();
+    try {
+      boolean hears = init.isPresent() && box.reach(init.get(), record);
+      heir.inherit(box, entries);
+      if (hears) {
+        box.greet(init.get());
+      }
+      return box;
+    } catch (KernelException | IOException | InterruptedException | RuntimeException e) {
+      box.leave();
+      throw e;
     }
-    return box;
   }
 
   /** By its pid and start time, wherever they are still known; or by its cgroup. */
@@ -322,7 +329,8 @@ public final class Box {
         default -> holdings.add(holding);
       }
     }
-    uid = state() == BoxState.GONE ? -1 : record.uid();
+    boolean isLent = listed.stream().anyMatch(held -> held.kind() == Kind.USER);
+    uid = isLent || (host.uids().isShared() && state() != BoxState.GONE) ? record.uid() : -1;
     hasLane =
         listed.stream()
             .map(Holding::subject)
@@ -340,7 +348,12 @@ public final class Box {
       if (!init.isAlive()) {
         throw new KernelException("find the init of box " + id, Errno.ESRCH);
       }
+      foundInit = init;
       enclosure.known(pidfd);
+      if (hasLane) {
+        // Its engine may have died in the middle of an operator's start.
+        enclosure.moveInit(init.pid(), false);
+      }
       oomWatch.open(scope, host.poller());
       channel =
           InitChannel.reconnect(
@@ -350,17 +363,30 @@ public final class Box {
       if (!e.is(Errno.ESRCH) && !e.is(Errno.ECONNREFUSED) && !e.is(Errno.ENOENT)) {
         throw e;
       }
+      requireDead(init);
       lifecycle.become(BoxState.LOST);
       return false;
     }
   }
 
-  private void greet() throws KernelException, InterruptedException {
+  private void greet(ProcessRef init) throws KernelException, InterruptedException {
     InitChannel up = requireNonNull(channel);
     if (!up.greet(Deadline.in(GREET_BOUND))) {
+      requireDead(init);
       lifecycle.become(BoxState.LOST);
     }
     watchOver(up);
+  }
+
+  /** One that lives and does not answer is not ours to end: it may be late, or too new for us. */
+  private void requireDead(ProcessRef init) throws KernelException {
+    Deadline deadline = Deadline.in(REAPED_BOUND);
+    while (init.isAlive()) {
+      if (deadline.isOver()) {
+        throw new KernelException("hear from the init of box " + id + ", " + init, Errno.EBUSY);
+      }
+      LockSupport.parkNanos(REAP_RETRY_NANOS);
+    }
   }
 
   /** Lets go of a detached box, which goes on; of this object nothing can be had any more. */
@@ -678,6 +704,7 @@ public final class Box {
 
   private void endProcesses(Account account) throws KernelException, InterruptedException {
     if (!enclosure.exists()) {
+      endInitElsewhere(account);
       return;
     }
     Deadline deadline = Deadline.in(DEATH_BOUND);
@@ -697,7 +724,36 @@ public final class Box {
     if (!reaped) {
       reapOrphans(members, deadline);
     }
+    if (!reaped && isInitAlive()) {
+      throw new KernelException("end the init of box " + id, Errno.EBUSY);
+    }
     account.released(Kind.PROCESS, members.size());
+  }
+
+  /** Somebody may have moved it out of its cgroup, or removed that. */
+  private void endInitElsewhere(Account account) throws KernelException, InterruptedException {
+    if (isInitAlive()) {
+      account.held(Kind.PROCESS, 1);
+      if (!reapInit()) {
+        throw new KernelException("end the init of box " + id, Errno.EBUSY);
+      }
+      account.released(Kind.PROCESS, 1);
+    }
+  }
+
+  private boolean hasInit() {
+    return launch == null ? channel != null : launch.isUp();
+  }
+
+  /** SAFETY: one that we started keeps its number until we reap it; one that we found has a ref. */
+  private boolean isInitAlive() {
+    if (!hasInit()) {
+      return false;
+    }
+    int pid = requireNonNull(channel).init().orElseThrow().pid();
+    return foundInit == null
+        ? ProcFs.stat(pid).filter(stat -> !stat.isZombie()).isPresent()
+        : foundInit.isAlive();
   }
 
   /** ORDER: whoever could announce init is dead, but its last words may be unread. */
@@ -719,8 +775,19 @@ public final class Box {
    * <p>KERNEL: pid 1 of a namespace becomes reapable only after all its members were reaped.
    */
   private boolean reapInit() throws KernelException, InterruptedException {
-    boolean isUp = launch == null ? channel != null : launch.isUp();
-    return isUp && awaitDeath(requireNonNull(channel).init().orElseThrow());
+    if (!hasInit()) {
+      return false;
+    }
+    Pidfd init = requireNonNull(channel).init().orElseThrow();
+    try {
+      // Also where it is not where it was.
+      init.signal(Signal.KILL);
+    } catch (KernelException e) {
+      if (!e.is(Errno.ESRCH) && !e.is(Errno.EBADF)) {
+        throw e;
+      }
+    }
+    return awaitDeath(init);
   }
 
   /**

@@ -80,13 +80,20 @@ public final class HostUids {
   }
 
   /** Of a box that another process was lent it for. */
-  synchronized void take(int uid) {
-    if (!isShared() && uid >= first && uid < first + count) {
+  public synchronized void take(int uid) {
+    if (isOurs(uid)) {
       lent.set(uid - first);
     }
   }
 
   synchronized void giveBack(int uid) {
-    lent.clear(uid - first);
+    if (isOurs(uid)) {
+      lent.clear(uid - first);
+    }
+  }
+
+  /** Another process may have lent it from another range. */
+  private boolean isOurs(int uid) {
+    return uid >= first && uid < first + count;
   }
 }

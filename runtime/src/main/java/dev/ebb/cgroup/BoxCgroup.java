@@ -228,6 +228,11 @@ public final class BoxCgroup implements Enclosure {
     return createLeaf(exec, uid);
   }
 
+  @Override
+  public void findLane(int exec) {
+    operators.add(exec);
+  }
+
   private void openLane() throws KernelException {
     for (Path path : lanePaths()) {
       Cgroup.create(path);

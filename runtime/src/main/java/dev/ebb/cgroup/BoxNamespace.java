@@ -219,6 +219,9 @@ public final class BoxNamespace implements Enclosure {
   }
 
   @Override
+  public void findLane(int exec) {}
+
+  @Override
   public void moveInit(int pid, boolean intoLane) {}
 
   @Override

@@ -97,6 +97,9 @@ public interface Enclosure {
   /** Makes the place of an operator's exec, beside the limits of all others. */
   Optional<Path> createLane(int exec, int uid) throws KernelException;
 
+  /** Of a box that another engine made: this exec is an operator's. */
+  void findLane(int exec);
+
   /** What init starts while it is in the lane has the limits of the lane, not the box's. */
   void moveInit(int pid, boolean intoLane) throws KernelException;
 

@@ -50,6 +50,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -206,9 +207,13 @@ public final class Engine implements AutoCloseable {
             emptyWait,
             removal,
             new Bubblewrap(poller, binary, bwrap),
-            HostUids.of(path, instance.block(), Privileges.ofThisProcess()),
+            HostUids.of(home.path(), instance.block(), Privileges.ofThisProcess()),
             reaper,
             CREATE_DEADLINE);
+    // What is left of others is not lent again, whatever becomes of it.
+    instance.ledger().holdings().stream()
+        .filter(held -> held.kind() == Kind.USER)
+        .forEach(held -> host.uids().take(Integer.parseInt(held.subject())));
     var engine = new Engine(scope, home, host, recovered);
     try {
       engine.createSubtree();
@@ -224,19 +229,24 @@ public final class Engine implements AutoCloseable {
       throws KernelException {
     Ledger ledger = instance.ledger();
     var left = new DeadInstance(instance.id(), instance.directory(), true, ledger.holdings());
-    Set<String> detached = left.detached();
-    var attached = left.only(held -> !held.box().isEmpty() && !detached.contains(held.box()));
-    var findings = recovery.release(attached, false);
-    var gone = new ArrayList<Holding>();
-    for (Recovery.Finding finding : findings) {
-      if (!(finding.fate() instanceof Recovery.Fate.Stuck)) {
-        attached.holdings().stream()
-            .filter(held -> held.kind() == finding.kind())
-            .filter(held -> held.subject().equals(finding.subject()))
-            .forEach(gone::add);
-      }
+    var boxes = new LinkedHashSet<String>();
+    left.holdings().forEach(held -> boxes.add(held.box()));
+    boxes.remove("");
+    boxes.removeAll(left.detached());
+    var findings = new ArrayList<Recovery.Finding>();
+    for (String box : boxes) {
+      findings.addAll(release(left.only(held -> held.box().equals(box)), ledger, recovery));
     }
-    ledger.strike(gone);
+    return findings;
+  }
+
+  /** Of one box: what is stuck keeps all its lines, its uid among them. */
+  private static List<Recovery.Finding> release(DeadInstance box, Ledger ledger, Recovery recovery)
+      throws KernelException {
+    var findings = recovery.release(box, false);
+    if (findings.stream().noneMatch(each -> each.fate() instanceof Recovery.Fate.Stuck)) {
+      ledger.strike(box.holdings());
+    }
     return findings;
   }
 

@@ -69,6 +69,7 @@ public final class Exec implements AutoCloseable {
   private final Instant startedAt;
   private final long oomKillsBefore;
   private final Runnable oomListener = this::outOfMemory;
+  private boolean isAdopted;
   private volatile boolean outOfMemory;
   private volatile int shepherd;
   private volatile OptionalInt started = OptionalInt.empty();
@@ -94,6 +95,8 @@ public final class Exec implements AutoCloseable {
     record Ended(ExecEvents.Ended ended, long oomKills) implements Outcome {}
 
     record Lost() implements Outcome {}
+
+    record Unheard() implements Outcome {}
   }
 
   private Exec(Box box, ExecRecord record, Scope scope, Optional<Stdin> stdin) {
@@ -130,7 +133,11 @@ public final class Exec implements AutoCloseable {
     var execs = new ArrayList<Exec>();
     for (ExecRecord record : ExecRecord.of(entries)) {
       var exec = new Exec(box, record, Scope.in(box.scope()), Optional.empty());
+      exec.isAdopted = true;
       execs.add(exec);
+      if (record.spec().operator()) {
+        box.enclosure().findLane(record.number());
+      }
       if (record.end().isPresent()) {
         exec.endedAs(record.end().get());
       } else if (box.state().isAlive()) {
@@ -316,6 +323,11 @@ public final class Exec implements AutoCloseable {
     public void lost() {
       end(new Outcome.Lost(), 0, 0);
     }
+
+    @Override
+    public void unheard() {
+      end(new Outcome.Unheard(), 0, 0);
+    }
   }
 
   /** KERNEL: counted before the victim dies; later the count may rise for others. */
@@ -350,21 +362,20 @@ public final class Exec implements AutoCloseable {
     return box.isDetached() && !(spec.kind() instanceof ExecKind.FileOperation);
   }
 
-  /** ORDER: written down first, then init may forget it. */
-  private void record(ExecResult last) {
-    if (isRecorded()) {
-      note(ExecRecord.ended(number, last));
+  /** ORDER: written down first, then init may forget it. One that never ran is not remembered. */
+  private void record() {
+    if (!box.isDetached()) {
+      return;
     }
-    if (box.isDetached()) {
-      tell(init -> init.forget(number));
-    }
-  }
-
-  /** The disk may be full: then the end is not known to the next engine, and nothing else fails. */
-  private void note(JournalEntry entry) {
     try {
-      box.journal().append(entry);
-    } catch (KernelException e) {
+      if (isRecorded() && result != null) {
+        box.journal().append(ExecRecord.ended(number, result));
+      } else if (isRecorded()) {
+        box.journal().forget(number);
+      }
+      tell(init -> init.forget(number));
+    } catch (KernelException | IOException e) {
+      // The disk may be full: then init keeps it, and nothing else fails.
       LOG.log(Level.WARNING, "event=record_failed box=" + box.id() + " exec=" + number, e);
     }
   }
@@ -446,8 +457,11 @@ public final class Exec implements AutoCloseable {
     finishing.lockInterruptibly();
     try {
       if (result == null) {
-        result = finish(last.get());
-        record(result);
+        try {
+          result = finish(last.get());
+        } finally {
+          record();
+        }
       }
       return Optional.of(result);
     } finally {
@@ -597,6 +611,7 @@ public final class Exec implements AutoCloseable {
             case Outcome.Refused(var step, var errno) -> refused(step, errno);
             case Outcome.Ended(var ended, var kills) -> cause(ended, kills > oomKillsBefore);
             case Outcome.Lost() -> lost(usage.oomKills() > oomKillsBefore);
+            case Outcome.Unheard() -> new ExitCause.Lost();
           };
       var leftovers = leftovers(last);
       boolean truncated = last instanceof Outcome.Ended(var ended, _) && ended.truncated();
@@ -664,7 +679,7 @@ public final class Exec implements AutoCloseable {
       case OUTPUT_LIMIT -> new ExitCause.OutputLimit(last);
       case OUT_OF_MEMORY -> new ExitCause.OutOfMemory(last);
       case BY_ITSELF -> {
-        if (oom && last.shellCode() != 0) {
+        if (oom && (isAdopted ? isKilled(last) : last.shellCode() != 0)) {
           yield new ExitCause.OutOfMemory(last);
         }
         if (overran) {
@@ -675,6 +690,11 @@ public final class Exec implements AutoCloseable {
             : new ExitCause.Signalled(ended.status());
       }
     };
+  }
+
+  /** Of one that was found, the count may have risen for others since it ended. */
+  private static boolean isKilled(ExitCause.Exit last) {
+    return last.shellCode() == ExitCause.SIGKILL_CODE;
   }
 
   /** One that was still dying when init gave it up died of SIGKILL. */

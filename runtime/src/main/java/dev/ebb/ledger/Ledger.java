@@ -1,5 +1,6 @@
 package dev.ebb.ledger;
 
+import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
@@ -9,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -25,25 +27,35 @@ import java.util.concurrent.locks.ReentrantLock;
  * sync: it must survive kill -9, and after a power loss nothing it names exists. Thread-safe.
  */
 public final class Ledger {
-  /** Above this the file is started anew as soon as it lists nothing. */
+  /** Above this the file is started anew. */
   private static final long COMPACT_ABOVE = 1 << 20;
 
+  /** What the file is called until it is whole. */
+  public static final String NEXT = "ledger.new";
+
   private final ReentrantLock lock = new ReentrantLock();
-  private final Fd file;
+  private final Scope scope;
+  private final Path path;
+  private Fd file;
   private final Map<Long, Holding> holdings = new LinkedHashMap<>();
   private long next = 1;
   private long size;
+  private long compactAbove = COMPACT_ABOVE;
 
   /** The file may end in half a line: a write failed on a full disk. */
   private boolean torn;
 
-  private Ledger(Fd file) {
+  private Ledger(Scope scope, Path path, Fd file) {
+    this.scope = scope;
+    this.path = path;
     this.file = file;
   }
 
   /** Starts an empty ledger at {@code path}, which must not exist. */
   public static Ledger create(Scope scope, Path path) throws KernelException {
     return new Ledger(
+        scope,
+        path,
         Fd.open(scope, path, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.EXCLUSIVE, Fd.Flag.APPEND));
   }
 
@@ -51,7 +63,7 @@ public final class Ledger {
   public static Ledger resume(Scope scope, Path path) throws KernelException, IOException {
     List<Holding> held = read(path);
     Fd file = Fd.open(scope, path, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.APPEND);
-    var ledger = new Ledger(file);
+    var ledger = new Ledger(scope, path, file);
     held.forEach(holding -> ledger.holdings.put(holding.number(), holding));
     // What was struck has numbers too, but nothing refers to those.
     ledger.next = held.stream().mapToLong(Holding::number).max().orElse(0) + 1;
@@ -98,13 +110,35 @@ public final class Ledger {
       }
       append(text.toString());
       gone.forEach(holding -> holdings.remove(holding.number()));
-      if (holdings.isEmpty() && size > COMPACT_ABOVE) {
-        Filesystem.truncate(file, 0);
-        size = 0;
+      if (size > compactAbove) {
+        compact();
       }
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Starts the file anew with what is listed; as a whole or not at all. */
+  private void compact() throws KernelException {
+    Path next = path.resolveSibling(NEXT);
+    Filesystem.unlinkIfPresent(next);
+    Fd old = file;
+    Fd anew =
+        Fd.open(scope, next, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.EXCLUSIVE, Fd.Flag.APPEND);
+    var text = new StringBuilder();
+    holdings.values().forEach(holding -> text.append(LedgerLine.hold(holding)));
+    write(anew, text.toString().getBytes(StandardCharsets.UTF_8));
+    try {
+      Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException e) {
+      scope.release(anew);
+      throw new KernelException("start " + path + " anew (" + e + ")", Errno.EIO);
+    }
+    file = anew;
+    scope.release(old);
+    torn = false;
+    size = text.length();
+    compactAbove = Math.max(COMPACT_ABOVE, 2 * size);
   }
 
   /** What may exist now, in the order it was made. */
@@ -123,11 +157,15 @@ public final class Ledger {
     }
     byte[] bytes = (torn ? "\n" + text : text).getBytes(StandardCharsets.UTF_8);
     torn = true;
+    write(file, bytes);
+    torn = false;
+    size += bytes.length;
+  }
+
+  private static void write(Fd file, byte[] bytes) throws KernelException {
     for (int done = 0; done < bytes.length; ) {
       done += file.write(bytes, done, bytes.length - done);
     }
-    torn = false;
-    size += bytes.length;
   }
 
   /** Reads the ledger of an instance that is dead; an absent one lists nothing. */

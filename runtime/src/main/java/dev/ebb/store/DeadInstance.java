@@ -5,6 +5,7 @@ import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -22,11 +23,15 @@ public record DeadInstance(String id, Path directory, boolean sameBoot, List<Hol
     return new DeadInstance(id, directory, sameBoot, holdings.stream().filter(which).toList());
   }
 
-  /** The boxes that outlive their engine, and wait for the next. */
+  /**
+   * The boxes that outlive their engine, and wait for the next. One whose record was not begun was
+   * not detached yet, one whose record is gone is released but for that.
+   */
   public Set<String> detached() {
     return sameBoot
         ? holdings.stream()
             .filter(holding -> holding.kind() == Kind.RECORD)
+            .filter(holding -> Files.exists(Path.of(holding.subject())))
             .map(Holding::box)
             .collect(Collectors.toSet())
         : Set.of();

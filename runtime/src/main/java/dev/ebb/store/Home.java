@@ -136,31 +136,45 @@ public final class Home {
     return left.isPresent() ? left.get() : create(scope, process, DAEMON);
   }
 
+  /** Somebody may be releasing what the last daemon left attached: that is waited for. */
   private Optional<Instance> resume(Scope scope, String process)
       throws KernelException, IOException {
-    try (var brief = new Scope()) {
-      lock(brief);
-      for (Path directory : directories()) {
-        if (isOfDaemon(directory)) {
-          return Optional.of(resume(scope, directory, process));
+    Deadline deadline = Deadline.in(RESUME_PATIENCE);
+    while (true) {
+      // RACE: whoever is at it needs the home's lock to finish, so it is held for each look only.
+      try (var brief = new Scope()) {
+        lock(brief);
+        Optional<Path> left = ofDaemon();
+        if (left.isEmpty()) {
+          return Optional.empty();
+        }
+        Fd held = lockFile(scope, left.get());
+        if (Filesystem.tryLock(held)) {
+          return Optional.of(resume(scope, left.get(), process));
+        }
+        scope.release(held);
+        if (deadline.isOver()) {
+          throw new KernelException("take over the daemon's instance " + left.get(), Errno.EBUSY);
         }
       }
-      return Optional.empty();
+      LockSupport.parkNanos(LOCK_RETRY_NANOS);
     }
+  }
+
+  private Optional<Path> ofDaemon() throws KernelException, IOException {
+    for (Path directory : directories()) {
+      if (isOfDaemon(directory)) {
+        return Optional.of(directory);
+      }
+    }
+    return Optional.empty();
   }
 
   private static Instance resume(Scope scope, Path directory, String process)
       throws KernelException, IOException {
-    Fd held = lockFile(scope, directory);
-    Deadline deadline = Deadline.in(RESUME_PATIENCE);
-    // Somebody may be releasing what the last daemon left attached.
-    while (!Filesystem.tryLock(held)) {
-      if (deadline.isOver()) {
-        throw new KernelException("take over the daemon's instance " + directory, Errno.EBUSY);
-      }
-      LockSupport.parkNanos(LOCK_RETRY_NANOS);
-    }
-    int block = Instance.block(directory).orElse(0);
+    int block =
+        Instance.block(directory)
+            .orElseThrow(() -> new IOException("no block of uids in " + directory));
     Instance.describe(directory, bootId(), block, process, DAEMON);
     Ledger ledger = Ledger.resume(scope, directory.resolve("ledger"));
     return new Instance(String.valueOf(directory.getFileName()), directory, block, ledger, true);

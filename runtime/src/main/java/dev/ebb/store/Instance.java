@@ -27,7 +27,7 @@ public record Instance(String id, Path directory, int block, Ledger ledger, bool
 
   /** ORDER: the lock goes last, so a half-removed instance is found again and finished. */
   private static final List<String> FILES =
-      List.of("ledger", NEXT_DESCRIPTION, DESCRIPTION, "lock");
+      List.of(Ledger.NEXT, "ledger", NEXT_DESCRIPTION, DESCRIPTION, "lock");
 
   /** As a whole or not at all. */
   static void describe(Path directory, String boot, int block, String process, String kind)

@@ -42,9 +42,14 @@ public record LogDirectory(Path path) {
 
   /** Removes it with its files; what is absent is success. */
   public void remove() throws KernelException {
+    Path last = record().path();
     for (Path file : files()) {
-      Filesystem.unlinkIfPresent(file);
+      if (!file.equals(last)) {
+        Filesystem.unlinkIfPresent(file);
+      }
     }
+    // ORDER: as long as anything is there, it is known what of.
+    Filesystem.unlinkIfPresent(last);
     Filesystem.rmdirIfPresent(path);
   }
 

@@ -1,6 +1,7 @@
 package dev.ebb.chaos;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxRecord;
@@ -19,6 +20,7 @@ import dev.ebb.testkit.ChildJvm;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,6 +43,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @Timeout(120)
 final class DetachedChaosTest {
   private static final String FOREVER = "exec sleep 1000";
+
+  /** How many execs an init can have at once. */
+  private static final int INIT_SLOTS = 256;
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
 
@@ -181,6 +186,85 @@ final class DetachedChaosTest {
       engine.release(box);
     }
     assertNothingIsLeft();
+  }
+
+  @Test
+  void oneWhoseCgroupsWereEmptiedByHandEndsAllTheSame() throws Exception {
+    TestHost.require(Feature.CGROUPS);
+    killPatron(1, FOREVER);
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      Box box = engine.adopt().getFirst().box();
+      var pids = box.pids().stream().map(ProcessRef::of).flatMap(Optional::stream).toList();
+      assertThat(pids).hasSize(2);
+      for (Path path : box.enclosure().paths()) {
+        Path root = path.resolve("../../cgroup.procs").normalize();
+        for (ProcessRef each : pids) {
+          Files.writeString(root, Integer.toString(each.pid()));
+        }
+      }
+      assertThat(box.pids()).isEmpty();
+      assertThat(engine.release(box).isClean()).isTrue();
+      assertThat(pids).noneMatch(ProcessRef::exists);
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void startsThatAreRefusedLeaveRoomForOthers() throws Exception {
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      Box box = engine.create(BoxSpec.defaults());
+      box.detach(Optional.empty(), Map.of());
+      var nowhere = ExecSpec.of("/bin/true").withWorkdir("/nowhere");
+      for (int i = 0; i < INIT_SLOTS + 1; i++) {
+        Exec refused = engine.start(box, nowhere);
+        assertThatThrownBy(refused::await).hasMessageContaining("/nowhere");
+      }
+      assertThat(engine.start(box, ExecSpec.of("/bin/true")).await().cause())
+          .isEqualTo(new ExitCause.Exited(0));
+      engine.release(box);
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void aRecordThatWasNotBegunOrIsGoneIsNoReasonToKeepTheRest() throws Exception {
+    killPatron(1, FOREVER);
+    ProcessRef init = init();
+    Files.delete(Path.of(Remains.of(host.home()).records().getFirst()));
+    Engine.openForDaemon(host.home()).close();
+    assertThat(init.isAlive()).isFalse();
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void aLivingOneWhoseRecordIsDamagedIsLeftAloneAndItsUidNotLent() throws Exception {
+    killPatron(1, FOREVER);
+    ProcessRef init = init();
+    Path record = Path.of(Remains.of(host.home()).records().getFirst());
+    byte[] whole = Files.readAllBytes(record);
+    byte[] damaged = whole.clone();
+    damaged[20] ^= 1;
+    Files.write(record, damaged);
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      assertThat(engine.adopt()).isEmpty();
+      assertThat(init.isAlive()).isTrue();
+      Box next = engine.create(BoxSpec.defaults());
+      assertThat(owner(next.initPid())).isNotEqualTo(owner(init.pid()));
+      engine.release(next);
+    }
+    Files.write(record, whole);
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      engine.release(engine.adopt().getFirst().box());
+    }
+    assertNothingIsLeft();
+  }
+
+  /** Its init is undumpable, so its files in /proc are root's. */
+  private static String owner(int pid) throws IOException {
+    return Files.readAllLines(Path.of("/proc/" + pid + "/status")).stream()
+        .filter(line -> line.startsWith("Uid:"))
+        .findFirst()
+        .orElseThrow();
   }
 
   @Test

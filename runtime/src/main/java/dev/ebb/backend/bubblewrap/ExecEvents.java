@@ -26,6 +26,9 @@ public interface ExecEvents {
   /** Init is gone, and with it every process of the box; the last word. */
   void lost();
 
+  /** Init lives and never heard of it, or no longer knows it: it does not run; the last word. */
+  void unheard();
+
   /** Where a start failed. */
   enum Step {
     REQUEST,

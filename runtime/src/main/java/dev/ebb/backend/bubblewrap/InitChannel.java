@@ -413,7 +413,7 @@ public final class InitChannel {
     }
     for (int exec : List.copyOf(execs.keySet())) {
       if (!there.contains(exec)) {
-        exec(exec, true).ifPresent(ExecEvents::lost);
+        exec(exec, true).ifPresent(ExecEvents::unheard);
       }
     }
     change(() -> known = true);

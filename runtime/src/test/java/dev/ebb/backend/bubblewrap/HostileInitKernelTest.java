@@ -148,5 +148,10 @@ final class HostileInitKernelTest {
     public void lost() {
       lost.countDown();
     }
+
+    @Override
+    public void unheard() {
+      lost.countDown();
+    }
   }
 }

@@ -59,6 +59,11 @@ final class InitChannelCloseTest {
     public void lost() {
       heard.add("lost");
     }
+
+    @Override
+    public void unheard() {
+      heard.add("unheard");
+    }
   }
 
   /** The other end stays open, so that no EOF can tell. */

@@ -82,6 +82,11 @@ class InitChannelTest {
       told.add("lost");
     }
 
+    @Override
+    public void unheard() {
+      told.add("unheard");
+    }
+
     void await(String... expected) {
       soon().untilAsserted(() -> assertThat(told).containsExactly(expected));
     }

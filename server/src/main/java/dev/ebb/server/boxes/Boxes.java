@@ -68,7 +68,13 @@ public final class Boxes implements AutoCloseable {
   /** Takes over what the daemon before this one had detached. */
   public Boxes(Engine engine) throws InterruptedException {
     this.engine = engine;
-    engine.adopt().forEach(this::adopt);
+    for (Engine.Adopted adopted : engine.adopt()) {
+      try {
+        adopt(adopted);
+      } catch (RuntimeException e) {
+        LOG.log(Level.ERROR, "event=box_not_listed box=" + adopted.box().id(), e);
+      }
+    }
     housekeeper = Thread.ofVirtual().name("ebb-housekeeper").start(this::keepHouse);
   }
 
@@ -150,6 +156,8 @@ public final class Boxes implements AutoCloseable {
     register(box);
     try {
       filling.fill(box);
+      // ORDER: half a box is not to be found by the next daemon.
+      box.detachIfOrdered();
     } catch (IOException | InterruptedException | RuntimeException e) {
       remove(box, true);
       throw e;

@@ -123,25 +123,18 @@ public final class ServedBox {
   /** Makes the box; {@code whenLost} runs when it has died by itself. */
   void make(Runnable whenLost) {
     try {
-      Box box = engine.create(id, order.spec(), next -> changed(next, whenLost));
-      if (order.detached()) {
-        detach(box);
-      }
-      made.complete(box);
+      made.complete(engine.create(id, order.spec(), next -> changed(next, whenLost)));
     } catch (RuntimeException e) {
       made.completeExceptionally(e);
       throw e;
     }
   }
 
-  private void detach(Box box) {
-    try {
+  void detachIfOrdered() {
+    if (order.detached()) {
       // The daemon is to end it first, if there is one then.
       var endsAt = order.ttl().map(ttl -> createdAt.plus(ttl).plus(DEADLINE_SLACK));
-      box.detach(endsAt, new BoxNote(tenant, order, createdAt, idempotency).fields());
-    } catch (RuntimeException e) {
-      engine.release(box);
-      throw e;
+      box().detach(endsAt, new BoxNote(tenant, order, createdAt, idempotency).fields());
     }
   }
 

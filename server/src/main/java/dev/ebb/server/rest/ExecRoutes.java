@@ -354,7 +354,8 @@ final class ExecRoutes {
       throw new SandboxException(
           ErrorCode.WRONG_STATE, "exec " + exec.number() + " has no terminal");
     }
-    exchange.upgrade(new TerminalSocket(exec, exec.exec().stdin().orElseThrow(), output));
+    var keyboard = exec.exec().stdin().orElseThrow(() -> closed(exec));
+    exchange.upgrade(new TerminalSocket(exec, keyboard, output));
   }
 
   private void output(Exchange exchange) throws IOException, InterruptedException {
