@@ -41,7 +41,16 @@ sealed interface LedgerLine {
     long number = Long.parseLong(words[1]);
     return words[0].equals("-")
         ? new Struck(number)
-        : new Held(
-            new Holding(number, unescape(words[2]), Kind.valueOf(words[3]), unescape(words[4])));
+        : new Held(new Holding(number, unescape(words[2]), kind(words[3]), unescape(words[4])));
+  }
+
+  /** SAFETY: what we cannot name we cannot release, so nothing of it is. */
+  private static Kind kind(String word) {
+    try {
+      return Kind.valueOf(word);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalStateException(
+          "its ledger lists a " + word + ", of a newer Ebb: use that one", e);
+    }
   }
 }

@@ -172,6 +172,13 @@ class LedgerTest {
   }
 
   @Test
+  void aLineOfANewerVersionIsRefused() throws Exception {
+    Files.writeString(path, SealedLine.seal("+ 1 box MOON far"));
+    assertThatThrownBy(() -> Ledger.read(path))
+        .hasMessage("its ledger lists a MOON, of a newer Ebb: use that one");
+  }
+
+  @Test
   void theFileStartsAnewWhenItIsLong() throws Exception {
     String subject = "x".repeat(10_000);
     var keep = hold("keep");
