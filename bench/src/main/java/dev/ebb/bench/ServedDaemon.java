@@ -42,8 +42,9 @@ final class ServedDaemon implements AutoCloseable {
     return new ServedDaemon(home, process);
   }
 
-  long pid() {
-    return process.pid();
+  /** Of the daemon itself: what was started is its keeper. */
+  long pid() throws IOException {
+    return Long.parseLong(Files.readString(home.resolve("daemon")).strip());
   }
 
   EbbClient connect() throws IOException {
