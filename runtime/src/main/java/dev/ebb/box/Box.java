@@ -82,6 +82,7 @@ public final class Box {
   private int uid = -1;
   private @Nullable Holding logsHolding;
   private @Nullable Holding recordHolding;
+  private volatile boolean detached;
   private @Nullable Holding beginning;
   private @Nullable Holding outsideHolding;
   private Bubblewrap.@Nullable Launch launch;
@@ -228,6 +229,7 @@ public final class Box {
       journal.append(record.entry());
       // ORDER: from here on it lives on without us, and whoever comes must know how to find it.
       up.detach(directory(brief), left.map(Box::atLeastAMoment).orElse(Duration.ZERO));
+      detached = true;
     } catch (KernelException e) {
       throw new SandboxException(
           ErrorCode.SETUP_FAILED, "cannot detach box " + id + ": " + e.getMessage(), e);
@@ -252,7 +254,7 @@ public final class Box {
 
   /** It outlives this engine. */
   public boolean isDetached() {
-    return recordHolding != null;
+    return detached;
   }
 
   /** Of one that was adopted: from now on {@code listener} hears of each change of its state. */
@@ -321,7 +323,10 @@ public final class Box {
     for (Holding holding : listed) {
       switch (holding.kind()) {
         case DIRECTORY -> logsHolding = holding;
-        case RECORD -> recordHolding = holding;
+        case RECORD -> {
+          recordHolding = holding;
+          detached = true;
+        }
         case USER -> {
           holdings.add(holding);
           host.uids().take(record.uid());
@@ -652,7 +657,7 @@ public final class Box {
   }
 
   private void noteEnd() {
-    if (recordHolding != null) {
+    if (detached) {
       try {
         journal.append(JournalEntry.about(GONE).with("at", Instant.now().toEpochMilli()));
       } catch (KernelException e) {
@@ -881,6 +886,7 @@ public final class Box {
         host.instance().ledger().strike(gone);
         logsHolding = null;
         recordHolding = null;
+        detached = false;
       }
     } finally {
       releasing.unlock();
