@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,83 +49,84 @@ public record BoxRequest(
         null, Map.of(), null, null, Limits.DEFAULTS, null, List.of(), List.of(), List.of(), false);
   }
 
-  public BoxRequest withName(String newName) {
-    return new BoxRequest(
-        newName, labels, ttl, idleTimeout, limits, network, mounts, packages, files, detached);
+  public BoxRequest withName(String changed) {
+    return copy(copy -> copy.name = changed);
   }
 
   public BoxRequest withLabel(String key, String value) {
-    var more = new LinkedHashMap<>(labels);
-    more.put(key, value);
-    return new BoxRequest(
-        name, more, ttl, idleTimeout, limits, network, mounts, packages, files, detached);
+    return copy(copy -> copy.labels.put(key, value));
   }
 
-  public BoxRequest withTtl(@Nullable Duration newTtl) {
-    return new BoxRequest(
-        name, labels, newTtl, idleTimeout, limits, network, mounts, packages, files, detached);
+  public BoxRequest withTtl(@Nullable Duration changed) {
+    return copy(copy -> copy.ttl = changed);
   }
 
-  public BoxRequest withIdleTimeout(@Nullable Duration timeout) {
-    return new BoxRequest(
-        name, labels, ttl, timeout, limits, network, mounts, packages, files, detached);
+  public BoxRequest withIdleTimeout(@Nullable Duration changed) {
+    return copy(copy -> copy.idleTimeout = changed);
   }
 
-  public BoxRequest withLimits(Limits newLimits) {
-    return new BoxRequest(
-        name, labels, ttl, idleTimeout, newLimits, network, mounts, packages, files, detached);
+  public BoxRequest withLimits(Limits changed) {
+    return copy(copy -> copy.limits = changed);
   }
 
   /** {@code none} or {@code host}. */
-  public BoxRequest withNetwork(@Nullable String newNetwork) {
-    return new BoxRequest(
-        name, labels, ttl, idleTimeout, limits, newNetwork, mounts, packages, files, detached);
+  public BoxRequest withNetwork(@Nullable String changed) {
+    return copy(copy -> copy.network = changed);
   }
 
   public BoxRequest withMount(Mount mount) {
-    return new BoxRequest(
-        name,
-        labels,
-        ttl,
-        idleTimeout,
-        limits,
-        network,
-        and(mounts, mount),
-        packages,
-        files,
-        detached);
+    return copy(copy -> copy.mounts.add(mount));
   }
 
   public BoxRequest withPackages(String directory) {
-    return new BoxRequest(
-        name,
-        labels,
-        ttl,
-        idleTimeout,
-        limits,
-        network,
-        mounts,
-        and(packages, directory),
-        files,
-        detached);
+    return copy(copy -> copy.packages.add(directory));
   }
 
   public BoxRequest withFile(String path, Output content) {
-    List<NewFile> more = and(files, new NewFile(path, content));
-    return new BoxRequest(
-        name, labels, ttl, idleTimeout, limits, network, mounts, packages, more, detached);
+    return copy(copy -> copy.files.add(new NewFile(path, content)));
   }
 
   /** It outlives the daemon, and the next one finds it. */
   public BoxRequest withDetached() {
-    return new BoxRequest(
-        name, labels, ttl, idleTimeout, limits, network, mounts, packages, files, true);
+    return copy(copy -> copy.detached = true);
   }
 
-  private static <T> List<T> and(List<T> list, T one) {
-    var more = new ArrayList<>(list);
-    more.add(one);
-    return more;
+  private BoxRequest copy(Consumer<Copy> change) {
+    var copy = new Copy(this);
+    change.accept(copy);
+    return copy.request();
+  }
+
+  /** A request that can be changed on its way to the next one. */
+  private static final class Copy {
+    private @Nullable String name;
+    private final Map<String, String> labels;
+    private @Nullable Duration ttl;
+    private @Nullable Duration idleTimeout;
+    private Limits limits;
+    private @Nullable String network;
+    private final List<Mount> mounts;
+    private final List<String> packages;
+    private final List<NewFile> files;
+    private boolean detached;
+
+    private Copy(BoxRequest request) {
+      name = request.name;
+      labels = new LinkedHashMap<>(request.labels);
+      ttl = request.ttl;
+      idleTimeout = request.idleTimeout;
+      limits = request.limits;
+      network = request.network;
+      mounts = new ArrayList<>(request.mounts);
+      packages = new ArrayList<>(request.packages);
+      files = new ArrayList<>(request.files);
+      detached = request.detached;
+    }
+
+    private BoxRequest request() {
+      return new BoxRequest(
+          name, labels, ttl, idleTimeout, limits, network, mounts, packages, files, detached);
+    }
   }
 
   JsonObject document() {
