@@ -253,7 +253,7 @@ class CliAcceptanceTest {
         .waitFor();
 
     assertThat(reader.readLine()).isEqualTo("bye");
-    assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(process.waitFor(DaemonProcess.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
     assertThat(process.exitValue()).isEqualTo(130);
   }
 
@@ -262,7 +262,7 @@ class CliAcceptanceTest {
     Process process = ebb.start("run", "--grace", "0", "--", "yes");
     process.inputReader(UTF_8).close();
 
-    assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(process.waitFor(DaemonProcess.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
     assertThat(process.exitValue()).isEqualTo(141);
   }
 
@@ -272,7 +272,7 @@ class CliAcceptanceTest {
     assertThat(process.inputReader(UTF_8).readLine()).isEqualTo("up");
     process.destroyForcibly().waitFor();
     await()
-        .atMost(Duration.ofSeconds(10))
+        .atMost(TestHost.patience(Duration.ofSeconds(10)))
         .untilAsserted(
             () -> {
               TestHost.reapOrphans();

@@ -14,6 +14,7 @@ import dev.ebb.client.Limits;
 import dev.ebb.client.NotFoundException;
 import dev.ebb.client.OutputStreamName;
 import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -107,7 +108,7 @@ final class DaemonKillAcceptanceTest {
     for (int i = 0; i < 300; i++) {
       Exec started = execs.start(ExecRequest.of("echo", "line " + i));
       assertThat(started.document().has("pid")).as("pid of %d", i).isTrue();
-      Exec ended = execs.await(started.number(), Duration.ofSeconds(20));
+      Exec ended = execs.await(started.number(), TestHost.patience(Duration.ofSeconds(20)));
       assertThat(ended.status()).as("status of %d", i).isEqualTo("exited");
       assertThat(ended.exitCode()).isZero();
       assertThat(output(ended)).isEqualTo("line " + i + "\n");
@@ -142,7 +143,7 @@ final class DaemonKillAcceptanceTest {
     Duration took = Duration.ofNanos(System.nanoTime() - start);
     assertKilled(killed);
     assertThat(killed.exitCode()).isEqualTo(137);
-    assertThat(took).isBetween(GRACE, GRACE.plusSeconds(5));
+    assertThat(took).isBetween(GRACE, GRACE.plus(TestHost.patience(Duration.ofSeconds(5))));
     assertThat(commands()).isEmpty();
   }
 
@@ -151,7 +152,8 @@ final class DaemonKillAcceptanceTest {
     Exec exec = startReady("trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.1; done");
     long start = System.nanoTime();
     Exec killed = execs.kill(exec.number(), Duration.ofSeconds(60));
-    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(20));
+    assertThat(Duration.ofNanos(System.nanoTime() - start))
+        .isLessThan(TestHost.patience(Duration.ofSeconds(5)));
     assertKilled(killed);
     assertThat(output(exec)).isEqualTo("ready\nbye\n");
   }
@@ -166,7 +168,7 @@ final class DaemonKillAcceptanceTest {
     List<Exec> killed = client.boxes().killAll(box, grace);
     Duration took = Duration.ofNanos(System.nanoTime() - start);
     assertThat(killed).hasSize(4).allSatisfy(DaemonKillAcceptanceTest::assertKilled);
-    assertThat(took).isBetween(grace, grace.multipliedBy(3));
+    assertThat(took).isBetween(grace, TestHost.patience(grace.multipliedBy(3)));
     assertThat(commands()).isEmpty();
   }
 
@@ -238,7 +240,8 @@ final class DaemonKillAcceptanceTest {
     startReady("trap '' TERM; echo ready; sleep 8");
     long start = System.nanoTime();
     assertThat(client.boxes().remove(box, true).clean()).isTrue();
-    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
+    assertThat(Duration.ofNanos(System.nanoTime() - start))
+        .isLessThan(TestHost.patience(Duration.ofSeconds(4)));
     assertThat(HostProcesses.below(daemon.pid())).isEmpty();
   }
 
@@ -251,10 +254,11 @@ final class DaemonKillAcceptanceTest {
     assertThat(exec.status()).isEqualTo("timed-out");
     // By init, not by the engine, which would wait for that one for seconds.
     assertThat(Duration.ofNanos(System.nanoTime() - begun))
-        .isBetween(Duration.ofMillis(600), Duration.ofSeconds(6));
+        .isBetween(Duration.ofMillis(600), TestHost.patience(Duration.ofSeconds(6)));
     assertThat(commands()).isEmpty();
     long start = System.nanoTime();
     assertThat(execs.run(ExecRequest.of("echo", "next")).stdout().text()).isEqualTo("next\n");
-    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+    assertThat(Duration.ofNanos(System.nanoTime() - start))
+        .isLessThan(TestHost.patience(Duration.ofSeconds(2)));
   }
 }
