@@ -173,6 +173,8 @@ final class DaemonAccessAcceptanceTest {
     String key = daemon.key("--tenant", "acme");
     EbbClient acme = daemon.client(key);
     assertThat(ask("GET /v1/why/1", "", bearer(key)).status()).isEqualTo(403);
+    assertThat(ask("GET /v1/sweep", "", bearer(key)).status()).isEqualTo(403);
+    assertThat(ask("POST /v1/sweep", "", bearer(key)).status()).isEqualTo(403);
     Path allowed = Files.createDirectory(shared.resolve("allowed"));
     Files.createSymbolicLink(shared.resolve("link"), Path.of("/etc"));
     Files.createSymbolicLink(allowed.resolve("link"), Path.of("/etc"));

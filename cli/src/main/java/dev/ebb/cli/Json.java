@@ -2,6 +2,7 @@ package dev.ebb.cli;
 
 import dev.ebb.box.Box;
 import dev.ebb.box.SandboxException;
+import dev.ebb.client.Sweep;
 import dev.ebb.engine.Doctor;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.kernel.Errno;
@@ -9,7 +10,6 @@ import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.StuckProcess;
-import dev.ebb.supervision.Recovery;
 import dev.ebb.supervision.Why;
 import io.avaje.json.mapper.JsonMapper;
 import io.avaje.json.stream.JsonStream;
@@ -129,16 +129,17 @@ final class Json {
     return object;
   }
 
-  static String findings(List<Recovery.Finding> findings) {
+  static String findings(List<Sweep.Finding> findings) {
     return MAPPER.toJson(
         findings.stream()
             .map(
                 f ->
                     object(
                         "instance", f.instance(),
-                        "kind", f.kind().word(),
+                        "kind", f.kind(),
                         "subject", f.subject(),
-                        "fate", SweepCommand.word(f.fate())))
+                        "fate", f.fate(),
+                        "reason", f.reason()))
             .toList());
   }
 

@@ -17,6 +17,9 @@ import java.time.Duration;
 public final class EbbClient implements Closeable {
   private static final Target RUN = Target.of("v1", "run");
 
+  /** How long whatever is stuck may keep it. */
+  private static final Duration SWEEP = Duration.ofMinutes(2);
+
   private final Calls calls;
 
   private EbbClient(Calls calls) {
@@ -104,6 +107,17 @@ public final class EbbClient implements Closeable {
    */
   public Why why(String subject) throws IOException {
     return Why.read(calls.json(Calls.get(Target.of("v1", "why", subject))));
+  }
+
+  /** Compares the host with what the daemon knows of, and mends; for admins. */
+  public Sweep sweep(boolean dryRun) throws IOException {
+    Target target = Target.of("v1", "sweep").with("dryRun", dryRun);
+    return Sweep.read(calls.json(Calls.post(target).with(Calls.patience(SWEEP))));
+  }
+
+  /** What all sweeps of the daemon found; for admins. */
+  public JsonObject sweeps() throws IOException {
+    return calls.json(Calls.get(Target.of("v1", "sweep")));
   }
 
   /** The daemon's version, as it tells it. */

@@ -343,6 +343,7 @@ public final class Box {
                 subject ->
                     enclosure.lanePaths().stream().anyMatch(p -> p.toString().equals(subject)));
     execs.set(Math.max(logs.lastExec(), enclosure.lastLeaf()));
+    enclosure.findLeaves();
   }
 
   /** False when nobody listens: its init is dying, and it is lost. */

@@ -62,7 +62,7 @@ public final class HostUids {
   }
 
   /** All boxes run as this process's own user. */
-  boolean isShared() {
+  public boolean isShared() {
     return count == 0;
   }
 
@@ -86,7 +86,13 @@ public final class HostUids {
     }
   }
 
-  synchronized void giveBack(int uid) {
+  /** Lent by nobody, though nobody else may lend it: whatever runs as it is a stray. */
+  public synchronized boolean isIdle(int uid) {
+    return isOurs(uid) && !lent.get(uid - first);
+  }
+
+  /** Nothing of the box it was lent to remains. */
+  public synchronized void giveBack(int uid) {
     if (isOurs(uid)) {
       lent.clear(uid - first);
     }

@@ -9,6 +9,7 @@ import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
+import java.io.File;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,6 +49,9 @@ public final class BoxCgroup implements Enclosure {
   private final String name;
   private final EmptyWait emptyWait;
   private final CgroupRemoval removal;
+
+  /** The execs whose leaf somebody will remove. */
+  private final Set<Integer> leaves = ConcurrentHashMap.newKeySet();
 
   /** The execs that are in the lane. */
   private final Set<Integer> operators = ConcurrentHashMap.newKeySet();
@@ -196,6 +200,8 @@ public final class BoxCgroup implements Enclosure {
   /** Makes the leaf of one exec, for {@code uid} to clone into and to kill. */
   @Override
   public Optional<Path> createLeaf(int exec, int uid) throws KernelException {
+    // ORDER: one that is there and is nobody's is a stray.
+    leaves.add(exec);
     Cgroup leaf = Cgroup.create(leaf(exec).path());
     configureLeaf(leaf, uid);
     return Optional.of(leaf.path());
@@ -203,14 +209,40 @@ public final class BoxCgroup implements Enclosure {
 
   @Override
   public int lastLeaf() {
+    return listLeaves().stream().mapToInt(BoxCgroup::exec).max().orElse(0);
+  }
+
+  @Override
+  public void findLeaves() {
+    listLeaves().forEach(leaf -> leaves.add(exec(leaf)));
+  }
+
+  @Override
+  public void abandonLeaf(int exec) {
+    leaves.remove(exec);
+  }
+
+  /** RACE: one is somebody's before it is made, until it is gone; and its number never returns. */
+  @Override
+  public List<Path> strayLeaves() {
+    return listLeaves().stream()
+        .filter(leaf -> !leaves.contains(exec(leaf)))
+        .filter(leaf -> leaf.toFile().exists())
+        .toList();
+  }
+
+  private List<Path> listLeaves() {
     return Stream.of(work(), lane())
-        .map(cgroup -> cgroup.path().toFile().list())
+        .map(cgroup -> cgroup.path().toFile().listFiles())
         .filter(Objects::nonNull)
         .flatMap(Stream::of)
-        .filter(child -> child.matches("\\d{1,9}"))
-        .mapToInt(Integer::parseInt)
-        .max()
-        .orElse(0);
+        .filter(child -> child.getName().matches("\\d{1,9}"))
+        .map(File::toPath)
+        .toList();
+  }
+
+  private static int exec(Path leaf) {
+    return Integer.parseInt(leaf.getFileName().toString());
   }
 
   /** KERNEL: a v1 limit holds for all below it, so there the lane lies beside the box. */
@@ -293,11 +325,16 @@ public final class BoxCgroup implements Enclosure {
 
   @Override
   public void removeLeaf(int exec) throws KernelException {
-    // In v1 a leaf has no controller.
-    long refused = isHybrid() ? 0 : new PidsController(leaf(exec)).maxEvents();
-    removal.remove(leaf(exec));
-    operators.remove(exec);
-    refusedInRemovedLeaves.addAndGet(refused);
+    try {
+      // In v1 a leaf has no controller.
+      long refused = isHybrid() ? 0 : new PidsController(leaf(exec)).maxEvents();
+      removal.remove(leaf(exec));
+      refusedInRemovedLeaves.addAndGet(refused);
+    } finally {
+      // ORDER: what would not go is the sweep's from now on.
+      abandonLeaf(exec);
+      operators.remove(exec);
+    }
   }
 
   @Override

@@ -203,6 +203,17 @@ public final class BoxNamespace implements Enclosure {
   }
 
   @Override
+  public void findLeaves() {}
+
+  @Override
+  public void abandonLeaf(int exec) {}
+
+  @Override
+  public List<Path> strayLeaves() {
+    return List.of();
+  }
+
+  @Override
   public int lastLeaf() {
     return 0;
   }

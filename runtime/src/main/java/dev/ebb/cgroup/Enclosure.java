@@ -88,6 +88,15 @@ public interface Enclosure {
   /** Makes the place of one exec, for {@code uid} to start it in; empty where there is none. */
   Optional<Path> createLeaf(int exec, int uid) throws KernelException;
 
+  /** Of a box that another engine made: whatever has a place keeps it. */
+  void findLeaves();
+
+  /** Nobody will remove the place of this exec any more. */
+  void abandonLeaf(int exec);
+
+  /** Places of execs that nobody will remove, in a box that lives. */
+  List<Path> strayLeaves();
+
   /** The highest number of an exec that has a place; 0: none. */
   int lastLeaf();
 

@@ -3,6 +3,7 @@ package dev.ebb.cgroup;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Self;
 import dev.ebb.process.Keeper;
+import dev.ebb.process.MountTable;
 import dev.ebb.process.ProcFs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -13,8 +14,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,8 +39,6 @@ public record Hierarchies(
 
   /** Without these a box has no limits, and is refused. */
   private static final List<String> NEEDED = List.of("pids", "memory");
-
-  private static final Pattern ESCAPE = Pattern.compile("\\\\([0-7]{3})");
 
   public Hierarchies {
     version1 = Map.copyOf(version1);
@@ -100,29 +97,17 @@ public record Hierarchies(
       String[] mount = halves[0].split(" ");
       String[] type = halves[1].split(" ");
       if (type[0].equals("cgroup2") && unified == null) {
-        unified = mountPoint(mount[4]);
+        unified = MountTable.path(mount[4]);
         namespacesBound = List.of(type[2].split(",")).contains("nsdelegate");
       } else if (type[0].equals("cgroup")) {
         for (String controller : type[2].split(",")) {
           if (USED.contains(controller)) {
-            version1.putIfAbsent(controller, mountPoint(mount[4]));
+            version1.putIfAbsent(controller, MountTable.path(mount[4]));
           }
         }
       }
     }
     return decide(unified, version1, namespacesBound, place);
-  }
-
-  /** KERNEL: blanks, newlines and backslashes are printed as three octal digits each. */
-  private static Path mountPoint(String printed) {
-    String bytes =
-        ESCAPE
-            .matcher(printed)
-            .replaceAll(
-                found ->
-                    Matcher.quoteReplacement(
-                        Character.toString(Integer.parseInt(found.group(1), 8))));
-    return Path.of(new String(bytes.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8));
   }
 
   private static Hierarchies decide(

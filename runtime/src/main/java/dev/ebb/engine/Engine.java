@@ -37,6 +37,7 @@ import dev.ebb.process.Reaper;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
+import dev.ebb.supervision.Audit;
 import dev.ebb.supervision.Purge;
 import dev.ebb.supervision.Recovery;
 import dev.ebb.supervision.Why;
@@ -49,12 +50,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -85,6 +88,11 @@ public final class Engine implements AutoCloseable {
   private final List<Holding> holdings = new ArrayList<>();
   private final List<Recovery.Finding> recovered;
   private final Set<Box> boxes = ConcurrentHashMap.newKeySet();
+
+  /** Those that have lines on the ledger, and are no boxes yet. */
+  private final Set<String> inMaking = ConcurrentHashMap.newKeySet();
+
+  private final ReentrantLock auditing = new ReentrantLock();
 
   /** The cgroup this process moved into, below the one it was in, if it had to. */
   private @Nullable Path movedTo;
@@ -415,11 +423,60 @@ public final class Engine implements AutoCloseable {
       if (closed) {
         throw new SandboxException(ErrorCode.WRONG_STATE, "the engine is closed");
       }
+      // ORDER: there is no moment at which it has lines, and is neither.
+      inMaking.add(id.value());
       Box box = Box.create(host, id, spec, listener);
       boxes.add(box);
       return box;
     } finally {
+      inMaking.remove(id.value());
       making.readLock().unlock();
+    }
+  }
+
+  /** Compares the host with what this engine holds, and mends; a dry run only tells. */
+  public List<Recovery.Finding> audit(boolean dryRun) {
+    return whileOpen(() -> new Audit(host, recovery(), new Known()).run(dryRun));
+  }
+
+  /** Releases what other engines on this home left that died; a dry run only tells. */
+  public List<Recovery.Finding> recoverOthers(boolean dryRun) {
+    return whileOpen(() -> recovery().recover(dryRun));
+  }
+
+  private Recovery recovery() {
+    return new Recovery(home, host.emptyWait(), host.removal(), AT_SWEEP);
+  }
+
+  private interface Sweeping {
+    List<Recovery.Finding> run() throws KernelException, IOException;
+  }
+
+  /** One at a time, and never behind the back of the close. */
+  private List<Recovery.Finding> whileOpen(Sweeping sweeping) {
+    making.readLock().lock();
+    auditing.lock();
+    try {
+      return closed ? List.of() : sweeping.run();
+    } catch (KernelException | IOException e) {
+      throw new SandboxException(ErrorCode.INTERNAL, "cannot sweep: " + e.getMessage(), e);
+    } finally {
+      auditing.unlock();
+      making.readLock().unlock();
+    }
+  }
+
+  private final class Known implements Audit.Population {
+    @Override
+    public Collection<Box> boxes() {
+      return boxes;
+    }
+
+    /** ORDER: in the making first, for it becomes a box, and never the other way round. */
+    @Override
+    public boolean isKnown(String box) {
+      return inMaking.contains(box)
+          || boxes.stream().anyMatch(each -> each.id().value().equals(box));
     }
   }
 

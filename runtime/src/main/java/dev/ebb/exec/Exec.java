@@ -140,6 +140,9 @@ public final class Exec implements AutoCloseable {
       }
       if (record.end().isPresent()) {
         exec.endedAs(record.end().get());
+        if (record.end().get().leftovers().kept().isEmpty()) {
+          box.enclosure().abandonLeaf(record.number());
+        }
       } else if (box.state().isAlive()) {
         exec.stdout.find();
         exec.stderr.find();
@@ -621,6 +624,10 @@ public final class Exec implements AutoCloseable {
           && !(cause instanceof ExitCause.Stuck)
           && !(last instanceof Outcome.Lost)) {
         box.enclosure().removeLeaf(number);
+      }
+      if (cause instanceof ExitCause.Stuck) {
+        // The sweep removes it, once they are gone.
+        box.enclosure().abandonLeaf(number);
       }
       return new ExecResult(
           cause,

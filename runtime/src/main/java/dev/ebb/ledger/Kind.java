@@ -15,7 +15,11 @@ public enum Kind {
   /** A directory of ours. */
   DIRECTORY,
   /** The record of a box that outlives its engine, by its path. */
-  RECORD;
+  RECORD,
+  /** A socket in the directory of a box; never on the ledger, it comes and goes with the record. */
+  SOCKET,
+  /** A mount in Ebb's home; never on the ledger, for Ebb makes none on the host. */
+  MOUNT;
 
   public String word() {
     return name().toLowerCase(Locale.ROOT);

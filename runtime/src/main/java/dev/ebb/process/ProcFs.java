@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -44,6 +45,14 @@ public final class ProcFs {
         Integer.parseInt(rest[3]),
         Integer.parseInt(rest[17]),
         Long.parseLong(rest[19]));
+  }
+
+  /** The real user of a process, by this namespace's numbers; also of a zombie. */
+  public static OptionalInt uid(int pid) {
+    return read(PROC.resolve(Integer.toString(pid)).resolve("status"))
+        .flatMap(text -> text.lines().filter(line -> line.startsWith("Uid:")).findFirst())
+        .map(line -> OptionalInt.of(Integer.parseUnsignedInt(line.split("\t")[1])))
+        .orElse(OptionalInt.empty());
   }
 
   /** The cgroup v2 path of a process, as it is seen from here; also of a zombie. */

@@ -15,6 +15,9 @@ import java.util.regex.Pattern;
  * nobody else can enter.
  */
 public record LogDirectory(Path path) {
+  /** Where the init of a detached box listens. */
+  public static final String CONTROL = "control";
+
   private static final Pattern LOG = Pattern.compile("\\d{1,9}\\.(stdout|stderr)");
 
   public void create() throws KernelException {
@@ -38,6 +41,10 @@ public record LogDirectory(Path path) {
   /** What the next engine must know of the box, if it outlives this one. */
   public Journal record() {
     return new Journal(path.resolve("record"));
+  }
+
+  public Path control() {
+    return path.resolve(CONTROL);
   }
 
   /** Removes it with its files; what is absent is success. */

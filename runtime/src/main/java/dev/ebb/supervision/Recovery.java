@@ -56,6 +56,34 @@ public final class Recovery {
 
   /** What became of a finding. */
   public sealed interface Fate {
+    /** For people, and for programs that only look for one of them. */
+    default String word() {
+      return switch (this) {
+        case Absent _ -> "gone";
+        case Released _ -> "released";
+        case Planned _ -> "would release";
+        case Kept _ -> "kept for the next daemon";
+        case Stuck _ -> "stuck";
+        case Missing _ -> "missing";
+        case Left _ -> "left alone";
+      };
+    }
+
+    /** Why, where that is not plain. */
+    default String reason() {
+      return switch (this) {
+        case Absent _, Released _, Planned _, Kept _ -> "";
+        case Stuck(var reason) -> reason;
+        case Missing() -> "its box lives without it";
+        case Left(var reason) -> reason;
+      };
+    }
+
+    /** In one line. */
+    default String describe() {
+      return reason().isEmpty() ? word() : word() + ": " + reason();
+    }
+
     /** Was gone already. */
     record Absent() implements Fate {}
 
@@ -68,6 +96,12 @@ public final class Recovery {
 
     /** Of a detached box: the next daemon adopts it. */
     record Kept() implements Fate {}
+
+    /** On the ledger for a box that lives, and not on the host. */
+    record Missing() implements Fate {}
+
+    /** Where nothing should be, but not ours to remove. */
+    record Left(String reason) implements Fate {}
   }
 
   /** What may become of detached boxes. */
@@ -184,7 +218,7 @@ public final class Recovery {
           case DIRECTORY ->
               logs(dead, holding).map(LogDirectory::path).filter(Files::exists).isPresent();
           // It lies in the directory.
-          case USER, DESCRIPTOR, RECORD -> false;
+          case USER, DESCRIPTOR, RECORD, SOCKET, MOUNT -> false;
         };
     return exists ? new Fate.Planned() : new Fate.Absent();
   }
@@ -198,7 +232,7 @@ public final class Recovery {
         case PROCESS -> end(session(holding));
         case CGROUP -> remove(new Cgroup(Path.of(holding.subject())));
         case DIRECTORY -> logs(dead, holding).orElseThrow().remove();
-        case USER, DESCRIPTOR, RECORD -> {}
+        case USER, DESCRIPTOR, RECORD, SOCKET, MOUNT -> {}
       }
       return new Fate.Released();
     } catch (KernelException e) {

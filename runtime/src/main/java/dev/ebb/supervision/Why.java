@@ -95,7 +95,7 @@ public final class Why {
           }
         }
         case CGROUP -> pids.addAll(new Cgroup(Path.of(holding.subject())).allProcs());
-        case USER, DESCRIPTOR, DIRECTORY, RECORD -> {}
+        case USER, DESCRIPTOR, DIRECTORY, RECORD, SOCKET, MOUNT -> {}
       }
     }
     var runtime = view.process().isEmpty() ? null : ProcessRef.parse(view.process());

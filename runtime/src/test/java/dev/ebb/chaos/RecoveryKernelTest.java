@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
+import dev.ebb.box.BoxState;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.engine.Engine;
@@ -80,6 +81,28 @@ class RecoveryKernelTest {
     }
     Remains.of(host.home()).dieByThemselves();
     Remains.recover(host.home());
+  }
+
+  @Test
+  void aLivingEngineReleasesWhatAnotherOneLeft() throws Exception {
+    try (Engine engine = Engine.open(host.home())) {
+      try (ChildJvm jvm = Tenant.start(host.home(), 1)) {
+        jvm.awaitLine("full");
+        assertThat(engine.recoverOthers(false)).isEmpty();
+        jvm.kill();
+      }
+      Remains.of(host.home()).dieByThemselves();
+      Box box = engine.create(BoxSpec.defaults());
+      assertThat(engine.recoverOthers(true)).anyMatch(each -> each.fate() instanceof Fate.Planned);
+      assertThat(engine.recoverOthers(false))
+          .isNotEmpty()
+          .noneMatch(each -> each.fate() instanceof Fate.Stuck);
+      assertThat(engine.recoverOthers(false)).isEmpty();
+      assertThat(engine.audit(false)).isEmpty();
+      assertThat(box.state()).isEqualTo(BoxState.RUNNING);
+    }
+    // Its inits fell to us.
+    TestHost.reapOrphans();
   }
 
   /** A bwrap that was killed in the middle of its work leaves its child waiting for ever. */

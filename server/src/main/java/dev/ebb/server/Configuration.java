@@ -53,7 +53,8 @@ final class Configuration {
     OPEN_FILES("limits.open-files", "most open files of a process"),
     FILE_SIZE("limits.file-size", "largest file a command may write, as 1g"),
     TIMEOUT("limits.timeout", "longest run of a command, as 10m, and longest grace"),
-    TTL("limits.ttl", "longest life of a box, as 7d");
+    TTL("limits.ttl", "longest life of a box, as 7d"),
+    SWEEP_INTERVAL("sweep.interval", "time between sweeps of the host, as 1m; 0: only when asked");
 
     private final String name;
     private final String description;
@@ -198,7 +199,8 @@ final class Configuration {
         listen(),
         tls(),
         Set.copyOf(list(Key.HOSTS)),
-        policy);
+        policy,
+        limit(Key.SWEEP_INTERVAL, Durations::parse, Settings.SWEEP_INTERVAL, "a duration, as 1m"));
   }
 
   private Caps caps() {

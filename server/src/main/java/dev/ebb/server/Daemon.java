@@ -10,6 +10,7 @@ import dev.ebb.kernel.Scope;
 import dev.ebb.server.access.Gate;
 import dev.ebb.server.access.Keys;
 import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.boxes.Sweeper;
 import dev.ebb.server.rest.Rest;
 import dev.ebb.supervision.Recovery;
 import java.io.IOException;
@@ -84,7 +85,7 @@ public final class Daemon implements AutoCloseable {
           finding.instance(),
           finding.kind().word(),
           finding.subject(),
-          finding.fate());
+          finding.fate().describe());
     }
   }
 
@@ -105,6 +106,8 @@ public final class Daemon implements AutoCloseable {
   private static Daemon start(Settings settings, Scope scope, Engine engine) throws Exception {
     var boxes = new Boxes(engine);
     scope.own(boxes::close);
+    var sweeper = new Sweeper(engine, boxes.events(), settings.sweepInterval());
+    scope.own(sweeper::close);
     var threads = new VirtualThreadPool();
     // A stream is a task for as long as it flows.
     threads.setMaxConcurrentTasks(0);
@@ -116,7 +119,7 @@ public final class Daemon implements AutoCloseable {
     }
     Path home = settings.home();
     var gate = new Gate(new Keys(home), hosts(settings), Files.getOwner(home));
-    server.setHandler(Rest.handler(server, boxes, gate, settings.policy()));
+    server.setHandler(Rest.handler(server, boxes, sweeper, gate, settings.policy()));
     server.start();
     Files.setPosixFilePermissions(settings.socket(), PosixFilePermissions.fromString("rw-------"));
     LOG.log(Level.INFO, "event=serving socket={0}", settings.socket());

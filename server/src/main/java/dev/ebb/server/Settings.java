@@ -3,6 +3,7 @@ package dev.ebb.server;
 import dev.ebb.server.access.Policy;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
 
@@ -13,6 +14,7 @@ import java.util.Set;
  * @param socket the unix socket it answers on
  * @param listen the TCP address it answers on too, with keys
  * @param hosts names it may be called by over TCP, beside those of the loopback
+ * @param sweepInterval zero: it sweeps only when asked
  */
 public record Settings(
     Path home,
@@ -20,7 +22,10 @@ public record Settings(
     Optional<InetSocketAddress> listen,
     Optional<Certified> tls,
     Set<String> hosts,
-    Policy policy) {
+    Policy policy,
+    Duration sweepInterval) {
+
+  public static final Duration SWEEP_INTERVAL = Duration.ofMinutes(1);
 
   /** A certificate chain and its key, in PEM files. */
   public record Certified(Path certificate, Path key) {}
@@ -37,10 +42,11 @@ public record Settings(
         Optional.empty(),
         Optional.empty(),
         Set.of(),
-        Policy.STRICT);
+        Policy.STRICT,
+        SWEEP_INTERVAL);
   }
 
   public Settings withListen(InetSocketAddress address) {
-    return new Settings(home, socket, Optional.of(address), tls, hosts, policy);
+    return new Settings(home, socket, Optional.of(address), tls, hosts, policy, sweepInterval);
   }
 }

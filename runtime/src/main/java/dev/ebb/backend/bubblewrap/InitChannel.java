@@ -12,6 +12,7 @@ import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.kernel.UnixSocket;
+import dev.ebb.store.LogDirectory;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
@@ -45,9 +46,6 @@ public final class InitChannel {
 
   /** The version of the oldest init that a box may still have. */
   private static final int OLDEST_SERVED = 4;
-
-  /** Where a detached init listens, in the directory of its box. */
-  private static final String CONTROL = "control";
 
   private final Scope scope;
   private final UnixSocket socket;
@@ -108,7 +106,7 @@ public final class InitChannel {
    */
   public static InitChannel reconnect(
       Scope scope, Poller poller, Fd directory, byte[] nonce, Pidfd init) throws KernelException {
-    UnixSocket socket = UnixSocket.connect(scope, directory, CONTROL);
+    UnixSocket socket = UnixSocket.connect(scope, directory, LogDirectory.CONTROL);
     var channel = new InitChannel(scope, poller, socket, nonce, SEND_DEADLINE);
     channel.init = init;
     channel.isLater = true;
@@ -161,7 +159,7 @@ public final class InitChannel {
    */
   public void detach(Fd directory, Duration deadline) throws KernelException {
     try (var passing = new Scope()) {
-      Fd listening = UnixSocket.listen(passing, directory, CONTROL);
+      Fd listening = UnixSocket.listen(passing, directory, LogDirectory.CONTROL);
       sendAll(Protocol.detach(deadline), List.of(listening));
     }
   }

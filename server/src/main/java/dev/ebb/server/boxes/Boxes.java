@@ -37,7 +37,6 @@ public final class Boxes implements AutoCloseable {
   private static final Duration GONE_KEPT_FOR = Duration.ofDays(1);
 
   private static final Duration ROUND = Duration.ofMillis(100);
-  private static final Duration STUCK_RETRY = Duration.ofSeconds(5);
   private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
 
   private final Engine engine;
@@ -264,15 +263,12 @@ public final class Boxes implements AutoCloseable {
   // --- deadlines ---
 
   private void keepHouse() {
-    Instant retryAt = Instant.now().plus(STUCK_RETRY);
     try {
       while (!draining) {
         Thread.sleep(ROUND);
         Instant now = Instant.now();
-        boolean retry = now.isAfter(retryAt);
-        retryAt = retry ? now.plus(STUCK_RETRY) : retryAt;
         for (ServedBox box : all.values()) {
-          look(box, now, retry);
+          look(box, now);
         }
         forgetTheOldest();
       }
@@ -281,12 +277,12 @@ public final class Boxes implements AutoCloseable {
     }
   }
 
-  private void look(ServedBox box, Instant now, boolean retryStuck) {
+  private void look(ServedBox box, Instant now) {
     if (box.state().isAlive() && box.isOverdue(now)) {
       endAside(box, ServedBox.EndedBy.TTL);
     } else if (box.state().isAlive() && box.isIdle(now)) {
       endAside(box, ServedBox.EndedBy.IDLE);
-    } else if (box.state() == BoxState.STUCK && retryStuck) {
+    } else if (box.state() == BoxState.STUCK && box.isToBeTried(now)) {
       endAside(box, ServedBox.EndedBy.REQUEST);
     }
   }

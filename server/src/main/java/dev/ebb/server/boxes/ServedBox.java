@@ -35,6 +35,7 @@ public final class ServedBox {
   /** How many commands that have ended are remembered. */
   private static final int ENDED_KEPT = 100;
 
+  private static final Backoff STUCK = new Backoff(Duration.ofSeconds(1), Duration.ofSeconds(30));
   private static final Duration DEADLINE_SLACK = Duration.ofSeconds(10);
   private static final Pattern ID = Pattern.compile("b[0-9a-f]{12}");
 
@@ -70,6 +71,11 @@ public final class ServedBox {
   private final AtomicBoolean ending = new AtomicBoolean();
   private volatile BoxState state = BoxState.CREATING;
   private volatile Instant usedAt = Instant.now();
+
+  /** Of one that is stuck. */
+  private volatile Instant tryAt = Instant.MAX;
+
+  private final AtomicInteger stuckInARow = new AtomicInteger();
   private volatile @Nullable Instant endedAt;
   private volatile @Nullable Certificate certificate;
 
@@ -157,6 +163,9 @@ public final class ServedBox {
     state = next;
     if (next == BoxState.GONE) {
       endedAt = Instant.now();
+    }
+    if (next == BoxState.STUCK) {
+      tryAt = Instant.now().plus(STUCK.after(stuckInARow.incrementAndGet()));
     }
     events.publish(tenant, "box", describe("state", next.word()));
     if (next == BoxState.LOST) {
@@ -342,6 +351,10 @@ public final class ServedBox {
 
   boolean isOverdue(Instant now) {
     return order.ttl().filter(ttl -> now.isAfter(createdAt.plus(ttl))).isPresent();
+  }
+
+  boolean isToBeTried(Instant now) {
+    return now.isAfter(tryAt);
   }
 
   boolean isIdle(Instant now) {

@@ -91,7 +91,7 @@ final class Documents {
         "durationMillis", certificate.took().toMillis());
   }
 
-  private static Map<String, Object> counts(Map<Kind, Integer> counts) {
+  static Map<String, Object> counts(Map<Kind, ? extends Number> counts) {
     var object = new LinkedHashMap<String, Object>();
     for (Kind kind : Kind.values()) {
       if (counts.containsKey(kind)) {

@@ -75,9 +75,7 @@ final class EventRoutes {
   }
 
   private void why(Exchange exchange) throws IOException {
-    if (!exchange.caller().isAdmin()) {
-      throw new Problem(Problem.Code.FORBIDDEN, "an admin key is needed");
-    }
+    exchange.requireAdmin();
     String subject = exchange.path("subject");
     var answer =
         Engine.why(id(exchange, subject))

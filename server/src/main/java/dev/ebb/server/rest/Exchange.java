@@ -80,6 +80,13 @@ final class Exchange {
     return query.all(name);
   }
 
+  /** What is not any tenant's is for admins. */
+  void requireAdmin() {
+    if (!caller().isAdmin()) {
+      throw new Problem(Problem.Code.FORBIDDEN, "an admin key is needed");
+    }
+  }
+
   boolean flag(String name, boolean otherwise) {
     return query(name)
         .map(

@@ -50,7 +50,7 @@ class OpenApiTest {
   private static List<Route> routes() {
     Boxes none = null;
     var events = new EventRoutes(none, "test");
-    var routes = new ArrayList<>(Rest.routes(none, Policy.STRICT, events));
+    var routes = new ArrayList<>(Rest.routes(none, null, Policy.STRICT, events));
     routes.addAll(events.open());
     return routes;
   }

@@ -1,0 +1,179 @@
+package dev.ebb.supervision;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxHost;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.ledger.Holding;
+import dev.ebb.ledger.Kind;
+import dev.ebb.ledger.Ledger;
+import dev.ebb.process.MountTable;
+import dev.ebb.store.DeadInstance;
+import dev.ebb.supervision.Recovery.Fate;
+import dev.ebb.supervision.Recovery.Finding;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * Compares the host with the ledger of a living instance, in both directions, and mends what
+ * differs. In a healthy system it finds nothing.
+ *
+ * <p>Nobody waits for it: boxes are made and released meanwhile. The ledger names a thing from
+ * before it is made until after it is gone, and no name comes twice; so what is on the host, then
+ * not on the ledger, then still on the host, is a stray. Likewise of lines that belong to no box.
+ */
+public final class Audit {
+  private final BoxHost host;
+  private final Recovery recovery;
+  private final Population population;
+
+  /** Whom an engine knows. */
+  public interface Population {
+    Collection<Box> boxes();
+
+    /** It is there, or being made. */
+    boolean isKnown(String box);
+  }
+
+  public Audit(BoxHost host, Recovery recovery, Population population) {
+    this.host = host;
+    this.recovery = recovery;
+    this.population = population;
+  }
+
+  /** Looks at everything once; a dry run only tells. */
+  public List<Finding> run(boolean dryRun) throws KernelException, IOException {
+    // ORDER: whoever could keep a cgroup busy ends before it is removed.
+    var findings = new ArrayList<>(new StrayProcesses(host).end(dryRun));
+    var strays = new StrayFiles(host.instance(), host.hierarchies());
+    findings.addAll(release(strays.places(), dryRun));
+    findings.addAll(release(leaves(), dryRun));
+    for (StrayFiles.Stray file : strays.files()) {
+      findings.add(finding(file.kind(), file.path().toString(), remove(file.path(), dryRun)));
+    }
+    findings.addAll(ownerless(dryRun));
+    findings.addAll(missing());
+    findings.addAll(mounts());
+    return findings;
+  }
+
+  private Finding finding(Kind kind, String subject, Fate fate) {
+    return new Finding(host.instance().id(), kind, subject, fate);
+  }
+
+  // --- on the host, and not on the ledger ---
+
+  /** Cgroups of commands that have ended; a box that ends meanwhile removes them itself. */
+  private List<StrayFiles.Stray> leaves() {
+    return living()
+        .flatMap(box -> box.enclosure().strayLeaves().stream())
+        .map(path -> new StrayFiles.Stray(Kind.CGROUP, path))
+        .toList();
+  }
+
+  private Stream<Box> living() {
+    return population.boxes().stream().filter(box -> box.state().isAlive());
+  }
+
+  private List<Finding> release(List<StrayFiles.Stray> strays, boolean dryRun) {
+    List<Holding> holdings =
+        strays.stream()
+            .map(each -> new Holding(0, "", each.kind(), each.path().toString()))
+            .toList();
+    return recovery.release(instance(holdings), dryRun).stream()
+        .filter(finding -> !(finding.fate() instanceof Fate.Absent))
+        .toList();
+  }
+
+  private DeadInstance instance(List<Holding> holdings) {
+    return new DeadInstance(host.instance().id(), host.instance().directory(), true, holdings);
+  }
+
+  private static Fate remove(Path file, boolean dryRun) {
+    try {
+      if (!dryRun) {
+        Filesystem.unlinkIfPresent(file);
+      }
+      return dryRun ? new Fate.Planned() : new Fate.Released();
+    } catch (KernelException e) {
+      return new Fate.Stuck(String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** Ebb makes none on the host, so it is somebody's who may need it. */
+  private List<Finding> mounts() throws KernelException {
+    return MountTable.below(host.instance().directory()).stream()
+        .map(path -> finding(Kind.MOUNT, path.toString(), new Fate.Left("Ebb did not mount it")))
+        .toList();
+  }
+
+  // --- on the ledger, and not as it says ---
+
+  /** Lines of boxes that nobody has: one that could not be unmade, say. */
+  private List<Finding> ownerless(boolean dryRun) throws KernelException {
+    var boxes = new LinkedHashSet<String>();
+    ledger().holdings().forEach(held -> boxes.add(held.box()));
+    boxes.remove("");
+    boxes.removeIf(population::isKnown);
+    var findings = new ArrayList<Finding>();
+    for (String box : boxes) {
+      // RACE: one that was released in between has no line any more.
+      DeadInstance left = instance(ledger().holdings()).only(held -> held.box().equals(box));
+      // One that was detached waits to be adopted.
+      if (left.detached().isEmpty()) {
+        findings.addAll(strike(left, dryRun));
+      }
+    }
+    return findings;
+  }
+
+  private List<Finding> strike(DeadInstance left, boolean dryRun) throws KernelException {
+    List<Finding> findings = recovery.release(left, dryRun);
+    boolean isStuck = findings.stream().anyMatch(each -> each.fate() instanceof Fate.Stuck);
+    if (!dryRun && !isStuck) {
+      ledger().strike(left.holdings());
+      left.holdings().stream()
+          .filter(held -> held.kind() == Kind.USER)
+          .forEach(held -> host.uids().giveBack(Integer.parseInt(held.subject())));
+    }
+    Fate struck = dryRun ? new Fate.Planned() : new Fate.Released();
+    return findings.stream()
+        .map(
+            each ->
+                each.fate() instanceof Fate.Absent
+                    ? finding(each.kind(), each.subject(), isStuck ? each.fate() : struck)
+                    : each)
+        .toList();
+  }
+
+  /** What a living box has lost; nothing can be done but to tell. */
+  private List<Finding> missing() {
+    var findings = new ArrayList<Finding>();
+    for (Box box : living().toList()) {
+      List<Finding> gone =
+          Stream.concat(box.enclosure().paths().stream(), Stream.of(box.logs().path()))
+              .filter(Files::notExists)
+              .map(path -> finding(kind(box, path), path.toString(), new Fate.Missing()))
+              .toList();
+      // RACE: all of it was made before the box lived, and goes only when its end has begun.
+      if (box.state().isAlive()) {
+        findings.addAll(gone);
+      }
+    }
+    return findings;
+  }
+
+  private static Kind kind(Box box, Path path) {
+    return path.equals(box.logs().path()) ? Kind.DIRECTORY : Kind.CGROUP;
+  }
+
+  private Ledger ledger() {
+    return host.instance().ledger();
+  }
+}

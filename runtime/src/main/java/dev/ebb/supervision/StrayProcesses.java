@@ -1,0 +1,87 @@
+package dev.ebb.supervision;
+
+import dev.ebb.box.BoxHost;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Signal;
+import dev.ebb.ledger.Kind;
+import dev.ebb.process.ProcFs;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.process.StuckProcess;
+import dev.ebb.supervision.Recovery.Fate;
+import dev.ebb.supervision.Recovery.Finding;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Processes, dead ones too, that run as a host uid of this instance which no box has.
+ *
+ * <p>RACE: a uid is lent before anything runs as it, and given back after the last of it was
+ * reaped. So whoever is there, runs as one that is idle then, and is still there, is a stray.
+ */
+final class StrayProcesses {
+  private static final Duration BOUND = Duration.ofSeconds(2);
+  private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+  private final BoxHost host;
+
+  StrayProcesses(BoxHost host) {
+    this.host = host;
+  }
+
+  /** Ends them; a dry run only tells. */
+  List<Finding> end(boolean dryRun) throws KernelException {
+    List<ProcessRef> strays = find();
+    if (!dryRun) {
+      // ORDER: all are killed before any is waited for, or one could go on forking.
+      for (ProcessRef stray : strays) {
+        stray.signal(Signal.KILL);
+      }
+    }
+    var findings = new ArrayList<Finding>();
+    for (ProcessRef stray : strays) {
+      Fate fate = dryRun ? new Fate.Planned() : awaitEnd(stray);
+      findings.add(new Finding(host.instance().id(), Kind.PROCESS, stray.toString(), fate));
+    }
+    return findings;
+  }
+
+  /** Where boxes have no uid of their own nobody can be told by it. */
+  private List<ProcessRef> find() {
+    if (host.uids().isShared()) {
+      return List.of();
+    }
+    return ProcFs.all().stream()
+        .map(ProcessRef::of)
+        .flatMap(Optional::stream)
+        .filter(process -> isIdle(process.pid()))
+        .filter(ProcessRef::exists)
+        .toList();
+  }
+
+  private boolean isIdle(int pid) {
+    return ProcFs.uid(pid).stream().anyMatch(host.uids()::isIdle);
+  }
+
+  private Fate awaitEnd(ProcessRef stray) throws KernelException {
+    Deadline deadline = Deadline.in(BOUND);
+    while (stray.exists()) {
+      host.reaper().reap(pid -> pid == stray.pid());
+      if (deadline.isOver()) {
+        return outlived(stray);
+      }
+      LockSupport.parkNanos(RETRY_NANOS);
+    }
+    return new Fate.Released();
+  }
+
+  private static Fate outlived(ProcessRef stray) {
+    return stray.isAlive()
+        ? new Fate.Stuck("outlived SIGKILL, " + StuckProcess.of(stray.pid()).describe())
+        : new Fate.Left("dead, but its parent does not wait for it");
+  }
+}

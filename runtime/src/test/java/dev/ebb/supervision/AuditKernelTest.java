@@ -1,0 +1,304 @@
+package dev.ebb.supervision;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.ebb.backend.Mount;
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.BoxState;
+import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.Cgroup;
+import dev.ebb.engine.Engine;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.ledger.Kind;
+import dev.ebb.process.ProcFs;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.supervision.Recovery.Fate;
+import dev.ebb.supervision.Recovery.Finding;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Whatever is planted beside a living box is found, and the box is not. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+class AuditKernelTest {
+  private static final Duration SOON = TestHost.patience(Duration.ofSeconds(20));
+  private static final String NOBODY = "bffffffffffff";
+
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
+
+  private Engine engine;
+  private Box box;
+  private Exec exec;
+
+  @BeforeEach
+  void open() throws Exception {
+    engine = Engine.openForDaemon(host.home());
+    assertThat(engine.adopt()).isEmpty();
+    box = engine.create(BoxSpec.defaults());
+    exec = engine.start(box, ExecSpec.of("sleep", "1000").withTimeout(Duration.ZERO));
+    assertThat(exec.awaitStart(SOON)).isTrue();
+  }
+
+  /** The box lived through it all, and goes whole. */
+  @AfterEach
+  void close() {
+    if (box.state() != BoxState.GONE) {
+      assertThat(exec.pids()).isNotEmpty();
+      assertThat(engine.release(box).isClean()).isTrue();
+    }
+    engine.close();
+  }
+
+  private Path directory() {
+    return requireNonNull(box.logs().path().getParent());
+  }
+
+  private String instance() {
+    return String.valueOf(directory().getFileName());
+  }
+
+  private List<Path> cgroups() {
+    return engine.hierarchies().everywhere(instance());
+  }
+
+  /** Tells, then mends, then has nothing to tell. */
+  private List<Finding> sweep() {
+    List<Finding> planned = engine.audit(true);
+    assertThat(planned).allMatch(finding -> finding.fate() instanceof Fate.Planned);
+    List<Finding> mended = engine.audit(false);
+    assertThat(mended).allMatch(finding -> finding.fate() instanceof Fate.Released);
+    assertThat(subjects(mended)).isEqualTo(subjects(planned));
+    assertThat(engine.audit(false)).isEmpty();
+    return mended;
+  }
+
+  private static List<String> subjects(List<Finding> findings) {
+    return findings.stream().map(each -> each.kind().word() + " " + each.subject()).toList();
+  }
+
+  @Test
+  void whereAllIsWellItFindsNothing() throws Exception {
+    Box detached = engine.create(BoxSpec.defaults());
+    detached.detach(Optional.empty(), Map.of());
+    Exec keeper = engine.start(detached, ExecSpec.of("sh", "-c", "sleep 1000 &").withKeep());
+    assertThat(keeper.await().leftovers().kept()).isNotEmpty();
+    Box stopped = engine.create(BoxSpec.defaults());
+    stopped.detach(Optional.empty(), Map.of());
+    assertThat(engine.stop(stopped).isClean()).isTrue();
+
+    assertThat(engine.audit(true)).isEmpty();
+    assertThat(engine.audit(false)).isEmpty();
+
+    assertThat(engine.release(detached).isClean()).isTrue();
+    engine.forget(stopped);
+  }
+
+  @Test
+  void cgroupsThatNobodyListedGoWithWhoIsInThem() throws Exception {
+    TestHost.require(Feature.CGROUPS);
+    List<Path> planted = cgroups().stream().map(root -> root.resolve(NOBODY)).toList();
+    for (Path path : planted) {
+      Cgroup.create(path);
+    }
+    Process squatter = new ProcessBuilder("sleep", "1000").start();
+    Cgroup inner = Cgroup.create(planted.getFirst().resolve("inner"));
+    Files.writeString(inner.path().resolve("cgroup.procs"), Long.toString(squatter.pid()));
+
+    assertThat(sweep()).extracting(Finding::kind).containsOnly(Kind.CGROUP).hasSize(planted.size());
+    assertThat(squatter.waitFor()).isEqualTo(137);
+    assertThat(planted).noneMatch(Files::exists);
+  }
+
+  @Test
+  void aLeafOfNoCommandGoes() throws Exception {
+    TestHost.require(Feature.CGROUPS);
+    Path leaf = cgroups().getFirst().resolve(box.id() + "/work/77");
+    Cgroup.create(leaf);
+    assertThat(subjects(sweep())).containsExactly("cgroup " + leaf);
+    assertThat(leaf).doesNotExist();
+  }
+
+  @Test
+  void whoRunsAsAUserThatNobodyHasEnds() throws Exception {
+    TestHost.require(Feature.ROOT);
+    String idle = Integer.toString(box.uid() + 1);
+    // An orphan, which falls to this process.
+    var shell = new ProcessBuilder("sh", "-c", "setpriv --reuid " + idle + " sleep 1000 & echo $!");
+    int pid = Integer.parseInt(shell.start().inputReader().readLine());
+    await().atMost(SOON).until(() -> ProcFs.commandLine(pid).equals("sleep 1000"));
+    ProcessRef stray = ProcessRef.of(pid).orElseThrow();
+
+    assertThat(subjects(sweep())).containsExactly("process " + stray);
+    assertThat(stray.exists()).isFalse();
+  }
+
+  @Test
+  void aDirectoryThatNobodyListedGoes() throws Exception {
+    Path planted = directory().resolve(NOBODY);
+    Files.createDirectory(planted);
+    Files.writeString(planted.resolve("1.stdout"), "x");
+    Files.writeString(planted.resolve("record"), "x");
+    assertThat(subjects(sweep())).containsExactly("directory " + planted);
+    assertThat(planted).doesNotExist();
+  }
+
+  @Test
+  void aRecordAndASocketOfABoxThatIsNotDetachedGo() throws Exception {
+    Path record = box.logs().record().path();
+    Files.writeString(record, "x");
+    try (var socket = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      bind(socket, box.logs().control());
+    }
+    assertThat(subjects(sweep()))
+        .containsExactly("record " + record, "socket " + box.logs().control());
+    assertThat(record).doesNotExist();
+    assertThat(box.logs().control()).doesNotExist();
+  }
+
+  /** A path may be too long for an address. */
+  private static void bind(ServerSocketChannel socket, Path path) throws IOException {
+    Path brief = Files.createTempDirectory(Path.of("/tmp"), "ebb-audit");
+    try {
+      socket.bind(UnixDomainSocketAddress.of(brief.resolve("s")));
+      Files.move(brief.resolve("s"), path);
+    } finally {
+      Files.delete(brief);
+    }
+  }
+
+  /** What could not be unmade has lines, and nobody. */
+  @Test
+  void linesOfNoBoxAreStruckOnceNothingOfItIsLeft() throws Exception {
+    var id = engine.newId();
+    Path inTheWay = directory().resolve(id.value()).resolve("in the way");
+    Path vanishes = Files.createDirectory(host.home().resolve("vanishes"));
+    BoxSpec impossible = BoxSpec.defaults().withMount(new Mount(vanishes, "/m", true));
+    Files.delete(vanishes);
+    assertThatThrownBy(
+            () -> engine.create(id, impossible, state -> plantWhenStopping(state, inTheWay)))
+        .isInstanceOf(SandboxException.class)
+        .hasMessageContaining("clean-up failed");
+    assertThat(linesOf(id.value())).isNotEmpty();
+
+    assertThat(engine.audit(false))
+        .anyMatch(each -> each.fate() instanceof Fate.Stuck && each.kind() == Kind.DIRECTORY);
+    assertThat(linesOf(id.value())).isNotEmpty();
+    Files.delete(inTheWay);
+
+    List<String> lines = linesOf(id.value());
+    assertThat(subjects(sweep())).containsExactlyInAnyOrderElementsOf(lines);
+    assertThat(linesOf(id.value())).isEmpty();
+    Box next = engine.create(BoxSpec.defaults());
+    if (Feature.ROOT.isPresent()) {
+      assertThat(next.uid()).as("the uid is lent again").isEqualTo(box.uid() + 1);
+    }
+    engine.release(next);
+  }
+
+  private static void plantWhenStopping(BoxState state, Path path) {
+    if (state == BoxState.STOPPING) {
+      try {
+        Filesystem.mkdir(path, 0700);
+      } catch (dev.ebb.kernel.KernelException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+  }
+
+  private List<String> linesOf(String id) {
+    return engine.holdings().stream()
+        .filter(held -> held.box().equals(id))
+        .map(held -> held.kind().word() + " " + held.subject())
+        .toList();
+  }
+
+  @Test
+  void whatALivingBoxHasLostIsTold() throws Exception {
+    Path lost = box.logs().path();
+    Files.move(lost, host.home().resolve("elsewhere"));
+    assertThat(engine.audit(false))
+        .containsExactly(
+            new Finding(instance(), Kind.DIRECTORY, lost.toString(), new Fate.Missing()));
+    Files.move(host.home().resolve("elsewhere"), lost);
+    assertThat(engine.audit(false)).isEmpty();
+  }
+
+  @Test
+  void aMountInTheHomeIsToldAndLeft() throws Exception {
+    TestHost.require(Feature.ROOT);
+    Path point = box.logs().path();
+    run("mount", "-t", "tmpfs", "ebb-audit", point.toString());
+    try {
+      assertThat(engine.audit(false))
+          .anyMatch(each -> each.kind() == Kind.MOUNT && each.fate() instanceof Fate.Left);
+    } finally {
+      run("umount", point.toString());
+    }
+    assertThat(engine.audit(false)).isEmpty();
+  }
+
+  private static void run(String... command) throws Exception {
+    assertThat(new ProcessBuilder(command).inheritIO().start().waitFor()).isZero();
+  }
+
+  /** Boxes come and go meanwhile: nothing of them is ever taken for a stray. */
+  @Test
+  void inAStormItFindsNothing() throws Exception {
+    try (var workers =
+        Executors.newFixedThreadPool(3, Thread.ofPlatform().name("storm").factory())) {
+      var storm = new ArrayList<Future<?>>();
+      for (int i = 0; i < 3; i++) {
+        storm.add(workers.submit(this::makeAndRelease));
+      }
+      int rounds = 0;
+      while (!storm.stream().allMatch(Future::isDone)) {
+        assertThat(engine.audit(false)).isEmpty();
+        rounds++;
+      }
+      for (Future<?> each : storm) {
+        each.get();
+      }
+      assertThat(rounds).isGreaterThan(10);
+    }
+    assertThat(engine.leaks()).isZero();
+  }
+
+  private Void makeAndRelease() throws Exception {
+    for (int i = 0; i < 12; i++) {
+      Box each = engine.create(BoxSpec.defaults());
+      if (i % 3 == 0) {
+        each.detach(Optional.empty(), Map.of());
+      }
+      assertThat(engine.start(each, ExecSpec.of("true")).await().cause().code()).isZero();
+      assertThat(engine.release(each).isClean()).isTrue();
+    }
+    return null;
+  }
+}
