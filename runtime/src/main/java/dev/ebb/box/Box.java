@@ -59,9 +59,6 @@ public final class Box {
   private static final Duration REAPED_BOUND = Duration.ofSeconds(1);
   private static final Duration GREET_BOUND = Duration.ofSeconds(10);
 
-  /** In the journal: it has ended, and its output is all that is left. */
-  private static final String GONE = "gone";
-
   private static final long REAP_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final BoxHost host;
@@ -88,7 +85,7 @@ public final class Box {
   private Bubblewrap.@Nullable Launch launch;
   private volatile @Nullable InitChannel channel;
   private @Nullable Certificate certificate;
-  private @Nullable Instant goneAt;
+  private @Nullable BoxEnd end;
   private @Nullable ProcessRef foundInit;
 
   private Box(BoxHost host, BoxId id, BoxSpec spec, BoxLifecycle lifecycle) throws KernelException {
@@ -247,9 +244,9 @@ public final class Box {
     return Fd.open(brief, logs.path(), Fd.Flag.READ, Fd.Flag.DIRECTORY);
   }
 
-  /** When it ended, if another engine saw it. */
-  public Optional<Instant> goneAt() {
-    return Optional.ofNullable(goneAt);
+  /** How it ended, if another engine saw it. */
+  public Optional<BoxEnd> end() {
+    return Optional.ofNullable(end);
   }
 
   /** It outlives this engine. */
@@ -275,8 +272,9 @@ public final class Box {
   public static Box adopt(
       BoxHost host, BoxId id, BoxRecord record, List<Holding> holdings, Heir heir)
       throws KernelException, IOException, InterruptedException {
-    List<JournalEntry> entries = host.instance().logs(id.value()).record().read();
-    var end = entries.stream().filter(entry -> entry.about().equals(GONE)).findFirst();
+    Journal.Contents contents = host.instance().logs(id.value()).record().contents();
+    List<JournalEntry> entries = contents.entries();
+    Optional<BoxEnd> end = BoxEnd.find(id, entries);
     boolean isGone = end.isPresent();
     Enclosure enclosure = host.enclosure(id);
     Optional<ProcessRef> init = isGone ? Optional.empty() : findInit(enclosure, record, holdings);
@@ -286,9 +284,10 @@ public final class Box {
     }
     var box = new Box(host, id, record.spec(), BoxLifecycle.found(found));
     box.takeOver(record, holdings);
+    box.execs.accumulateAndGet(contents.highest(), Math::max);
     if (isGone) {
-      box.goneAt = Instant.ofEpochMilli(end.get().number("at"));
-      box.certificate = new Account().certify(id);
+      box.end = end.get();
+      box.certificate = end.get().certificate();
     }
     try {
       boolean hears = init.isPresent() && box.reach(init.get(), record);
@@ -616,12 +615,17 @@ public final class Box {
    * failures. Repeating it returns the same certificate, or tries again what was stuck.
    */
   public Certificate release() {
-    return release(false);
+    return release(false, Map.of());
   }
 
   /** Like {@link #release}, but what its commands wrote stays readable until {@link #forget}. */
   public Certificate stop() {
-    return release(true);
+    return stop(Map.of());
+  }
+
+  /** The same; {@code note} is what the next engine shall hand out with its end. */
+  public Certificate stop(Map<String, String> note) {
+    return release(true, note);
   }
 
   /** Removes what a stopped box had left to read. */
@@ -636,7 +640,7 @@ public final class Box {
     }
   }
 
-  private Certificate release(boolean keepsLogs) {
+  private Certificate release(boolean keepsLogs, Map<String, String> note) {
     boolean interrupted = Thread.interrupted();
     releasing.lock();
     try {
@@ -644,7 +648,7 @@ public final class Box {
         lifecycle.become(BoxState.STOPPING);
         certificate = releaseNow(keepsLogs);
         if (certificate.isClean()) {
-          noteEnd();
+          noteEnd(new BoxEnd(Instant.now(), certificate, note));
         }
         lifecycle.become(certificate.isClean() ? BoxState.GONE : BoxState.STUCK);
       }
@@ -657,10 +661,10 @@ public final class Box {
     }
   }
 
-  private void noteEnd() {
+  private void noteEnd(BoxEnd seen) {
     if (detached) {
       try {
-        journal.append(JournalEntry.about(GONE).with("at", Instant.now().toEpochMilli()));
+        journal.append(seen.entry());
       } catch (KernelException e) {
         LOG.log(Level.WARNING, "event=record_failed, ignoring: its processes are not there", e);
       }

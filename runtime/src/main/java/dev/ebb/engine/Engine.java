@@ -54,6 +54,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -498,7 +499,12 @@ public final class Engine implements AutoCloseable {
 
   /** Like {@link #release}, but what its commands wrote stays readable until {@link #forget}. */
   public Certificate stop(Box box) {
-    return box.stop();
+    return stop(box, Map.of());
+  }
+
+  /** The same; {@code note} is what the next engine shall hand out with the end of the box. */
+  public Certificate stop(Box box, Map<String, String> note) {
+    return box.stop(note);
   }
 
   /** Removes what a stopped box had left to read. */

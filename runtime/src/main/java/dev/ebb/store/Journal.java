@@ -59,9 +59,9 @@ public final class Journal {
   public void forget(int number) throws KernelException, IOException {
     lock.lock();
     try {
-      append(JournalEntry.about(FORGOTTEN).with(NUMBER, number));
+      append(forgotten(number));
       if (Files.size(path) > compactAbove) {
-        rewrite(read());
+        rewrite(contents());
         compactAbove = Math.max(COMPACT_ABOVE, 2 * Files.size(path));
       }
     } finally {
@@ -69,33 +69,60 @@ public final class Journal {
     }
   }
 
-  /** Whole lines, in their order, but those that are forgotten; an absent journal has none. */
+  private static JournalEntry forgotten(int number) {
+    return JournalEntry.about(FORGOTTEN).with(NUMBER, number);
+  }
+
+  /**
+   * What a journal says.
+   *
+   * @param entries whole lines, in their order, but those that are forgotten
+   * @param highest the highest number that was ever used, forgotten or not; 0: none
+   */
+  public record Contents(List<JournalEntry> entries, int highest) {
+    public Contents {
+      entries = List.copyOf(entries);
+    }
+  }
+
+  /** Its entries; an absent journal has none. */
   public List<JournalEntry> read() throws IOException {
+    return contents().entries();
+  }
+
+  /** All that it says; an absent journal says nothing. */
+  public Contents contents() throws IOException {
     String text;
     try {
       text = Files.readString(path, StandardCharsets.ISO_8859_1);
     } catch (NoSuchFileException e) {
-      return List.of();
+      return new Contents(List.of(), 0);
     }
     var entries = new ArrayList<JournalEntry>();
+    int highest = 0;
     for (JournalEntry entry :
         text.lines().map(JournalEntry::parse).flatMap(Optional::stream).toList()) {
+      Optional<String> number = entry.find(NUMBER);
+      highest = number.isPresent() ? Math.max(highest, entry.integer(NUMBER)) : highest;
       if (entry.about().equals(FORGOTTEN)) {
-        Optional<String> number = entry.find(NUMBER);
         entries.removeIf(each -> each.find(NUMBER).equals(number));
       } else {
         entries.add(entry);
       }
     }
-    return entries;
+    return new Contents(entries, highest);
   }
 
-  /** Keeps these lines only; as a whole or not at all. */
-  private void rewrite(List<JournalEntry> entries) throws IOException {
+  /** Keeps this only; as a whole or not at all. A number is not used again, so the last stays. */
+  private void rewrite(Contents contents) throws IOException {
     Path next = path.resolveSibling(path.getFileName() + ".new");
+    var lines = new ArrayList<>(contents.entries());
+    if (contents.highest() > 0) {
+      lines.addFirst(forgotten(contents.highest()));
+    }
     Files.writeString(
         next,
-        entries.stream().map(JournalEntry::line).collect(Collectors.joining()),
+        lines.stream().map(JournalEntry::line).collect(Collectors.joining()),
         StandardCharsets.ISO_8859_1);
     Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
   }

@@ -117,6 +117,28 @@ final class DetachedChaosTest {
   }
 
   @Test
+  void theNumberOfACommandNeverComesAgain() throws Exception {
+    killPatron(1, "exit 0", "exit 0");
+    for (int next = 3; next < 5; next++) {
+      try (Engine engine = Engine.openForDaemon(host.home())) {
+        Engine.Adopted found = engine.adopt().getFirst();
+        for (Exec exec : found.execs()) {
+          exec.await();
+          exec.close();
+        }
+        Exec exec = engine.start(found.box(), ExecSpec.of("/bin/true"));
+        assertThat(exec.number()).isEqualTo(next);
+        exec.await();
+        exec.close();
+      }
+    }
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      engine.release(engine.adopt().getFirst().box());
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
   void anEndThatNobodySawIsKnownWithItsCause() throws Exception {
     killPatron(1, "exit 3", "kill -SEGV $$", "sleep 0.5; exit 4", FOREVER);
     // Whoever ends while no engine is there ends before the next one comes.

@@ -78,6 +78,16 @@ class JournalTest {
   }
 
   @Test
+  void theHighestNumberIsNotForgotten() throws Exception {
+    assertThat(journal.contents().highest()).isZero();
+    for (int number : List.of(1, 3, 2)) {
+      journal.append(JournalEntry.about("exec").with("number", number));
+    }
+    journal.forget(3);
+    assertThat(journal.contents().highest()).isEqualTo(3);
+  }
+
+  @Test
   void itDoesNotGrowWithWhatIsForgotten() throws Exception {
     journal.append(JournalEntry.about("box"));
     String much = "x".repeat(100_000);
@@ -85,6 +95,7 @@ class JournalTest {
       journal.append(JournalEntry.about("exec").with("number", number).with("much", much));
       journal.forget(number);
     }
+    assertThat(journal.contents().highest()).as("also when it is left out").isEqualTo(49);
     assertThat(Files.size(journal.path())).isLessThan(1_300_000);
     assertThat(journal.read()).extracting(JournalEntry::about).containsExactly("box");
     assertThat(directory).isDirectoryNotContaining("glob:**new");

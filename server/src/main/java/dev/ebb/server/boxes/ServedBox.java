@@ -1,6 +1,7 @@
 package dev.ebb.server.boxes;
 
 import dev.ebb.box.Box;
+import dev.ebb.box.BoxEnd;
 import dev.ebb.box.BoxId;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -28,6 +30,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** One box of a tenant, from its order until it is forgotten. Thread-safe. */
@@ -36,6 +39,9 @@ public final class ServedBox {
   private static final int ENDED_KEPT = 100;
 
   private static final Backoff STUCK = new Backoff(Duration.ofSeconds(1), Duration.ofSeconds(30));
+  /** In what the next daemon is told of its end. */
+  private static final String ENDED_BY = "ended-by";
+
   private static final Duration DEADLINE_SLACK = Duration.ofSeconds(10);
   private static final Pattern ID = Pattern.compile("b[0-9a-f]{12}");
 
@@ -49,6 +55,11 @@ public final class ServedBox {
 
     public String word() {
       return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** Empty for one that only another version knows. */
+    static Optional<EndedBy> parse(@Nullable String word) {
+      return Stream.of(values()).filter(each -> each.word().equals(word)).findFirst();
     }
   }
 
@@ -104,11 +115,17 @@ public final class ServedBox {
     var served =
         new ServedBox(engine, events, box.id(), BoxNote.parse(adopted.record().note(), box.spec()));
     served.made.complete(box);
-    served.endedAt = box.goneAt().orElse(null);
+    box.end().ifPresent(served::hasEnded);
     for (Exec exec : adopted.execs()) {
       served.attend(new ServedExec(served, exec));
     }
     return served;
+  }
+
+  private void hasEnded(BoxEnd end) {
+    endedAt = end.at();
+    certificate = end.certificate();
+    endedBy.set(EndedBy.parse(end.note().get(ENDED_BY)).orElse(null));
   }
 
   /** Hears of its changes from now on. */
@@ -333,14 +350,14 @@ public final class ServedBox {
    */
   public Certificate end(Duration grace, EndedBy by) throws InterruptedException {
     Box box = box();
-    endedBy.compareAndSet(null, by);
+    EndedBy first = Objects.requireNonNullElse(endedBy.compareAndExchange(null, by), by);
     if (grace.isPositive() && state == BoxState.RUNNING) {
       var killed = new ArrayList<>(killAll(grace));
       for (ServedExec exec : killed) {
         exec.await(grace.plusSeconds(10));
       }
     }
-    Certificate proof = engine.stop(box);
+    Certificate proof = engine.stop(box, Map.of(ENDED_BY, first.word()));
     certificate = proof;
     return proof;
   }

@@ -1,0 +1,69 @@
+package dev.ebb.box;
+
+import dev.ebb.ledger.Certificate;
+import dev.ebb.ledger.Kind;
+import dev.ebb.store.JournalEntry;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * How a detached box ended, as an entry of its journal: from then on its output is all that is
+ * left.
+ *
+ * @param certificate a clean one: what is stuck has not ended
+ * @param note what a door must remember of it
+ */
+public record BoxEnd(Instant at, Certificate certificate, Map<String, String> note) {
+  private static final String ABOUT = "gone";
+  private static final String RELEASED = "released-";
+  private static final String NOTE = "note-";
+
+  public BoxEnd {
+    note = Map.copyOf(note);
+  }
+
+  JournalEntry entry() {
+    JournalEntry entry =
+        JournalEntry.about(ABOUT)
+            .with("at", at.toEpochMilli())
+            .with("took", certificate.took().toNanos());
+    for (var each : certificate.released().entrySet()) {
+      entry = entry.with(RELEASED + each.getKey().word(), each.getValue());
+    }
+    for (var each : note.entrySet()) {
+      entry = entry.with(NOTE + each.getKey(), each.getValue());
+    }
+    return entry;
+  }
+
+  /** Empty for a box that has not ended. */
+  static Optional<BoxEnd> find(BoxId box, List<JournalEntry> entries) throws IOException {
+    for (JournalEntry entry : entries) {
+      if (entry.about().equals(ABOUT)) {
+        return Optional.of(parse(box, entry));
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static BoxEnd parse(BoxId box, JournalEntry entry) throws IOException {
+    var released = new EnumMap<Kind, Integer>(Kind.class);
+    for (Kind kind : Kind.values()) {
+      if (entry.find(RELEASED + kind.word()).isPresent()) {
+        released.put(kind, entry.integer(RELEASED + kind.word()));
+      }
+    }
+    // One that an earlier version wrote says only when.
+    Duration took =
+        entry.find("took").isPresent() ? Duration.ofNanos(entry.number("took")) : Duration.ZERO;
+    return new BoxEnd(
+        Instant.ofEpochMilli(entry.number("at")),
+        new Certificate(box.value(), released, released, List.of(), took),
+        entry.startingWith(NOTE));
+  }
+}
