@@ -8,6 +8,7 @@ import dev.ebb.client.Box;
 import dev.ebb.client.BoxQuery;
 import dev.ebb.client.BoxRequest;
 import dev.ebb.client.BoxState;
+import dev.ebb.client.Certificate;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.Exec;
 import dev.ebb.client.ExecRequest;
@@ -27,6 +28,7 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -194,12 +196,17 @@ final class DaemonDetachedAcceptanceTest {
     EbbClient client = daemon.client();
     create("done");
     client.execs("done").run(ExecRequest.of("echo", "words"));
-    client.boxes().stop("done", Duration.ZERO);
+    Box ended = client.boxes().stop("done", Duration.ZERO);
     kill();
 
     daemon.start();
     EbbClient next = daemon.client();
-    assertThat(next.boxes().inspect("done").state()).isEqualTo(BoxState.GONE);
+    Box found = next.boxes().inspect("done");
+    assertThat(found.state()).isEqualTo(BoxState.GONE);
+    assertThat(found.endedBy()).isEqualTo("request");
+    Certificate proof = Objects.requireNonNull(ended.certificate());
+    assertThat(proof.released()).isNotEmpty();
+    assertThat(found.certificate()).isEqualTo(proof);
     assertThat(
             new String(Followed.all(next.execs("done").follow(1, Offsets.START)).stdout(), UTF_8))
         .isEqualTo("words\n");
@@ -231,6 +238,33 @@ final class DaemonDetachedAcceptanceTest {
             new String(Followed.all(next.execs("dead").follow(1, Offsets.START)).stdout(), UTF_8))
         .isEqualTo("words\n");
     assertThat(next.boxes().remove("dead", false).clean()).isTrue();
+  }
+
+  @Test
+  void oneThatGoesWithItsCommandOutlivesTheDaemonButNotTheCommand() throws Exception {
+    EbbClient client = daemon.client();
+    for (String name : List.of("later", "meanwhile")) {
+      client.start(BoxRequest.defaults().withName(name), ExecRequest.of("sleep", "1000"));
+    }
+    List<Long> all = Stream.concat(pids("later").stream(), pids("meanwhile").stream()).toList();
+    List<Long> command = client.execs("meanwhile").list().getFirst().pids();
+    kill();
+    assertThat(all).allMatch(pid -> Files.exists(Path.of("/proc/" + pid)));
+    command.forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly));
+    awaitGone(command);
+
+    daemon.start();
+    EbbClient next = daemon.client();
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .until(
+            () ->
+                next.boxes().list(BoxQuery.all()).stream()
+                    .allMatch(box -> "later".equals(box.name())));
+    assertThat(next.boxes().inspect("later").state()).isEqualTo(BoxState.RUNNING);
+    next.execs("later").kill(next.execs("later").list().getFirst().number(), Duration.ZERO);
+    await().atMost(DaemonProcess.PATIENCE).until(() -> next.boxes().list(BoxQuery.all()).isEmpty());
+    awaitGone(all);
   }
 
   @Test

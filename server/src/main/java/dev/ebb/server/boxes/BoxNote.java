@@ -12,6 +12,7 @@ import java.util.TreeMap;
 record BoxNote(
     String tenant, BoxOrder order, Instant createdAt, Optional<Boxes.Idempotency> idempotency) {
   private static final String LABEL = "label ";
+  private static final String GOES_WITH_COMMAND = "goes-with-command";
 
   Map<String, String> fields() {
     var fields = new LinkedHashMap<String, String>();
@@ -21,6 +22,9 @@ record BoxNote(
     order.labels().forEach((key, value) -> fields.put(LABEL + key, value));
     order.ttl().ifPresent(ttl -> fields.put("ttl", ttl.toString()));
     order.idleTimeout().ifPresent(idle -> fields.put("idle", idle.toString()));
+    if (order.goesWithCommand()) {
+      fields.put(GOES_WITH_COMMAND, "true");
+    }
     idempotency.ifPresent(
         once -> {
           fields.put("key", once.key());
@@ -44,7 +48,8 @@ record BoxNote(
             spec,
             Optional.ofNullable(fields.get("ttl")).map(Duration::parse),
             Optional.ofNullable(fields.get("idle")).map(Duration::parse),
-            true);
+            true,
+            fields.containsKey(GOES_WITH_COMMAND));
     var idempotency =
         Optional.ofNullable(fields.get("key"))
             .map(key -> new Boxes.Idempotency(key, fields.getOrDefault("digest", "")));

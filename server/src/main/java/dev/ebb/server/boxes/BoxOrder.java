@@ -15,6 +15,7 @@ import java.util.regex.Pattern;
  * @param ttl how long it may live; empty: until it is ended
  * @param idleTimeout how long it may live without a command
  * @param detached it outlives the daemon, and the next one finds it
+ * @param goesWithCommand it is removed when its first command has ended, by whichever daemon
  */
 public record BoxOrder(
     Optional<String> name,
@@ -22,7 +23,8 @@ public record BoxOrder(
     BoxSpec spec,
     Optional<Duration> ttl,
     Optional<Duration> idleTimeout,
-    boolean detached) {
+    boolean detached,
+    boolean goesWithCommand) {
 
   private static final Pattern NAME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}");
   private static final int MOST_LABELS = 64;
@@ -39,7 +41,12 @@ public record BoxOrder(
 
   public static BoxOrder of(BoxSpec spec) {
     return new BoxOrder(
-        Optional.empty(), Map.of(), spec, Optional.empty(), Optional.empty(), false);
+        Optional.empty(), Map.of(), spec, Optional.empty(), Optional.empty(), false, false);
+  }
+
+  /** The same for one command, with which it goes. */
+  public BoxOrder forOneCommand() {
+    return new BoxOrder(name, labels, spec, ttl, idleTimeout, true, true);
   }
 
   private static void checkName(String name) {

@@ -36,6 +36,11 @@ public final class Boxes implements AutoCloseable {
 
   private static final Duration GONE_KEPT_FOR = Duration.ofDays(1);
 
+  private static final Duration LONG = Duration.ofDays(3650);
+
+  /** How long whoever follows a command may read on when its box is gone. */
+  private static final Duration READ_PATIENCE = Duration.ofMinutes(1);
+
   private static final Duration ROUND = Duration.ofMillis(100);
   private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
 
@@ -89,6 +94,9 @@ public final class Boxes implements AutoCloseable {
                     new Once(once.digest(), box, CompletableFuture.completedFuture(box))));
     box.listen(() -> end(box, Duration.ZERO, ServedBox.EndedBy.DIED));
     LOG.log(Level.INFO, "event=adopted box={0} state={1}", box.id(), box.state().word());
+    if (box.order().goesWithCommand()) {
+      removeAfterCommand(box);
+    }
   }
 
   private void list(ServedBox box) {
@@ -249,6 +257,31 @@ public final class Boxes implements AutoCloseable {
       unlist(box);
     }
     return certificate;
+  }
+
+  /**
+   * Removes a box when its first command has ended; at once when there is none. A box that does not
+   * end then is stuck, and tried again like any other.
+   */
+  public void removeAfterCommand(ServedBox box) {
+    Optional<ServedExec> first = box.execs().stream().findFirst();
+    Thread.ofVirtual()
+        .name("ebb-run-" + box.id())
+        .start(
+            () -> {
+              try {
+                if (first.isPresent()) {
+                  first.get().await(LONG);
+                }
+                box.end(Duration.ZERO, ServedBox.EndedBy.REQUEST);
+                if (first.isPresent()) {
+                  first.get().awaitReaders(READ_PATIENCE);
+                }
+                remove(box, true);
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            });
   }
 
   private void unlist(ServedBox box) {

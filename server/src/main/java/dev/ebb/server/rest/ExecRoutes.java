@@ -9,6 +9,7 @@ import dev.ebb.exec.Stdin;
 import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.server.access.Policy;
+import dev.ebb.server.boxes.BoxOrder;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.ServedBox;
 import dev.ebb.server.boxes.ServedExec;
@@ -26,9 +27,6 @@ final class ExecRoutes {
   private static final Duration RUN_TIMEOUT = Duration.ofSeconds(60);
   private static final Duration LONG = Duration.ofDays(3650);
   private static final Duration LADDER_SLACK = Duration.ofSeconds(30);
-
-  /** How long whoever follows a command may read on when its box is gone. */
-  private static final Duration READ_PATIENCE = Duration.ofMinutes(1);
 
   private static final int CHUNK = 64 * 1024;
 
@@ -199,20 +197,27 @@ final class ExecRoutes {
             detach ? Duration.ZERO : RUN_TIMEOUT,
             policy.caps());
     fields.end();
-    if (ordered.order().detached()) {
+    if (ordered.order().detached() && !detach) {
       throw new Problem(
-          Problem.Code.BAD_REQUEST, "\"box.detached\": a box that goes with its command cannot be");
+          Problem.Code.BAD_REQUEST, "\"box.detached\": a box that goes with its caller cannot be");
     }
     permit(exchange, command);
     policy.check(exchange.caller(), ordered.order().spec());
-    ServedBox box = boxes.create(exchange.caller(), ordered.order(), Optional.empty()).box();
+    BoxOrder order = detach ? ordered.order().forOneCommand() : ordered.order();
+    ServedBox box =
+        boxes
+            .create(
+                exchange.caller(),
+                order,
+                Optional.empty(),
+                made -> FileRoutes.write(made, ordered.files()))
+            .box();
     try {
-      FileRoutes.write(box, ordered.files());
       if (detach) {
         ServedExec exec = start(box, command);
         exec.awaitStart();
         exec.ending().ifPresent(ExecRoutes::requireBegun);
-        removeAfter(exec);
+        boxes.removeAfterCommand(box);
         exchange.answer(201, Documents.exec(exec));
         return;
       }
@@ -222,23 +227,6 @@ final class ExecRoutes {
       throw e;
     }
     boxes.remove(box, true);
-  }
-
-  /** A box that does not end then is stuck, and tried again like any other. */
-  private void removeAfter(ServedExec exec) {
-    Thread.ofVirtual()
-        .name("ebb-run-" + exec.box().id())
-        .start(
-            () -> {
-              try {
-                exec.await(LONG);
-                exec.box().end(Duration.ZERO, ServedBox.EndedBy.REQUEST);
-                exec.awaitReaders(READ_PATIENCE);
-                boxes.remove(exec.box(), true);
-              } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-              }
-            });
   }
 
   /** ORDER: the output is read before the box goes, and the box is gone before the answer does. */

@@ -37,7 +37,8 @@ final class Orders {
             spec(fields, caps),
             ttl(fields, caps),
             fields.millis("idleTimeoutMillis"),
-            fields.flag("detached"));
+            fields.flag("detached"),
+            false);
     fields.end();
     return new Ordered(order, files);
   }

@@ -52,7 +52,13 @@ final class BoxesKernelTest {
 
   private static BoxOrder named(String name) {
     return new BoxOrder(
-        Optional.of(name), Map.of(), BoxSpec.defaults(), Optional.empty(), Optional.empty(), false);
+        Optional.of(name),
+        Map.of(),
+        BoxSpec.defaults(),
+        Optional.empty(),
+        Optional.empty(),
+        false,
+        false);
   }
 
   /** What each came to: the id of a box, or a code. */
