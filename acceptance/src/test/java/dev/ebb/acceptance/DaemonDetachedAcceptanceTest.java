@@ -25,11 +25,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -55,33 +53,8 @@ final class DaemonDetachedAcceptanceTest {
 
   @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
 
-  private final List<Long> keepers = new ArrayList<>();
-
   private Box create(String name) throws IOException {
     return daemon.client().boxes().create(BoxRequest.defaults().withName(name).withDetached());
-  }
-
-  /** Whoever kept the boxes of a daemon goes with the last of them, and is for us to reap. */
-  @AfterEach
-  void reapKeepers() {
-    await()
-        .atMost(DaemonProcess.PATIENCE)
-        .untilAsserted(
-            () -> {
-              TestHost.reapOrphans();
-              assertThat(keepers).noneMatch(pid -> Files.exists(Path.of("/proc/" + pid)));
-            });
-  }
-
-  private void rememberKeeper() {
-    keepers.add(ProcessHandle.of(daemon.pid()).flatMap(ProcessHandle::parent).orElseThrow().pid());
-  }
-
-  private void kill() throws Exception {
-    rememberKeeper();
-    assertThat(ProcessHandle.of(daemon.pid()).orElseThrow().destroyForcibly()).isTrue();
-    assertThat(daemon.process().waitFor(DaemonProcess.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-        .isTrue();
   }
 
   /** Every process of a box, by its host pid. */
@@ -117,7 +90,7 @@ final class DaemonDetachedAcceptanceTest {
       living.put("stays" + i, pids("stays" + i));
       attached.addAll(pids("goes" + i));
     }
-    kill();
+    daemon.kill();
     awaitGone(attached);
 
     daemon.start();
@@ -151,7 +124,6 @@ final class DaemonDetachedAcceptanceTest {
     client.files("same").write("/workspace/kept", "content".getBytes(UTF_8));
     Exec ended = client.execs("same").run(ExecRequest.of("false")).exec();
     assertThat(ended.exitCode()).isEqualTo(1);
-    rememberKeeper();
     assertThat(daemon.stop()).isZero();
 
     daemon.start();
@@ -183,7 +155,7 @@ final class DaemonDetachedAcceptanceTest {
     client.execs("still").start(ExecRequest.of("sleep", "1000"));
     List<Long> pids = pids("still");
     client.boxes().pause("still");
-    kill();
+    daemon.kill();
 
     daemon.start();
     assertThat(daemon.client().boxes().inspect("still").state()).isEqualTo(BoxState.PAUSED);
@@ -197,7 +169,7 @@ final class DaemonDetachedAcceptanceTest {
     create("done");
     client.execs("done").run(ExecRequest.of("echo", "words"));
     Box ended = client.boxes().stop("done", Duration.ZERO);
-    kill();
+    daemon.kill();
 
     daemon.start();
     EbbClient next = daemon.client();
@@ -223,7 +195,7 @@ final class DaemonDetachedAcceptanceTest {
     create("dead");
     client.execs("dead").start(ExecRequest.of("sh", "-c", "echo words; exec sleep 1000"));
     List<Long> pids = pids("dead");
-    kill();
+    daemon.kill();
     pids.forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly));
     awaitGone(pids);
 
@@ -248,7 +220,7 @@ final class DaemonDetachedAcceptanceTest {
     }
     List<Long> all = Stream.concat(pids("later").stream(), pids("meanwhile").stream()).toList();
     List<Long> command = client.execs("meanwhile").list().getFirst().pids();
-    kill();
+    daemon.kill();
     assertThat(all).allMatch(pid -> Files.exists(Path.of("/proc/" + pid)));
     command.forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly));
     awaitGone(command);
@@ -277,7 +249,7 @@ final class DaemonDetachedAcceptanceTest {
             BoxRequest.defaults().withName("brief").withTtl(Duration.ofMillis(500)).withDetached());
     client.execs("brief").start(ExecRequest.of("sleep", "1000"));
     List<Long> pids = pids("brief");
-    kill();
+    daemon.kill();
     awaitGone(pids);
     daemon.start();
     await()
@@ -292,7 +264,7 @@ final class DaemonDetachedAcceptanceTest {
   void purgeTakesItAlong() throws Exception {
     create("last");
     List<Long> pids = pids("last");
-    kill();
+    daemon.kill();
     var purge = daemon.ebb().call("purge", "--yes");
     assertThat(purge.code()).as(purge.stderr()).isZero();
     awaitGone(pids);

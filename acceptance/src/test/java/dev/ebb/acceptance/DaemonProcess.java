@@ -2,6 +2,7 @@ package dev.ebb.acceptance;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.ebb.client.Box;
 import dev.ebb.client.BoxQuery;
@@ -38,6 +39,10 @@ final class DaemonProcess
   private final TestHost host = TestHost.needing(Feature.BWRAP);
   private final List<String> flags;
   private final List<EbbClient> clients = new ArrayList<>();
+
+  /** Each stays as long as a box of its daemon does, and is then for us to reap. */
+  private final List<Long> keepers = new ArrayList<>();
+
   private @Nullable Process process;
   private long pid;
   private int port;
@@ -92,6 +97,17 @@ final class DaemonProcess
       client.close();
     }
     assertThat(stop()).as("exit code of the daemon").isZero();
+    awaitReaped(keepers);
+  }
+
+  private static void awaitReaped(List<Long> pids) {
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(
+            () -> {
+              TestHost.reapOrphans();
+              assertThat(pids).noneMatch(HostBox::isThere);
+            });
   }
 
   void start() throws IOException {
@@ -105,6 +121,7 @@ final class DaemonProcess
       if (match.find()) {
         port = Integer.parseInt(match.group(1));
         pid = Long.parseLong(Files.readString(home().resolve("daemon")).strip());
+        ProcessHandle.of(pid).flatMap(ProcessHandle::parent).ifPresent(k -> keepers.add(k.pid()));
         return;
       }
     }
@@ -120,6 +137,19 @@ final class DaemonProcess
       throw new AssertionError("the daemon does not end");
     }
     return ending.exitValue();
+  }
+
+  /** By SIGKILL; its detached boxes live on. */
+  void kill() throws InterruptedException {
+    assertThat(ProcessHandle.of(pid).orElseThrow().destroyForcibly()).isTrue();
+    assertThat(process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+  }
+
+  /** Of one that was killed: now its boxes are orphans of ours. */
+  void killKeeper() {
+    long last = keepers.getLast();
+    assertThat(ProcessHandle.of(last).orElseThrow().destroyForcibly()).isTrue();
+    awaitReaped(List.of(last));
   }
 
   /** Of the daemon itself. */
