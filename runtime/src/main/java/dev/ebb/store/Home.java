@@ -13,6 +13,7 @@ import dev.ebb.ledger.Ledger;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -340,7 +341,11 @@ public final class Home {
 
   private List<Path> directories() throws IOException {
     try (var entries = Files.list(path.resolve(INSTANCES))) {
-      return entries.filter(Files::isDirectory).sorted().toList();
+      // SAFETY: a link leads to what is not ours.
+      return entries
+          .filter(entry -> Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS))
+          .sorted()
+          .toList();
     }
   }
 

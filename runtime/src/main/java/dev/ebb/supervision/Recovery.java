@@ -214,7 +214,8 @@ public final class Recovery {
     boolean exists =
         switch (holding.kind()) {
           case PROCESS -> dead.sameBoot() && lives(session(holding));
-          case CGROUP -> dead.sameBoot() && Files.exists(Path.of(holding.subject()));
+          case CGROUP ->
+              dead.sameBoot() && canBeOf(dead, holding) && Files.exists(Path.of(holding.subject()));
           case DIRECTORY ->
               logs(dead, holding).map(LogDirectory::path).filter(Files::exists).isPresent();
           // It lies in the directory.
@@ -240,10 +241,29 @@ public final class Recovery {
     }
   }
 
-  /** SAFETY: only what lies where the instance keeps such things. */
+  /**
+   * SAFETY: only what the instance can have made, whatever a ledger says: what bears its own name,
+   * and what lies right below that and bears its box's.
+   */
+  private static boolean canBeOf(DeadInstance dead, Holding holding) {
+    Path path = Path.of(holding.subject());
+    Path parent = path.getParent();
+    if (!path.isAbsolute() || !path.equals(path.normalize()) || parent == null) {
+      return false;
+    }
+    String name = String.valueOf(path.getFileName());
+    return holding.box().isEmpty()
+        ? name.equals(dead.id()) || name.equals(dead.id() + "-self")
+        : dead.id().equals(String.valueOf(parent.getFileName()))
+            && (name.equals(holding.box()) || name.equals(holding.box() + "-lane"));
+  }
+
+  /** SAFETY: only what lies where the instance keeps such things, and leads nowhere else. */
   private static Optional<LogDirectory> logs(DeadInstance dead, Holding holding) {
     var logs = new LogDirectory(Path.of(holding.subject()));
-    return Optional.of(logs).filter(found -> dead.directory().equals(found.path().getParent()));
+    return Optional.of(logs)
+        .filter(found -> dead.directory().equals(found.path().getParent()))
+        .filter(found -> !Files.isSymbolicLink(found.path()));
   }
 
   /**

@@ -81,7 +81,8 @@ class RecoveryTest {
   }
 
   private Path cgroup(int number) {
-    return temporary.resolve("cgroup " + number);
+    Path subtree = temporary.resolve("hierarchy " + number).resolve("ebb-0");
+    return number == 0 ? subtree : subtree.resolve("b" + number);
   }
 
   private List<Recovery.Finding> recover() throws KernelException, IOException {
@@ -201,6 +202,60 @@ class RecoveryTest {
     assertThat(remaining()).isEqualTo(expectedAfter(5));
 
     Files.delete(stray);
+    recover();
+    assertThat(instance).doesNotExist();
+  }
+
+  @Test
+  void aCgroupThatTheInstanceCannotHaveMadeIsNotTouched() throws Exception {
+    List<String> foreign =
+        List.of(
+            "ebb-1",
+            "ebb-1/b1",
+            "ebb-0",
+            "ebb-0/b2",
+            "ebb-0/b1/work",
+            "ebb-0-self",
+            "other/b1",
+            "b1",
+            "ebb-0/../ebb-1/b1",
+            "ebb-0/b1/../b2");
+    Files.createDirectories(temporary.resolve("ebb-0/b1/work"));
+    for (String path : foreign) {
+      leaveInstance();
+      Path stranger = temporary.resolve(path);
+      Files.createDirectories(stranger);
+      hold(Kind.CGROUP, stranger.toString());
+      recover();
+      assertThat(stranger).exists();
+      assertThat(instance).as(path).doesNotExist();
+    }
+    for (String own : List.of("b1", "b1-lane")) {
+      leaveInstance();
+      Path path = Files.createDirectories(temporary.resolve("own/ebb-0").resolve(own));
+      hold(Kind.CGROUP, path.toString());
+      recover();
+      assertThat(path).doesNotExist();
+    }
+  }
+
+  @Test
+  void aLinkIsNeitherAnInstanceNorTheDirectoryOfABox() throws Exception {
+    Path foreign = Files.createDirectory(temporary.resolve("foreign"));
+    for (String file : List.of("ledger", "instance", "lock", "1.stdout")) {
+      Files.createFile(foreign.resolve(file));
+    }
+    Path looksLikeOne = instance.resolveSibling("ebb-1");
+    Files.createSymbolicLink(looksLikeOne, foreign);
+    Path box = Files.createSymbolicLink(instance.resolve("b1"), foreign);
+    hold(Kind.DIRECTORY, box.toString());
+    recover();
+    assertThat(foreign).isDirectoryContaining("glob:**/1.stdout");
+    try (var files = Files.list(foreign)) {
+      assertThat(files).hasSize(4);
+    }
+    Files.delete(looksLikeOne);
+    Files.delete(box);
     recover();
     assertThat(instance).doesNotExist();
   }
