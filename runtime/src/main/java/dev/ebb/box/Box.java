@@ -23,12 +23,13 @@ import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
 import dev.ebb.process.StuckProcess;
+import dev.ebb.step.Step;
 import dev.ebb.store.Journal;
 import dev.ebb.store.JournalEntry;
 import dev.ebb.store.LogDirectory;
 import java.io.IOException;
-import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.System.Logger;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -132,11 +133,14 @@ public final class Box {
     }
     Ledger ledger = host.instance().ledger();
     entries.addFirst(new Ledger.Entry(Kind.DIRECTORY, logs.path().toString()));
+    Step.HOLD_BOX.reach();
     holdings.addAll(ledger.hold(id.value(), entries));
     logsHolding = holdings.removeFirst();
+    Step.MAKE_LOGS.reach();
     logs.create();
     Limits limits = spec.limits();
     enclosure.create(new CgroupLimits(limits.memory(), limits.pids(), limits.cpus()), uid);
+    Step.WATCH_OOM.reach();
     oomWatch.open(scope, host.poller());
     // KERNEL: with nsdelegate init could not clone into a leaf, which lies outside its namespace.
     var sandbox = spec.sandbox(!host.hierarchies().namespacesBound());
@@ -150,6 +154,7 @@ public final class Box {
     requireNonNull(launch).await(deadline);
     settle(launch);
     strikeOutside();
+    Step.CALL_RUNNING.reach();
     lifecycle.become(BoxState.RUNNING);
     watchOver(launch.channel());
   }
@@ -164,6 +169,7 @@ public final class Box {
     channel = begun.channel();
     var ref = ProcessRef.of(begun.outside().pid());
     if (ref.isPresent()) {
+      Step.HOLD_OUTSIDE.reach();
       outsideHolding =
           host.instance().ledger().hold(id.value(), Kind.PROCESS, ref.get().toString());
       holdings.add(outsideHolding);
@@ -181,6 +187,7 @@ public final class Box {
 
   /** It was reaped. */
   private void strikeOutside() throws KernelException {
+    Step.STRIKE_OUTSIDE.reach();
     var gone = Stream.of(beginning, outsideHolding).filter(Objects::nonNull).toList();
     host.instance().ledger().strike(gone);
     holdings.removeAll(gone);
@@ -221,11 +228,14 @@ public final class Box {
       var record =
           new BoxRecord(
               spec, uid, BoxRecord.HexNonce.of(up.nonce()), ProcessRef.of(initPid()), endsAt, note);
+      Step.HOLD_RECORD.reach();
       recordHolding =
           host.instance().ledger().hold(id.value(), Kind.RECORD, journal.path().toString());
+      Step.WRITE_RECORD.reach();
       journal.append(record.entry());
       // ORDER: from here on it lives on without us, and whoever comes must know how to find it.
       up.detach(directory(brief), left.map(Box::atLeastAMoment).orElse(Duration.ZERO));
+      Step.CALL_DETACHED.reach();
       detached = true;
     } catch (KernelException e) {
       throw new SandboxException(
@@ -291,6 +301,7 @@ public final class Box {
     }
     try {
       boolean hears = init.isPresent() && box.reach(init.get(), record);
+      Step.INHERIT_EXECS.reach();
       heir.inherit(box, entries);
       if (hears) {
         box.greet(init.get());
@@ -348,6 +359,7 @@ public final class Box {
   /** False when nobody listens: its init is dying, and it is lost. */
   private boolean reach(ProcessRef init, BoxRecord record) throws KernelException {
     try (var brief = new Scope()) {
+      Step.OPEN_INIT.reach();
       Pidfd pidfd = Pidfd.open(scope, init.pid());
       // RACE: the number may have been reused before the pidfd was opened, not after.
       if (!init.isAlive()) {
@@ -399,6 +411,7 @@ public final class Box {
     releasing.lock();
     try {
       InitChannel up = channel;
+      Step.LEAVE.reach();
       if (up != null) {
         up.leave();
       }
@@ -566,6 +579,7 @@ public final class Box {
         () -> {
           holdLane();
           Optional<Path> leaf = enclosure.createLane(exec, uid);
+          Step.ENTER_LANE.reach();
           enclosure.moveInit(initPid(), true);
           return leaf;
         });
@@ -587,6 +601,7 @@ public final class Box {
           enclosure.lanePaths().stream()
               .map(path -> new Ledger.Entry(Kind.CGROUP, path.toString()))
               .toList();
+      Step.HOLD_LANE.reach();
       holdings.addAll(host.instance().ledger().hold(id.value(), entries));
       hasLane = true;
     }
@@ -598,7 +613,11 @@ public final class Box {
    * <p>RACE: a pid is only a number. Init is reaped, and its number free, only after the end began.
    */
   public void leaveLane() throws KernelException {
-    lifecycle.ifUp(() -> enclosure.moveInit(initPid(), false));
+    lifecycle.ifUp(
+        () -> {
+          Step.LEAVE_LANE.reach();
+          enclosure.moveInit(initPid(), false);
+        });
   }
 
   /** Every process of the box, by its host pid. */
@@ -664,6 +683,7 @@ public final class Box {
   private void noteEnd(BoxEnd seen) {
     if (detached) {
       try {
+        Step.NOTE_END.reach();
         journal.append(seen.entry());
       } catch (KernelException e) {
         LOG.log(Level.WARNING, "event=record_failed, ignoring: its processes are not there", e);
@@ -685,13 +705,13 @@ public final class Box {
     return account.certify(id);
   }
 
-  private interface Step {
+  private interface Attempt {
     void run() throws KernelException, InterruptedException;
   }
 
-  private static void attempt(Account account, Kind kind, String subject, Step step) {
+  private static void attempt(Account account, Kind kind, String subject, Attempt attempt) {
     try {
-      step.run();
+      attempt.run();
     } catch (KernelException | RuntimeException e) {
       account.stuck(kind, subject, String.valueOf(e.getMessage()));
     } catch (InterruptedException e) {
@@ -704,6 +724,7 @@ public final class Box {
       return;
     }
     account.held(Kind.PROCESS, 1);
+    Step.END_OUTSIDE.reach();
     launch.outside().signal(Signal.KILL);
     if (awaitDeath(launch.outside())) {
       account.released(Kind.PROCESS, 1);
@@ -723,8 +744,11 @@ public final class Box {
     }
     List<Integer> members = enclosure.procs();
     account.held(Kind.PROCESS, members.size());
+    Step.KILL_BOX.reach();
     enclosure.kill();
+    Step.REAP_INIT.reach();
     boolean reaped = reapInit();
+    Step.AWAIT_EMPTY.reach();
     if (!enclosure.awaitEmpty(deadline)) {
       enclosure
           .procs()
@@ -855,6 +879,7 @@ public final class Box {
       // What is stuck is waited for again, by these.
       return;
     }
+    Step.CLOSE_DESCRIPTORS.reach();
     host.scope().release(scope);
     account.released(Kind.DESCRIPTOR, count);
   }
@@ -871,6 +896,7 @@ public final class Box {
             .filter(path -> path.toFile().exists())
             .count();
     account.held(Kind.CGROUP, (int) present);
+    Step.REMOVE_CGROUPS.reach();
     enclosure.remove();
     account.released(Kind.CGROUP, (int) present);
   }
@@ -886,8 +912,10 @@ public final class Box {
     releasing.lock();
     try {
       if (logsHolding != null) {
+        Step.REMOVE_LOGS.reach();
         logs.remove();
         var gone = Stream.of(logsHolding, recordHolding).filter(Objects::nonNull).toList();
+        Step.STRIKE_LOGS.reach();
         host.instance().ledger().strike(gone);
         logsHolding = null;
         recordHolding = null;
@@ -908,7 +936,9 @@ public final class Box {
       account.stuck(Kind.USER, Integer.toString(uid), "kept while something of it remains");
       return;
     }
+    Step.STRIKE_BOX.reach();
     host.instance().ledger().strike(holdings);
+    Step.RETURN_UID.reach();
     host.uids().giveBack(uid);
     uid = -1;
     account.released(Kind.USER, users);

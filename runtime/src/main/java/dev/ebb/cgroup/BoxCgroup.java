@@ -9,6 +9,7 @@ import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
+import dev.ebb.step.Step;
 import java.io.File;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -134,12 +135,17 @@ public final class BoxCgroup implements Enclosure {
   /** Makes them and sets the limits; {@code uid} may clone commands into leaves. */
   @Override
   public void create(CgroupLimits limits, int uid) throws KernelException {
+    Step.MAKE_BOX_CGROUP.reach();
     Cgroup.create(box().path());
+    Step.MAKE_INIT_CGROUP.reach();
     Cgroup.create(init().path());
+    Step.MAKE_WORK_CGROUP.reach();
     Cgroup.create(work().path());
+    Step.MAKE_CONTROLLERS.reach();
     for (Path path : paths().subList(1, paths().size())) {
       Cgroup.create(path);
     }
+    Step.SET_LIMITS.reach();
     configure(limits, uid);
   }
 
@@ -200,9 +206,11 @@ public final class BoxCgroup implements Enclosure {
   /** Makes the leaf of one exec, for {@code uid} to clone into and to kill. */
   @Override
   public Optional<Path> createLeaf(int exec, int uid) throws KernelException {
+    Step.MAKE_LEAF.reach();
     // ORDER: one that is there and is nobody's is a stray.
     leaves.add(exec);
     Cgroup leaf = Cgroup.create(leaf(exec).path());
+    Step.GIVE_LEAF.reach();
     configureLeaf(leaf, uid);
     return Optional.of(leaf.path());
   }
@@ -266,6 +274,7 @@ public final class BoxCgroup implements Enclosure {
   }
 
   private void openLane() throws KernelException {
+    Step.MAKE_LANE.reach();
     for (Path path : lanePaths()) {
       Cgroup.create(path);
     }
@@ -319,6 +328,7 @@ public final class BoxCgroup implements Enclosure {
 
   @Override
   public void endLeaf(int exec) throws KernelException, InterruptedException {
+    Step.END_LEAF.reach();
     leaf(exec).kill();
     emptyWait.await(leaf(exec), Deadline.in(CgroupRemoval.BOUND));
   }
@@ -345,7 +355,9 @@ public final class BoxCgroup implements Enclosure {
   /** Init stays awake: it must answer, and end what is frozen. */
   @Override
   public void freeze(boolean frozen, Deadline deadline) throws KernelException {
+    (frozen ? Step.FREEZE : Step.THAW).reach();
     work().freeze(frozen);
+    Step.SEE_FROZEN.reach();
     while (work().isFrozen() != frozen) {
       if (deadline.isOver()) {
         work().freeze(false);

@@ -4,8 +4,9 @@ import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
-import java.lang.System.Logger;
+import dev.ebb.step.Step;
 import java.lang.System.Logger.Level;
+import java.lang.System.Logger;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -82,6 +83,7 @@ public final class CgroupRemoval {
   /** False if it is busy; gone is success, whoever did it. */
   private static boolean rmdir(Cgroup cgroup) throws KernelException {
     try {
+      Step.RMDIR_CGROUP.reach();
       Filesystem.rmdirIfPresent(cgroup.path());
       return true;
     } catch (KernelException e) {

@@ -34,6 +34,7 @@ import dev.ebb.process.ExitCause;
 import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Reaper;
+import dev.ebb.step.Step;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
@@ -42,8 +43,8 @@ import dev.ebb.supervision.Purge;
 import dev.ebb.supervision.Recovery;
 import dev.ebb.supervision.Why;
 import java.io.IOException;
-import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.System.Logger;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -254,6 +255,7 @@ public final class Engine implements AutoCloseable {
       throws KernelException {
     var findings = recovery.release(box, false);
     if (findings.stream().noneMatch(each -> each.fate() instanceof Recovery.Fate.Stuck)) {
+      Step.STRIKE_ATTACHED.reach();
       ledger.strike(box.holdings());
     }
     return findings;
@@ -272,9 +274,11 @@ public final class Engine implements AutoCloseable {
             .map(path -> new Ledger.Entry(Kind.CGROUP, path.toString()))
             .filter(entry -> holdings.stream().noneMatch(held -> isSame(held, entry)))
             .toList();
+    Step.HOLD_SUBTREE.reach();
     holdings.addAll(ledger.hold("", entries));
     for (Path each : paths) {
       if (!host.instance().resumed() || Files.notExists(each)) {
+        Step.MAKE_SUBTREE.reach();
         Cgroup.create(each);
       }
     }
@@ -319,6 +323,7 @@ public final class Engine implements AutoCloseable {
   private Optional<Adopted> adopt(BoxId id, List<Holding> listed) throws InterruptedException {
     var execs = new ArrayList<Exec>();
     try {
+      Step.READ_RECORD.reach();
       BoxRecord record = BoxRecord.read(host.instance().logs(id.value()));
       Box box =
           Box.adopt(
@@ -587,7 +592,9 @@ public final class Engine implements AutoCloseable {
     try (scope) {
       boolean waits = holdings().stream().anyMatch(held -> held.kind() == Kind.RECORD);
       if (stuck.isEmpty() && !waits) {
+        Step.REMOVE_SUBTREE.reach();
         removeSubtree();
+        Step.STRIKE_SUBTREE.reach();
         host.instance().ledger().strike(holdings);
       }
       if (holdings().isEmpty()) {

@@ -18,10 +18,11 @@ import dev.ebb.kernel.Signal;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.StuckProcess;
+import dev.ebb.step.Step;
 import dev.ebb.store.JournalEntry;
 import java.io.IOException;
-import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.System.Logger;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -230,6 +231,7 @@ public final class Exec implements AutoCloseable {
     var fds = new ArrayList<Fd>();
     Optional<Stdin> stdin = Optional.empty();
     if (spec.takesInput()) {
+      Step.OPEN_STDIN.reach();
       Stdin input = new Stdin(scope, passing, box.host().poller());
       stdin = Optional.of(input);
       fds.add(input.reader());
@@ -241,9 +243,11 @@ public final class Exec implements AutoCloseable {
       if (leaf.isPresent()) {
         fds.addFirst(Fd.open(passing, leaf.get(), Fd.Flag.READ, Fd.Flag.DIRECTORY));
       }
+      Step.MAKE_OUTPUT.reach();
       fds.addAll(0, List.of(exec.stdout.create(passing), exec.stderr.create(passing)));
       var request = exec.startRequest(leaf.isPresent());
       if (exec.isRecorded()) {
+        Step.RECORD_START.reach();
         box.journal().append(record.entry());
       }
       exec.setPending(true);
@@ -372,6 +376,7 @@ public final class Exec implements AutoCloseable {
     }
     try {
       if (isRecorded() && result != null) {
+        Step.RECORD_END.reach();
         box.journal().append(ExecRecord.ended(number, result));
       } else if (isRecorded()) {
         box.journal().forget(number);
@@ -608,6 +613,7 @@ public final class Exec implements AutoCloseable {
         // KERNEL: a dying pid 1 closes its socket before its namespace is killed.
         box.enclosure().endLeaf(number);
       }
+      Step.READ_USAGE.reach();
       CgroupUsage usage = box.enclosure().usage().orElseGet(() -> usage(last));
       ExitCause cause =
           switch (last) {
@@ -623,6 +629,7 @@ public final class Exec implements AutoCloseable {
       if (leftovers.kept().isEmpty()
           && !(cause instanceof ExitCause.Stuck)
           && !(last instanceof Outcome.Lost)) {
+        Step.REMOVE_LEAF.reach();
         box.enclosure().removeLeaf(number);
       }
       if (cause instanceof ExitCause.Stuck) {
@@ -760,6 +767,7 @@ public final class Exec implements AutoCloseable {
         LOG.log(Level.WARNING, "event=record_failed box=" + box.id() + " exec=" + number, e);
       }
     }
+    Step.REMOVE_OUTPUT.reach();
     stdout.remove();
     stderr.remove();
   }

@@ -10,6 +10,7 @@ import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Self;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Ledger;
+import dev.ebb.step.Step;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -176,7 +177,9 @@ public final class Home {
     int block =
         Instance.block(directory)
             .orElseThrow(() -> new IOException("no block of uids in " + directory));
+    Step.RESUME_INSTANCE.reach();
     Instance.describe(directory, bootId(), block, process, DAEMON);
+    Step.RESUME_LEDGER.reach();
     Ledger ledger = Ledger.resume(scope, directory.resolve("ledger"));
     return new Instance(String.valueOf(directory.getFileName()), directory, block, ledger, true);
   }
@@ -197,11 +200,15 @@ public final class Home {
       }
       String id = "ebb-" + HexFormat.of().formatHex(Self.randomBytes(ID_BYTES));
       Path directory = path.resolve(INSTANCES).resolve(id);
+      Step.MAKE_INSTANCE.reach();
       Filesystem.mkdir(directory, 0700);
       int block = lowestFree(taken);
+      Step.DESCRIBE_INSTANCE.reach();
       Instance.describe(directory, bootId(), block, process, kind);
+      Step.LOCK_INSTANCE.reach();
       Fd held = lockFile(scope, directory);
       Filesystem.lock(held);
+      Step.BEGIN_LEDGER.reach();
       Ledger ledger = Ledger.create(scope, directory.resolve("ledger"));
       return new Instance(id, directory, block, ledger, false);
     }
@@ -242,6 +249,7 @@ public final class Home {
 
   private static Optional<DeadInstance> claim(
       Scope scope, Path directory, Predicate<String> isAlive) throws KernelException, IOException {
+    Step.CLAIM.reach();
     Fd lock;
     try {
       lock = lockFile(scope, directory);

@@ -4,6 +4,7 @@ import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Ledger;
+import dev.ebb.step.Step;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -47,6 +48,7 @@ public record Instance(String id, Path directory, int block, Ledger ledger, bool
   }
 
   static void remove(Path directory) throws KernelException {
+    Step.FORGET_INSTANCE.reach();
     for (String file : FILES) {
       try {
         Filesystem.unlink(directory.resolve(file));
@@ -56,6 +58,7 @@ public record Instance(String id, Path directory, int block, Ledger ledger, bool
         }
       }
     }
+    Step.RMDIR_INSTANCE.reach();
     Filesystem.rmdir(directory);
   }
 

@@ -3,6 +3,7 @@ package dev.ebb.store;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.step.Step;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -56,7 +57,9 @@ public record LogDirectory(Path path) {
       }
     }
     // ORDER: as long as anything is there, it is known what of.
+    Step.UNLINK_RECORD.reach();
     Filesystem.unlinkIfPresent(last);
+    Step.RMDIR_LOGS.reach();
     Filesystem.rmdirIfPresent(path);
   }
 

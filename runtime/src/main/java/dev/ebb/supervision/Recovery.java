@@ -13,12 +13,13 @@ import dev.ebb.ledger.Kind;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
 import dev.ebb.process.StuckProcess;
+import dev.ebb.step.Step;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;
 import dev.ebb.store.LogDirectory;
 import java.io.IOException;
-import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.System.Logger;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -191,18 +192,23 @@ public final class Recovery {
     Deadline deadline = Deadline.in(patience);
     cgroups.forEach(cgroup -> attempt(cgroup::thaw));
     List<Cgroup> version2 = cgroups.stream().filter(Cgroup::isVersion2).toList();
-    version2.forEach(cgroup -> attempt(cgroup::kill));
+    version2.forEach(cgroup -> attempt(() -> kill(cgroup)));
     version2.forEach(cgroup -> attempt(() -> emptyWait.await(cgroup, deadline)));
   }
 
-  private interface Step {
+  private static void kill(Cgroup cgroup) throws KernelException {
+    Step.RECOVER_MEMBERS.reach();
+    cgroup.kill();
+  }
+
+  private interface Attempt {
     void run() throws KernelException, InterruptedException;
   }
 
   /** A failure here is named by the removal, which tries again. */
-  private static void attempt(Step step) {
+  private static void attempt(Attempt attempt) {
     try {
-      step.run();
+      attempt.run();
     } catch (KernelException e) {
       LOG.log(Level.DEBUG, "event=recovery_step_failed reason=\"{0}\" ignoring", e.getMessage());
     } catch (InterruptedException e) {
@@ -232,7 +238,10 @@ public final class Recovery {
       switch (holding.kind()) {
         case PROCESS -> end(session(holding));
         case CGROUP -> remove(new Cgroup(Path.of(holding.subject())));
-        case DIRECTORY -> logs(dead, holding).orElseThrow().remove();
+        case DIRECTORY -> {
+          Step.RECOVER_LOGS.reach();
+          logs(dead, holding).orElseThrow().remove();
+        }
         case USER, DESCRIPTOR, RECORD, SOCKET, MOUNT -> {}
       }
       return new Fate.Released();
@@ -279,6 +288,7 @@ public final class Recovery {
   }
 
   private void end(Session session) throws KernelException {
+    Step.RECOVER_PROCESS.reach();
     Deadline deadline = Deadline.in(patience);
     // ORDER: the leader first, who could add to the others.
     session.leader().signal(Signal.KILL);
@@ -299,6 +309,7 @@ public final class Recovery {
 
   /** Members were killed before; whoever is left is stuck, and waiting longer helps nobody. */
   private void remove(Cgroup cgroup) throws KernelException {
+    Step.RECOVER_CGROUP.reach();
     List<Integer> left = cgroup.allProcs();
     if (!left.isEmpty()) {
       throw stuck(StuckProcess.of(left.getFirst()));
@@ -315,6 +326,7 @@ public final class Recovery {
       }
     }
     try {
+      Step.FORGET_DEAD.reach();
       home.remove(dead.directory());
       return new Fate.Released();
     } catch (KernelException e) {

@@ -28,6 +28,7 @@ class ArchitectureTest {
   private static final List<List<String>> LAYERS =
       List.of(
           List.of(KERNEL),
+          List.of("step"),
           List.of("ledger"),
           List.of("store"),
           List.of("process"),

@@ -18,6 +18,7 @@ import dev.ebb.kernel.Self;
 import dev.ebb.kernel.Spawn;
 import dev.ebb.kernel.UnixSocket;
 import dev.ebb.process.Confinement;
+import dev.ebb.step.Step;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -76,12 +77,14 @@ public final class Bubblewrap {
      */
     public void await(Deadline deadline)
         throws KernelException, SetupException, InterruptedException {
+      Step.AWAIT_OUTSIDE.reach();
       try (var brief = new Scope()) {
         var ended = new Readiness(brief, poller, outside.fd(), Poller.Interest.READ);
         if (!ended.await(deadline)) {
           throw new SetupException("the box was not up in time" + said());
         }
       }
+      Step.REAP_OUTSIDE.reach();
       var status = outside.reap().orElseThrow();
       if (!status.isExit()) {
         throw new SetupException(
@@ -136,6 +139,7 @@ public final class Bubblewrap {
       throws KernelException {
     try (var passing = new Scope()) {
       byte[] nonce = Self.randomBytes(Protocol.NONCE_SIZE);
+      Step.OPEN_SOCKET.reach();
       UnixSocket.Pair control = UnixSocket.pair(scope, passing);
       Fd log = Fd.memory(scope, "ebb-setup-log");
       Fd nothing = Fd.open(passing, DEV_NULL, Fd.Flag.READ_WRITE);
@@ -161,6 +165,7 @@ public final class Bubblewrap {
       plan.words.addAll(BwrapCommandLine.of(spec, firstFile));
 
       var channel = InitChannel.open(scope, poller, control.ours(), nonce);
+      Step.SPAWN.reach();
       Pidfd outside = Spawn.spawn(scope, binary.path(), plan.words, plan.fds);
       spawned.accept(new Launch(scope, channel, outside, log));
     }

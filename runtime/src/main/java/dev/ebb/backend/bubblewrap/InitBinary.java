@@ -4,6 +4,7 @@ import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.step.Step;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -47,6 +48,7 @@ public record InitBinary(Path path, Fd fd) {
         if (!isStaged(target, program)) {
           // Under the lock the name can be fixed: a draft left by a crash is written over.
           Path draft = directory.resolve("ebb-init.new");
+          Step.STAGE_INIT.reach();
           Files.write(draft, program);
           Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rwxr-xr-x"));
           Files.move(draft, target, StandardCopyOption.ATOMIC_MOVE);

@@ -12,9 +12,10 @@ import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.kernel.UnixSocket;
+import dev.ebb.step.Step;
 import dev.ebb.store.LogDirectory;
-import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.System.Logger;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -106,6 +107,7 @@ public final class InitChannel {
    */
   public static InitChannel reconnect(
       Scope scope, Poller poller, Fd directory, byte[] nonce, Pidfd init) throws KernelException {
+    Step.RECONNECT.reach();
     UnixSocket socket = UnixSocket.connect(scope, directory, LogDirectory.CONTROL);
     var channel = new InitChannel(scope, poller, socket, nonce, SEND_DEADLINE);
     channel.init = init;
@@ -124,6 +126,7 @@ public final class InitChannel {
    * @return false when the box died, or the deadline came first
    */
   public boolean greet(Deadline deadline) throws KernelException, InterruptedException {
+    Step.GREET.reach();
     listen();
     return await(() -> hello && known, deadline);
   }
@@ -159,13 +162,16 @@ public final class InitChannel {
    */
   public void detach(Fd directory, Duration deadline) throws KernelException {
     try (var passing = new Scope()) {
+      Step.LISTEN.reach();
       Fd listening = UnixSocket.listen(passing, directory, LogDirectory.CONTROL);
+      Step.SEND_DETACH.reach();
       sendAll(Protocol.detach(deadline), List.of(listening));
     }
   }
 
   /** The end of an exec of a detached box is written down. */
   public void forget(int exec) throws KernelException {
+    Step.SEND_FORGET.reach();
     sendAll(Protocol.forget(exec), List.of());
   }
 
@@ -241,6 +247,7 @@ public final class InitChannel {
     }
     execs.put(exec, events);
     try {
+      Step.SEND_START.reach();
       sendAll(message, fds);
     } catch (KernelException e) {
       execs.remove(exec);
@@ -254,6 +261,7 @@ public final class InitChannel {
 
   /** Starts the kill ladder of an exec; one that has ended already is no error. */
   public void kill(int exec, Signal signal, Duration grace) throws KernelException {
+    Step.SEND_KILL.reach();
     sendAll(Protocol.kill(exec, signal.number(), grace), List.of());
   }
 
@@ -378,6 +386,7 @@ public final class InitChannel {
       case Protocol.MESSAGE_LAUNCHED -> launched(body.getInt());
       case Protocol.MESSAGE_HELLO -> hello(body);
       case Protocol.MESSAGE_STARTED -> {
+        Step.HEAR_STARTED.reach();
         int pid = body.getInt();
         int shepherd = body.getInt();
         exec(exec, false).ifPresent(e -> e.started(pid, shepherd));
@@ -391,6 +400,7 @@ public final class InitChannel {
         exec(exec, true).ifPresent(e -> e.refused(step, errno));
       }
       case Protocol.MESSAGE_ENDED -> {
+        Step.HEAR_ENDED.reach();
         var ended = Protocol.ended(body);
         exec(exec, true).ifPresent(e -> e.ended(ended));
       }
@@ -398,6 +408,7 @@ public final class InitChannel {
         if (type != Protocol.MESSAGE_KNOWN || !isLater) {
           throw new KernelException("understand message type " + type, Errno.EINVAL);
         }
+        Step.HEAR_KNOWN.reach();
         known(body);
       }
     }
@@ -431,6 +442,7 @@ public final class InitChannel {
   }
 
   private void launched(int pid) throws KernelException {
+    Step.HEAR_LAUNCHED.reach();
     Fd fd = received.poll();
     if (fd == null) {
       throw new KernelException("find the pidfd that came with pid " + pid, Errno.EINVAL);
@@ -439,6 +451,7 @@ public final class InitChannel {
   }
 
   private void hello(ByteBuffer body) throws KernelException {
+    Step.HEAR_HELLO.reach();
     int version = body.getInt();
     byte[] echo = new byte[Protocol.NONCE_SIZE];
     body.get(echo);

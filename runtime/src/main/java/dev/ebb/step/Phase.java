@@ -1,0 +1,22 @@
+package dev.ebb.step;
+
+import java.util.Locale;
+
+/** What a step is part of. */
+public enum Phase {
+  OPEN,
+  CREATE,
+  EXEC,
+  KILL,
+  PAUSE,
+  LANE,
+  RELEASE,
+  CLOSE,
+  DETACH,
+  ADOPTION,
+  RECOVERY;
+
+  public String word() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}
