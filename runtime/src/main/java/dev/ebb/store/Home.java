@@ -202,16 +202,27 @@ public final class Home {
       Path directory = path.resolve(INSTANCES).resolve(id);
       Step.MAKE_INSTANCE.reach();
       Filesystem.mkdir(directory, 0700);
-      int block = lowestFree(taken);
-      Step.DESCRIBE_INSTANCE.reach();
-      Instance.describe(directory, bootId(), block, process, kind);
-      Step.LOCK_INSTANCE.reach();
-      Fd held = lockFile(scope, directory);
-      Filesystem.lock(held);
-      Step.BEGIN_LEDGER.reach();
-      Ledger ledger = Ledger.create(scope, directory.resolve("ledger"));
-      return new Instance(id, directory, block, ledger, false);
+      try {
+        return fill(scope, directory, lowestFree(taken), process, kind);
+      } catch (KernelException | IOException | RuntimeException e) {
+        Instance.remove(directory);
+        throw e;
+      }
     }
+  }
+
+  private static Instance fill(
+      Scope scope, Path directory, int block, String process, String kind)
+      throws KernelException, IOException {
+    Step.DESCRIBE_INSTANCE.reach();
+    Instance.describe(directory, bootId(), block, process, kind);
+    Step.LOCK_INSTANCE.reach();
+    Fd held = lockFile(scope, directory);
+    Filesystem.lock(held);
+    Step.BEGIN_LEDGER.reach();
+    Ledger ledger = Ledger.create(scope, directory.resolve("ledger"));
+    return new Instance(
+        String.valueOf(directory.getFileName()), directory, block, ledger, false);
   }
 
   private static int lowestFree(Set<Integer> taken) {
