@@ -357,10 +357,19 @@ public final class BoxCgroup implements Enclosure {
   public void freeze(boolean frozen, Deadline deadline) throws KernelException {
     (frozen ? Step.FREEZE : Step.THAW).reach();
     work().freeze(frozen);
+    try {
+      awaitFrozen(frozen, deadline);
+    } catch (KernelException e) {
+      // What is not known to stand still goes on.
+      work().freeze(false);
+      throw e;
+    }
+  }
+
+  private void awaitFrozen(boolean frozen, Deadline deadline) throws KernelException {
     Step.SEE_FROZEN.reach();
     while (work().isFrozen() != frozen) {
       if (deadline.isOver()) {
-        work().freeze(false);
         throw new KernelException("freeze " + work().path(), Errno.EBUSY);
       }
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
