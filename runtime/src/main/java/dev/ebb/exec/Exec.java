@@ -238,8 +238,8 @@ public final class Exec implements AutoCloseable {
     }
     ExecRecord record = newRecord(box, spec);
     var exec = new Exec(box, record, scope, stdin);
-    Optional<Path> leaf = placing.leaf(exec.number);
     try {
+      Optional<Path> leaf = placing.leaf(exec.number);
       if (leaf.isPresent()) {
         fds.addFirst(Fd.open(passing, leaf.get(), Fd.Flag.READ, Fd.Flag.DIRECTORY));
       }
@@ -378,8 +378,11 @@ public final class Exec implements AutoCloseable {
       if (isRecorded() && result != null) {
         Step.RECORD_END.reach();
         box.journal().append(ExecRecord.ended(number, result));
-      } else if (isRecorded()) {
+      } else if (isRecorded() && outcome instanceof Outcome.Refused) {
         box.journal().forget(number);
+      } else if (isRecorded()) {
+        // Asked again, it may be known how it ended.
+        return;
       }
       tell(init -> init.forget(number));
     } catch (KernelException | IOException e) {
@@ -529,6 +532,7 @@ public final class Exec implements AutoCloseable {
     try {
       box.channel().kill(number, Signal.TERM, grace);
     } catch (KernelException e) {
+      overran = true;
       killLeaf();
     } catch (SandboxException e) {
       if (e.code() != ErrorCode.WRONG_STATE) {
@@ -613,8 +617,7 @@ public final class Exec implements AutoCloseable {
         // KERNEL: a dying pid 1 closes its socket before its namespace is killed.
         box.enclosure().endLeaf(number);
       }
-      Step.READ_USAGE.reach();
-      CgroupUsage usage = box.enclosure().usage().orElseGet(() -> usage(last));
+      CgroupUsage usage = usageOf(last);
       ExitCause cause =
           switch (last) {
             case Outcome.Refused(var step, var errno) -> refused(step, errno);
@@ -629,8 +632,7 @@ public final class Exec implements AutoCloseable {
       if (leftovers.kept().isEmpty()
           && !(cause instanceof ExitCause.Stuck)
           && !(last instanceof Outcome.Lost)) {
-        Step.REMOVE_LEAF.reach();
-        box.enclosure().removeLeaf(number);
+        removeLeaf();
       }
       if (cause instanceof ExitCause.Stuck) {
         // The sweep removes it, once they are gone.
@@ -647,6 +649,27 @@ public final class Exec implements AutoCloseable {
           Duration.ofNanos(endNanos - startNanos));
     } catch (KernelException e) {
       throw SandboxException.internal(e);
+    }
+  }
+
+  /** What cannot be counted is no reason to lose the end. */
+  private CgroupUsage usageOf(Outcome last) {
+    try {
+      Step.READ_USAGE.reach();
+      return box.enclosure().usage().orElseGet(() -> usage(last));
+    } catch (KernelException e) {
+      LOG.log(Level.WARNING, "event=usage_unknown box=" + box.id() + " exec=" + number, e);
+      return CgroupUsage.NONE;
+    }
+  }
+
+  /** One that will not go is left to the release of its box, and the end is told all the same. */
+  private void removeLeaf() {
+    try {
+      Step.REMOVE_LEAF.reach();
+      box.enclosure().removeLeaf(number);
+    } catch (KernelException e) {
+      LOG.log(Level.WARNING, "event=leaf_left box=" + box.id() + " exec=" + number, e);
     }
   }
 
