@@ -89,6 +89,11 @@ public final class Box {
   private @Nullable BoxEnd end;
   private @Nullable ProcessRef foundInit;
 
+  /** Each was seen dead, and its descriptor may be closed by now. */
+  private boolean outsideGone;
+
+  private boolean initGone;
+
   private Box(BoxHost host, BoxId id, BoxSpec spec, BoxLifecycle lifecycle) throws KernelException {
     this.host = host;
     this.lifecycle = lifecycle;
@@ -105,8 +110,14 @@ public final class Box {
    * Makes a box, or unwinds all that was made so far and tells why.
    *
    * @param listener hears of each change of its state, in order, and must not wait for anything
+   * @param unfinished takes a box that could neither be made nor unwound, to release it again
    */
-  public static Box create(BoxHost host, BoxId id, BoxSpec spec, Consumer<BoxState> listener) {
+  public static Box create(
+      BoxHost host,
+      BoxId id,
+      BoxSpec spec,
+      Consumer<BoxState> listener,
+      Consumer<Box> unfinished) {
     Box box;
     try {
       box = new Box(host, id, spec, new BoxLifecycle(listener));
@@ -117,7 +128,7 @@ public final class Box {
       box.setUp();
       return box;
     } catch (Throwable failure) {
-      throw box.unwind(failure);
+      throw box.unwind(failure, unfinished);
     }
   }
 
@@ -193,8 +204,11 @@ public final class Box {
     holdings.removeAll(gone);
   }
 
-  private SandboxException unwind(Throwable failure) {
+  private SandboxException unwind(Throwable failure, Consumer<Box> unfinished) {
     Certificate left = release();
+    if (!left.isClean()) {
+      unfinished.accept(this);
+    }
     String cleanup = left.isClean() ? "" : "; its clean-up failed too: " + left.stuck();
     return switch (failure) {
       case SandboxException e when left.isClean() -> e;
@@ -613,6 +627,16 @@ public final class Box {
    * <p>RACE: a pid is only a number. Init is reaped, and its number free, only after the end began.
    */
   public void leaveLane() throws KernelException {
+    try {
+      takeInitBack();
+    } catch (KernelException e) {
+      // Where it is, everything it starts is born.
+      LOG.log(Level.WARNING, "event=lane_not_left, trying again box=" + id, e);
+      takeInitBack();
+    }
+  }
+
+  private void takeInitBack() throws KernelException {
     lifecycle.ifUp(
         () -> {
           Step.LEAVE_LANE.reach();
@@ -720,13 +744,14 @@ public final class Box {
   }
 
   private void endOutside(Account account) throws KernelException, InterruptedException {
-    if (launch == null || launch.isUp()) {
+    if (launch == null || launch.isUp() || outsideGone) {
       return;
     }
     account.held(Kind.PROCESS, 1);
     Step.END_OUTSIDE.reach();
     launch.outside().signal(Signal.KILL);
     if (awaitDeath(launch.outside())) {
+      outsideGone = true;
       account.released(Kind.PROCESS, 1);
     } else {
       account.stuck(Kind.PROCESS, Integer.toString(launch.outside().pid()), "outlived SIGKILL");
@@ -776,7 +801,7 @@ public final class Box {
   }
 
   private boolean hasInit() {
-    return launch == null ? channel != null : launch.isUp();
+    return !initGone && (launch == null ? channel != null : launch.isUp());
   }
 
   /** SAFETY: one that we started keeps its number until we reap it; one that we found has a ref. */
@@ -821,7 +846,8 @@ public final class Box {
         throw e;
       }
     }
-    return awaitDeath(init);
+    initGone = awaitDeath(init);
+    return initGone;
   }
 
   /**

@@ -431,7 +431,7 @@ public final class Engine implements AutoCloseable {
       }
       // ORDER: there is no moment at which it has lines, and is neither.
       inMaking.add(id.value());
-      Box box = Box.create(host, id, spec, listener);
+      Box box = Box.create(host, id, spec, listener, boxes::add);
       boxes.add(box);
       return box;
     } finally {
