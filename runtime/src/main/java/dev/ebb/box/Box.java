@@ -28,8 +28,8 @@ import dev.ebb.store.Journal;
 import dev.ebb.store.JournalEntry;
 import dev.ebb.store.LogDirectory;
 import java.io.IOException;
-import java.lang.System.Logger.Level;
 import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -113,11 +113,7 @@ public final class Box {
    * @param unfinished takes a box that could neither be made nor unwound, to release it again
    */
   public static Box create(
-      BoxHost host,
-      BoxId id,
-      BoxSpec spec,
-      Consumer<BoxState> listener,
-      Consumer<Box> unfinished) {
+      BoxHost host, BoxId id, BoxSpec spec, Consumer<BoxState> listener, Consumer<Box> unfinished) {
     Box box;
     try {
       box = new Box(host, id, spec, new BoxLifecycle(listener));

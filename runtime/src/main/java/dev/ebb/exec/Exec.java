@@ -21,8 +21,8 @@ import dev.ebb.process.StuckProcess;
 import dev.ebb.step.Step;
 import dev.ebb.store.JournalEntry;
 import java.io.IOException;
-import java.lang.System.Logger.Level;
 import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -311,7 +311,7 @@ public final class Exec implements AutoCloseable {
     }
 
     @Override
-    public void refused(Step step, int errno) {
+    public void refused(ExecEvents.Step step, int errno) {
       end(new Outcome.Refused(step, errno), 0, 0);
     }
 

@@ -211,8 +211,7 @@ public final class Home {
     }
   }
 
-  private static Instance fill(
-      Scope scope, Path directory, int block, String process, String kind)
+  private static Instance fill(Scope scope, Path directory, int block, String process, String kind)
       throws KernelException, IOException {
     Step.DESCRIBE_INSTANCE.reach();
     Instance.describe(directory, bootId(), block, process, kind);
@@ -221,8 +220,7 @@ public final class Home {
     Filesystem.lock(held);
     Step.BEGIN_LEDGER.reach();
     Ledger ledger = Ledger.create(scope, directory.resolve("ledger"));
-    return new Instance(
-        String.valueOf(directory.getFileName()), directory, block, ledger, false);
+    return new Instance(String.valueOf(directory.getFileName()), directory, block, ledger, false);
   }
 
   private static int lowestFree(Set<Integer> taken) {

@@ -116,8 +116,14 @@ final class Remains {
       assertThat(engine.leaks()).as("busy cgroups").isZero();
     }
     assertThat(findings).noneMatch(finding -> finding.fate() instanceof Recovery.Fate.Stuck);
+    before.assertGone(home);
+    return findings;
+  }
+
+  /** No instance, cgroup, process or zombie of what there was; and none at all in the home. */
+  void assertGone(Path home) throws Exception {
     assertThat(instances(home)).isEmpty();
-    for (Path instance : before.instances) {
+    for (Path instance : instances) {
       String id = instance.getFileName().toString();
       assertThat(Hierarchies.detect().everywhere(id)).noneMatch(Files::exists);
     }
@@ -125,6 +131,5 @@ final class Remains {
     awaitDeath();
     TestHost.reapOrphans();
     assertThat(ProcFs.children()).isEmpty();
-    return findings;
   }
 }

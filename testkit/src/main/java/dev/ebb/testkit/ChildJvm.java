@@ -38,12 +38,24 @@ public final class ChildJvm implements AutoCloseable {
     return startUnder(List.of(), main, arguments);
   }
 
+  /** The same, with options of its own. */
+  @MustBeClosed
+  public static ChildJvm startWith(List<String> options, Class<?> main, String... arguments)
+      throws IOException {
+    return start(command(options, main, arguments));
+  }
+
   /** The same, started by {@code launcher}, which must end with the JVM and the JVM with it. */
   @MustBeClosed
   public static ChildJvm startUnder(List<String> launcher, Class<?> main, String... arguments)
       throws IOException {
     var command = new ArrayList<>(launcher);
-    command.addAll(command(main, arguments));
+    command.addAll(command(List.of(), main, arguments));
+    return start(command);
+  }
+
+  @MustBeClosed
+  private static ChildJvm start(List<String> command) throws IOException {
     // Files, not pipes: nothing that outlives the child can hold its reader up.
     Path directory = Files.createTempDirectory("child-jvm");
     var builder =
@@ -60,7 +72,7 @@ public final class ChildJvm implements AutoCloseable {
    * On the class path: where modules are patched, as Maven does, the JVM leaves its own archive of
    * classes aside, and starts in four times the time.
    */
-  private static List<String> command(Class<?> main, String... arguments) {
+  private static List<String> command(List<String> options, Class<?> main, String... arguments) {
     var command = new ArrayList<String>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     var classPath = new ArrayList<String>();
@@ -75,6 +87,7 @@ public final class ChildJvm implements AutoCloseable {
     classPath.add(System.getProperty("java.class.path"));
     command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "-cp"));
     command.add(String.join(File.pathSeparator, classPath));
+    command.addAll(options);
     command.add(main.getName());
     command.addAll(List.of(arguments));
     return command;
@@ -132,7 +145,8 @@ public final class ChildJvm implements AutoCloseable {
     return process.exitValue();
   }
 
-  private String describe() throws IOException {
+  /** What it printed so far, for a failed test. */
+  public String describe() throws IOException {
     return "pid %d%s%nstdout:%n%s%nstderr:%n%s"
         .formatted(
             process.pid(), process.isAlive() ? "" : " is dead", text("stdout"), text("stderr"));

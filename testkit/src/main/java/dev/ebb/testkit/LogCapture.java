@@ -7,14 +7,20 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
-/** What one class says through {@code System.Logger} while this is open, and nobody else hears. */
+/** What is said through {@code System.Logger} while this is open, and nobody else hears. */
 public final class LogCapture implements AutoCloseable {
   private final Logger logger;
   private final Handler handler = new Collector();
   private final List<String> lines = new CopyOnWriteArrayList<>();
 
+  /** Of one class. */
   public LogCapture(Class<?> type) {
-    logger = Logger.getLogger(type.getName());
+    this(type.getName());
+  }
+
+  /** Of a package and all below it. */
+  public LogCapture(String name) {
+    logger = Logger.getLogger(name);
     logger.setUseParentHandlers(false);
     logger.addHandler(handler);
   }

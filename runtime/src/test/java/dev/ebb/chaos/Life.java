@@ -1,0 +1,244 @@
+package dev.ebb.chaos;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.backend.Mount;
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.BoxState;
+import dev.ebb.engine.Engine;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
+import dev.ebb.ledger.Kind;
+import dev.ebb.ledger.Ledger;
+import dev.ebb.process.ExitCause;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.testkit.Children;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+
+/** What engines on one home go through: between them they reach every step. */
+enum Life {
+  /** Of boxes that end with their engine. */
+  ATTACHED {
+    @Override
+    void live(Path home, Witness witness) {
+      witness.withEngine(
+          () -> Engine.open(home),
+          (engine, _) -> {
+            witness
+                .attemptTo(() -> engine.create(BoxSpec.defaults()))
+                .ifPresent(box -> useAll(engine, box, witness));
+            witness
+                .attemptTo(() -> engine.create(BoxSpec.defaults()))
+                .ifPresent(box -> loseInit(engine, box, witness));
+          });
+    }
+  },
+
+  /** Of a box that cannot be made. */
+  REFUSED {
+    @Override
+    void live(Path home, Witness witness) {
+      var nowhere = new Mount(Path.of("/tmp"), "/usr/nowhere", true);
+      witness.withEngine(
+          () -> Engine.open(home),
+          (engine, _) -> {
+            String why = witness.expectRefusal(() -> engine.create(refusedSpec(nowhere)));
+            assertThat(why).contains("nowhere");
+          });
+    }
+  },
+
+  /** Of boxes that outlive their daemon. */
+  DETACHED {
+    @Override
+    void live(Path home, Witness witness) throws Exception {
+      witness.withEngine(() -> Engine.openForDaemon(home), Life::detach);
+      forgetRecord(home, "orphan");
+      witness.withEngine(() -> Engine.openForDaemon(home), Life::adopt);
+      witness.withEngine(() -> Engine.openForDaemon(home), Life::forget);
+    }
+  },
+
+  /** Of a guest who finds what a dead daemon left attached. */
+  RECOVERED {
+    @Override
+    void live(Path home, Witness witness) throws Exception {
+      witness.withEngine(
+          () -> Engine.openForDaemon(home),
+          (engine, _) -> {
+            Box box = engine.create(BoxSpec.defaults());
+            box.detach(Optional.empty(), Map.of("name", "orphan"));
+            run(engine, box, FOREVER);
+          });
+      Path directory = forgetRecord(home, "orphan").orElseThrow();
+      try (var children = new Children();
+          var scope = new Scope()) {
+        ProcessRef stray = ProcessRef.of(children.sleeper()).orElseThrow();
+        Path instance = Objects.requireNonNull(directory.getParent());
+        Ledger.resume(scope, instance.resolve("ledger"))
+            .hold(directory.getFileName().toString(), Kind.PROCESS, stray.toString());
+        witness.withEngine(() -> Engine.open(home), (_, _) -> {});
+      }
+    }
+  };
+
+  /** What whoever looks is told, after all commands have ended. */
+  static final String LEAF_LEFT = "a leaf is left";
+
+  private static final String FOREVER = "exec sleep 1000";
+  private static final Duration SOON = Eventually.SOON;
+
+  /** What is done with one engine. */
+  interface Part {
+    void live(Engine engine, Witness witness) throws Exception;
+  }
+
+  abstract void live(Path home, Witness witness) throws Exception;
+
+  /** Arguments: a home and the name of a life, which ends before its end where a step is armed. */
+  public static void main(String[] arguments) throws Exception {
+    var witness = new Witness();
+    valueOf(arguments[1]).live(Path.of(arguments[0]), witness);
+    witness.told().forEach(Witness::say);
+    witness.wrongs().forEach(Witness::say);
+    Witness.say("over");
+  }
+
+  private static BoxSpec refusedSpec(Mount mount) {
+    return BoxSpec.defaults().withMount(mount);
+  }
+
+  private static void useAll(Engine engine, Box box, Witness witness) {
+    witness.attempt(() -> feed(engine, box));
+    witness.attempt(() -> kill(engine, box));
+    witness.attempt(box::pause);
+    witness.attempt(
+        () -> {
+          box.resume();
+          assertThat(box.state()).isEqualTo(BoxState.RUNNING);
+        });
+    witness.attempt(
+        () -> assertExits(0, engine.start(box, ExecSpec.of("/bin/true").withOperator())));
+    witness.attempt(() -> assertStillGood(engine, box));
+    witness.release(engine, box);
+  }
+
+  private static void feed(Engine engine, Box box) throws Exception {
+    Exec cat = engine.start(box, ExecSpec.of("/bin/cat").withInput());
+    byte[] words = "words\n".getBytes(StandardCharsets.UTF_8);
+    cat.stdin().orElseThrow().write(words, 0, words.length);
+    cat.stdin().orElseThrow().close();
+    assertExits(0, cat);
+    byte[] read = new byte[words.length];
+    assertThat(cat.stdout().read(0, read)).isEqualTo(words.length);
+    cat.close();
+  }
+
+  private static void kill(Engine engine, Box box) throws Exception {
+    Exec exec = run(engine, box, FOREVER);
+    assertThat(exec.killAndAwait(Duration.ZERO).cause()).isInstanceOf(ExitCause.Killed.class);
+    exec.close();
+  }
+
+  /** Whatever failed before, unless it is still paused: then the next try lets it go on. */
+  private static void assertStillGood(Engine engine, Box box) throws Exception {
+    if (box.state() == BoxState.PAUSED) {
+      box.resume();
+    }
+    assertExits(0, engine.start(box, ExecSpec.of("/bin/true")));
+    if (box.enclosure().lastLeaf() > 0) {
+      throw new IllegalStateException(LEAF_LEFT);
+    }
+  }
+
+  private static void loseInit(Engine engine, Box box, Witness witness) {
+    witness.attempt(
+        () -> {
+          Exec exec = run(engine, box, FOREVER);
+          ProcessRef.of(box.initPid()).orElseThrow().signal(Signal.KILL);
+          assertThat(exec.await(SOON).orElseThrow().cause()).isEqualTo(new ExitCause.Lost());
+        });
+    witness.release(engine, box);
+  }
+
+  private static Exec run(Engine engine, Box box, String command) throws InterruptedException {
+    Exec exec = engine.start(box, ExecSpec.of("/bin/sh", "-c", command));
+    assertThat(exec.awaitStart(SOON)).isTrue();
+    return exec;
+  }
+
+  private static void assertExits(int code, Exec exec) throws InterruptedException {
+    assertThat(exec.await(SOON).orElseThrow().cause()).isEqualTo(new ExitCause.Exited(code));
+  }
+
+  // --- detached ---
+
+  private static void detach(Engine engine, Witness witness) throws Exception {
+    Box box = engine.create(BoxSpec.defaults());
+    witness.attempt(
+        () -> {
+          box.detach(Optional.empty(), Map.of("name", "heirloom"));
+          Witness.say("detached");
+        });
+    witness.attempt(
+        () -> {
+          assertExits(7, run(engine, box, "exit 7"));
+          Witness.say("ended");
+        });
+    witness.attempt(
+        () -> {
+          run(engine, box, FOREVER);
+          Witness.say("running");
+        });
+    if (!box.isDetached()) {
+      witness.release(engine, box);
+    }
+    Box orphan = engine.create(BoxSpec.defaults());
+    orphan.detach(Optional.empty(), Map.of("name", "orphan"));
+    Witness.say("orphaned");
+  }
+
+  /** As a daemon leaves it that was killed before the record was begun. */
+  private static Optional<Path> forgetRecord(Path home, String name) throws Exception {
+    try (var files = Files.walk(home.resolve("instances"), 3)) {
+      for (Path record : files.filter(file -> file.endsWith("record")).toList()) {
+        if (Files.readString(record, StandardCharsets.ISO_8859_1).contains("note-name=" + name)) {
+          Files.delete(record);
+          return Optional.ofNullable(record.getParent());
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static void adopt(Engine engine, Witness witness) throws Exception {
+    List<Engine.Adopted> adopted = engine.adopt();
+    if (adopted.isEmpty()) {
+      witness.excuse();
+    }
+    for (Engine.Adopted each : adopted) {
+      for (Exec exec : each.execs()) {
+        witness.attempt(() -> exec.await(Duration.ofMillis(1)));
+      }
+      Witness.say("stopping");
+      witness.attempt(() -> assertThat(engine.stop(each.box()).stuck()).isEmpty());
+      witness.attempt(() -> assertThat(engine.stop(each.box()).isClean()).isTrue());
+    }
+  }
+
+  private static void forget(Engine engine, Witness witness) throws Exception {
+    for (Engine.Adopted each : engine.adopt()) {
+      witness.release(engine, each.box());
+    }
+  }
+}

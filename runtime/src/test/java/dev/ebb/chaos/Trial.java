@@ -1,0 +1,100 @@
+package dev.ebb.chaos;
+
+import dev.ebb.engine.Engine;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.step.Faults;
+import dev.ebb.step.Step;
+import dev.ebb.supervision.Recovery;
+import dev.ebb.testkit.LogCapture;
+import dev.ebb.testkit.Snapshot;
+import dev.ebb.testkit.TestHost;
+import dev.ebb.testkit.Trace;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/** Lives a life again and again, in each of which another step fails. */
+final class Trial {
+  /** The engine does without, and nobody needs to know. */
+  private static final Set<Step> SILENT =
+      EnumSet.of(Step.RMDIR_CGROUP, Step.SEND_KILL, Step.SEND_FORGET, Step.RECOVER_MEMBERS);
+
+  /** What a line starts with that says how a step failed. */
+  static final String GOOD = "good: ";
+
+  static final String BAD = "BAD: ";
+
+  private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(10));
+
+  private final Path home;
+  private final Life life;
+  private final Step step;
+  private final Witness witness = new Witness();
+  private final List<String> faults = new ArrayList<>();
+
+  private Trial(Path home, Life life, Step step) {
+    this.home = home;
+    this.life = life;
+    this.step = step;
+  }
+
+  /**
+   * Arguments: a home, the name of a life, and those of steps. Prints a line for each step, among
+   * others.
+   */
+  public static void main(String[] arguments) throws Exception {
+    Path home = Path.of(arguments[0]);
+    for (String name : List.of(arguments).subList(2, arguments.length)) {
+      System.out.println(new Trial(home, Life.valueOf(arguments[1]), Step.valueOf(name)).hold());
+    }
+  }
+
+  private String hold() throws Exception {
+    Snapshot before = Snapshot.take(home);
+    List<String> told;
+    try (var log = new LogCapture("dev.ebb")) {
+      Faults.fail(step, step.errno().orElseThrow());
+      life.live(home, witness);
+      require(Faults.disarm(), "was not reached");
+      TestHost.reapOrphans();
+      require(witness.isExcused() || before.leaksSince(PATIENCE).isEmpty(), "left something");
+      told = Stream.concat(witness.told().stream(), log.lines().stream()).toList();
+    }
+    require(
+        SILENT.contains(step) || told.stream().anyMatch(each -> each.contains(step.name())),
+        "was told to nobody");
+    require(
+        step == Step.REMOVE_LEAF || told.stream().noneMatch(each -> each.endsWith(Life.LEAF_LEFT)),
+        "left a leaf");
+    faults.addAll(witness.wrongs());
+    inherit();
+    TestHost.reapOrphans();
+    before.leaksSince(PATIENCE).stream().map(Trace::toString).forEach(faults::add);
+    String verdict = faults.isEmpty() ? GOOD : BAD;
+    return (verdict + step + " " + faults + " told " + told).replace('\n', ' ');
+  }
+
+  private void require(boolean holds, String otherwise) {
+    if (!holds) {
+      faults.add(otherwise);
+    }
+  }
+
+  /** Whatever was left for the next one is released by it. */
+  private void inherit() throws Exception {
+    try (Engine engine = Engine.openForDaemon(home)) {
+      require(
+          engine.recovered().stream()
+              .noneMatch(finding -> finding.fate() instanceof Recovery.Fate.Stuck),
+          "is stuck in " + engine.recovered());
+      for (Engine.Adopted each : engine.adopt()) {
+        Certificate certificate = engine.release(each.box());
+        require(certificate.isClean(), "cannot be released: " + certificate);
+      }
+    }
+  }
+}

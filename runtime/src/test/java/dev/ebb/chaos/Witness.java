@@ -1,0 +1,120 @@
+package dev.ebb.chaos;
+
+import dev.ebb.box.Box;
+import dev.ebb.engine.Engine;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.supervision.Recovery;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Goes on after what fails in a life, and remembers what its caller was told. */
+final class Witness {
+  private final List<String> told = new ArrayList<>();
+  private final List<String> wrongs = new ArrayList<>();
+  private boolean wasOpen;
+  private boolean excused;
+
+  /** What may fail. */
+  interface Deed {
+    void run() throws Exception;
+  }
+
+  /** What may fail, or give something. */
+  interface Making<T> {
+    T make() throws Exception;
+  }
+
+  /** Everything that a caller was told went wrong, in order. */
+  List<String> told() {
+    return List.copyOf(told);
+  }
+
+  /** What must never be, whatever failed. */
+  List<String> wrongs() {
+    return List.copyOf(wrongs);
+  }
+
+  /** Somebody was told that an engine could not be closed, or that a box is left. */
+  boolean isExcused() {
+    return excused;
+  }
+
+  void excuse() {
+    excused = true;
+  }
+
+  /** For the parent of this JVM, should it die. */
+  static void say(String line) {
+    System.out.println(line);
+  }
+
+  void attempt(Deed deed) {
+    var _ =
+        attemptTo(
+            () -> {
+              deed.run();
+              return true;
+            });
+  }
+
+  <T> Optional<T> attemptTo(Making<T> making) {
+    try {
+      return Optional.of(making.make());
+    } catch (Exception e) {
+      told.add(e.toString());
+      return Optional.empty();
+    } catch (AssertionError e) {
+      wrongs.add(e.toString());
+      return Optional.empty();
+    }
+  }
+
+  /** Of what must fail: why. */
+  String expectRefusal(Making<?> making) {
+    int before = told.size();
+    Optional<?> made = attemptTo(making);
+    if (made.isPresent()) {
+      throw new AssertionError("was not refused: " + made.get());
+    }
+    return told.get(before);
+  }
+
+  /** Opens an engine, if it can be, and closes it after {@code life}. */
+  void withEngine(Making<Engine> opening, Life.Part life) {
+    Optional<Engine> engine = attemptTo(opening);
+    if (engine.isEmpty()) {
+      // What the one before left waits for the next.
+      excused |= wasOpen;
+      return;
+    }
+    wasOpen = true;
+    for (Recovery.Finding finding : engine.get().recovered()) {
+      if (finding.fate() instanceof Recovery.Fate.Stuck) {
+        told.add(finding.toString());
+        excuse();
+      }
+    }
+    attempt(() -> life.live(engine.get(), this));
+    if (attemptTo(() -> closed(engine.get())).isEmpty()) {
+      excuse();
+    }
+  }
+
+  private static Engine closed(Engine engine) {
+    engine.close();
+    return engine;
+  }
+
+  /** What is not released at first is released in the end. */
+  void release(Engine engine, Box box) {
+    for (int i = 0; i < 2; i++) {
+      Optional<Certificate> certificate = attemptTo(() -> engine.release(box));
+      if (certificate.filter(Certificate::isClean).isPresent()) {
+        return;
+      }
+      certificate.ifPresent(unclean -> told.add(unclean.toString()));
+    }
+    wrongs.add("a box that cannot be released");
+  }
+}
