@@ -17,6 +17,7 @@ import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -30,9 +31,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Walks the table of steps: an engine crashes at each, or each fails, and nothing is left. */
 @Tag("kernel")
 @LeakChecked
-@Timeout(120)
+@Timeout(300)
 final class StepChaosTest {
   private static final int KILLED = 128 + 9;
+  private static final Duration MANY_LIVES = TestHost.patience(Duration.ofMinutes(4));
 
   /** Most of a short life is the start of its JVM. */
   private static final List<String> QUICK =
@@ -154,7 +156,7 @@ final class StepChaosTest {
             .toList();
     var arguments = Stream.concat(Stream.of(life.name()), steps.stream()).toArray(String[]::new);
     try (ChildJvm jvm = start(Trial.class, Faults.OPTION, host.home(), arguments)) {
-      assertThat(jvm.awaitExit()).as(() -> describe(jvm)).isZero();
+      assertThat(jvm.awaitExit(MANY_LIVES)).as(() -> describe(jvm)).isZero();
       assertThat(jvm.lines()).filteredOn(line -> line.startsWith(Trial.BAD)).isEmpty();
       assertThat(jvm.lines()).filteredOn(line -> line.startsWith(Trial.GOOD)).hasSameSizeAs(steps);
     }

@@ -81,7 +81,9 @@ final class Trial {
     return (verdict + step + " " + faults + " told " + told).replace('\n', ' ');
   }
 
-  /** Nobody else reaps what a recovery has ended: no engine is open, and some die a little later. */
+  /**
+   * Nobody else reaps what a recovery has ended: no engine is open, and some die a little later.
+   */
   private static List<Trace> leaks(Snapshot before) throws Exception {
     Deadline deadline = Deadline.in(PATIENCE);
     TestHost.reapOrphans();

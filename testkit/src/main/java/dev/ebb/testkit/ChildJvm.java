@@ -139,7 +139,12 @@ public final class ChildJvm implements AutoCloseable {
 
   /** Waits until it ends by itself, and returns its exit code, 128 + n for signal n. */
   public int awaitExit() throws IOException, InterruptedException {
-    if (!process.waitFor(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
+    return awaitExit(PATIENCE);
+  }
+
+  /** The same of one that has much to do. */
+  public int awaitExit(Duration patience) throws IOException, InterruptedException {
+    if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
       throw new AssertionError("still alive; " + describe());
     }
     return process.exitValue();
