@@ -91,6 +91,9 @@ public final class Engine implements AutoCloseable {
   private final List<Recovery.Finding> recovered;
   private final Set<Box> boxes = ConcurrentHashMap.newKeySet();
 
+  /** Of these, those that could be neither made nor unwound. */
+  private final Set<Box> unfinished = ConcurrentHashMap.newKeySet();
+
   /** Those that have lines on the ledger, and are no boxes yet. */
   private final Set<String> inMaking = ConcurrentHashMap.newKeySet();
 
@@ -431,13 +434,18 @@ public final class Engine implements AutoCloseable {
       }
       // ORDER: there is no moment at which it has lines, and is neither.
       inMaking.add(id.value());
-      Box box = Box.create(host, id, spec, listener, boxes::add);
+      Box box = Box.create(host, id, spec, listener, this::keepUnfinished);
       boxes.add(box);
       return box;
     } finally {
       inMaking.remove(id.value());
       making.readLock().unlock();
     }
+  }
+
+  private void keepUnfinished(Box box) {
+    boxes.add(box);
+    unfinished.add(box);
   }
 
   /** Compares the host with what this engine holds, and mends; a dry run only tells. */
@@ -476,6 +484,20 @@ public final class Engine implements AutoCloseable {
     @Override
     public Collection<Box> boxes() {
       return boxes;
+    }
+
+    @Override
+    public Collection<Box> unfinished() {
+      return unfinished;
+    }
+
+    @Override
+    public Certificate release(Box box) {
+      Certificate certificate = Engine.this.release(box);
+      if (certificate.isClean()) {
+        unfinished.remove(box);
+      }
+      return certificate;
     }
 
     /** ORDER: in the making first, for it becomes a box, and never the other way round. */

@@ -4,6 +4,7 @@ import dev.ebb.box.Box;
 import dev.ebb.box.BoxHost;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
@@ -37,6 +38,12 @@ public final class Audit {
   public interface Population {
     Collection<Box> boxes();
 
+    /** Those that could be neither made nor unwound, and are nobody's. */
+    Collection<Box> unfinished();
+
+    /** Ends one of those. */
+    Certificate release(Box unfinished);
+
     /** It is there, or being made. */
     boolean isKnown(String box);
   }
@@ -51,15 +58,22 @@ public final class Audit {
   public List<Finding> run(boolean dryRun) throws KernelException, IOException {
     // ORDER: whoever could keep a cgroup busy ends before it is removed.
     var findings = new ArrayList<>(new StrayProcesses(host).end(dryRun));
+    findings.addAll(unfinished(dryRun));
     var strays = new StrayFiles(host.instance(), host.hierarchies());
-    findings.addAll(release(strays.places(), dryRun));
-    findings.addAll(release(leaves(), dryRun));
+    for (StrayFiles.Stray place : strays.places()) {
+      findings.add(finding(place.kind(), place.path().toString(), release(place, dryRun)));
+    }
+    for (Path leaf : leaves()) {
+      findings.add(finding(Kind.CGROUP, leaf.toString(), recovery.release(leaf, dryRun)));
+    }
     for (StrayFiles.Stray file : strays.files()) {
       findings.add(finding(file.kind(), file.path().toString(), remove(file.path(), dryRun)));
     }
     findings.addAll(ownerless(dryRun));
     findings.addAll(missing());
     findings.addAll(mounts());
+    // Whatever vanished by itself meanwhile was no stray.
+    findings.removeIf(finding -> finding.fate() instanceof Fate.Absent);
     return findings;
   }
 
@@ -70,25 +84,20 @@ public final class Audit {
   // --- on the host, and not on the ledger ---
 
   /** Cgroups of commands that have ended; a box that ends meanwhile removes them itself. */
-  private List<StrayFiles.Stray> leaves() {
-    return living()
-        .flatMap(box -> box.enclosure().strayLeaves().stream())
-        .map(path -> new StrayFiles.Stray(Kind.CGROUP, path))
-        .toList();
+  private List<Path> leaves() {
+    return living().flatMap(box -> box.enclosure().strayLeaves().stream()).toList();
   }
 
   private Stream<Box> living() {
     return population.boxes().stream().filter(box -> box.state().isAlive());
   }
 
-  private List<Finding> release(List<StrayFiles.Stray> strays, boolean dryRun) {
-    List<Holding> holdings =
-        strays.stream()
-            .map(each -> new Holding(0, "", each.kind(), each.path().toString()))
-            .toList();
-    return recovery.release(instance(holdings), dryRun).stream()
-        .filter(finding -> !(finding.fate() instanceof Fate.Absent))
-        .toList();
+  private Fate release(StrayFiles.Stray place, boolean dryRun) {
+    if (place.kind() == Kind.CGROUP) {
+      return recovery.release(place.path(), dryRun);
+    }
+    var lost = new Holding(0, "", place.kind(), place.path().toString());
+    return recovery.release(instance(List.of(lost)), dryRun).getFirst().fate();
   }
 
   private DeadInstance instance(List<Holding> holdings) {
@@ -114,6 +123,23 @@ public final class Audit {
   }
 
   // --- on the ledger, and not as it says ---
+
+  private List<Finding> unfinished(boolean dryRun) {
+    var findings = new ArrayList<Finding>();
+    for (Box box : population.unfinished()) {
+      List<Holding> lines =
+          ledger().holdings().stream().filter(held -> held.box().equals(box.id().value())).toList();
+      List<Certificate.Stuck> stuck = dryRun ? List.of() : population.release(box).stuck();
+      stuck.forEach(
+          each ->
+              findings.add(finding(each.kind(), each.subject(), new Fate.Stuck(each.reason()))));
+      if (stuck.isEmpty()) {
+        Fate fate = dryRun ? new Fate.Planned() : new Fate.Released();
+        lines.forEach(line -> findings.add(finding(line.kind(), line.subject(), fate)));
+      }
+    }
+    return findings;
+  }
 
   /** Lines of boxes that nobody has: one that could not be unmade, say. */
   private List<Finding> ownerless(boolean dryRun) throws KernelException {

@@ -166,7 +166,7 @@ public final class Recovery {
       }
     }
     if (!dryRun) {
-      endMembers(dead);
+      endMembers(cgroups(dead));
     }
     for (Holding holding : latestFirst) {
       if (holding.kind() != Kind.PROCESS) {
@@ -181,14 +181,33 @@ public final class Recovery {
     return new Finding(dead.id(), holding.kind(), holding.subject(), fate);
   }
 
+  private static List<Cgroup> cgroups(DeadInstance dead) {
+    return dead.holdings().stream()
+        .filter(holding -> holding.kind() == Kind.CGROUP)
+        .filter(holding -> plan(dead, holding) instanceof Fate.Planned)
+        .map(holding -> new Cgroup(Path.of(holding.subject())))
+        .toList();
+  }
+
+  /** Removes a cgroup that is known to be ours, with whoever is in it; a dry run only tells. */
+  Fate release(Path cgroup, boolean dryRun) {
+    if (Files.notExists(cgroup)) {
+      return new Fate.Absent();
+    }
+    if (dryRun) {
+      return new Fate.Planned();
+    }
+    try {
+      endMembers(List.of(new Cgroup(cgroup)));
+      remove(new Cgroup(cgroup));
+      return new Fate.Released();
+    } catch (KernelException e) {
+      return new Fate.Stuck(String.valueOf(e.getMessage()));
+    }
+  }
+
   /** A leftover is no leak of the removal's: it is killed first, and then removed in silence. */
-  private void endMembers(DeadInstance dead) {
-    List<Cgroup> cgroups =
-        dead.holdings().stream()
-            .filter(holding -> holding.kind() == Kind.CGROUP)
-            .filter(holding -> plan(dead, holding) instanceof Fate.Planned)
-            .map(holding -> new Cgroup(Path.of(holding.subject())))
-            .toList();
+  private void endMembers(List<Cgroup> cgroups) {
     Deadline deadline = Deadline.in(patience);
     cgroups.forEach(cgroup -> attempt(cgroup::thaw));
     List<Cgroup> version2 = cgroups.stream().filter(Cgroup::isVersion2).toList();

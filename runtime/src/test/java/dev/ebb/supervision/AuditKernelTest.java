@@ -15,6 +15,7 @@ import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
@@ -36,6 +37,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -53,6 +55,7 @@ class AuditKernelTest {
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
+  private final AtomicBoolean planted = new AtomicBoolean();
   private Engine engine;
   private Box box;
   private Exec exec;
@@ -193,9 +196,43 @@ class AuditKernelTest {
     }
   }
 
-  /** What could not be unmade has lines, and nobody. */
+  @Test
+  void whatCouldNotBeUnmadeIsTriedAgain() throws Exception {
+    Path inTheWay = failToMakeABox();
+    String id = requireNonNull(inTheWay.getParent()).getFileName().toString();
+    assertThat(engine.audit(false))
+        .anyMatch(each -> each.fate() instanceof Fate.Stuck && each.kind() == Kind.DIRECTORY);
+    assertThat(linesOf(id)).isNotEmpty();
+    Files.delete(inTheWay);
+
+    List<String> lines = linesOf(id);
+    assertThat(subjects(sweep())).containsExactlyInAnyOrderElementsOf(lines);
+    assertThat(linesOf(id)).isEmpty();
+    Box next = engine.create(BoxSpec.defaults());
+    if (Feature.ROOT.isPresent()) {
+      assertThat(next.uid()).as("the uid is lent again").isEqualTo(box.uid() + 1);
+    }
+    engine.release(next);
+  }
+
+  /** Left by an engine that went, they have nobody. */
   @Test
   void linesOfNoBoxAreStruckOnceNothingOfItIsLeft() throws Exception {
+    Path inTheWay = failToMakeABox();
+    String id = requireNonNull(inTheWay.getParent()).getFileName().toString();
+    assertThatThrownBy(engine::close).hasMessageContaining("left for the next sweep");
+    engine = Engine.openForDaemon(host.home());
+    assertThat(linesOf(id)).isNotEmpty();
+    assertThat(engine.audit(false)).anyMatch(each -> each.fate() instanceof Fate.Stuck);
+    Files.delete(inTheWay);
+
+    List<String> lines = linesOf(id);
+    assertThat(subjects(sweep())).containsExactlyInAnyOrderElementsOf(lines);
+    assertThat(linesOf(id)).isEmpty();
+  }
+
+  /** A box that could be neither made nor unmade, for what is returned was in the way. */
+  private Path failToMakeABox() throws IOException {
     var id = engine.newId();
     Path inTheWay = directory().resolve(id.value()).resolve("in the way");
     Path vanishes = Files.createDirectory(host.home().resolve("vanishes"));
@@ -206,27 +243,14 @@ class AuditKernelTest {
         .isInstanceOf(SandboxException.class)
         .hasMessageContaining("clean-up failed");
     assertThat(linesOf(id.value())).isNotEmpty();
-
-    assertThat(engine.audit(false))
-        .anyMatch(each -> each.fate() instanceof Fate.Stuck && each.kind() == Kind.DIRECTORY);
-    assertThat(linesOf(id.value())).isNotEmpty();
-    Files.delete(inTheWay);
-
-    List<String> lines = linesOf(id.value());
-    assertThat(subjects(sweep())).containsExactlyInAnyOrderElementsOf(lines);
-    assertThat(linesOf(id.value())).isEmpty();
-    Box next = engine.create(BoxSpec.defaults());
-    if (Feature.ROOT.isPresent()) {
-      assertThat(next.uid()).as("the uid is lent again").isEqualTo(box.uid() + 1);
-    }
-    engine.release(next);
+    return inTheWay;
   }
 
-  private static void plantWhenStopping(BoxState state, Path path) {
-    if (state == BoxState.STOPPING) {
+  private void plantWhenStopping(BoxState state, Path path) {
+    if (state == BoxState.STOPPING && planted.compareAndSet(false, true)) {
       try {
         Filesystem.mkdir(path, 0700);
-      } catch (dev.ebb.kernel.KernelException e) {
+      } catch (KernelException e) {
         throw new IllegalStateException(e);
       }
     }

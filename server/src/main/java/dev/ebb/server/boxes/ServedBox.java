@@ -39,6 +39,7 @@ public final class ServedBox {
   private static final int ENDED_KEPT = 100;
 
   private static final Backoff STUCK = new Backoff(Duration.ofSeconds(1), Duration.ofSeconds(30));
+
   /** In what the next daemon is told of its end. */
   private static final String ENDED_BY = "ended-by";
 
