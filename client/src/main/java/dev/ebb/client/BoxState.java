@@ -11,6 +11,8 @@ public enum BoxState {
   GONE,
   STUCK,
   LOST,
+  /** Left by the last daemon, and it does not answer; it can be ended. */
+  UNREACHABLE,
   /** A word of a daemon that is newer than this client. */
   UNKNOWN;
 

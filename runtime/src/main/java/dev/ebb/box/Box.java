@@ -297,13 +297,14 @@ public final class Box {
     Optional<BoxEnd> end = BoxEnd.find(id, entries);
     boolean isGone = end.isPresent();
     Enclosure enclosure = host.enclosure(id);
-    Optional<ProcessRef> init = isGone ? Optional.empty() : findInit(enclosure, record, holdings);
+    Optional<ProcessRef> init =
+        isGone ? Optional.empty() : findInit(enclosure, record.init(), holdings);
     BoxState found = isGone ? BoxState.GONE : BoxState.LOST;
     if (init.isPresent()) {
       found = enclosure.isFrozen() ? BoxState.PAUSED : BoxState.RUNNING;
     }
     var box = new Box(host, id, record.spec(), BoxLifecycle.found(found));
-    box.takeOver(record, holdings);
+    box.takeOver(Optional.of(record), holdings);
     box.execs.accumulateAndGet(contents.highest(), Math::max);
     if (isGone) {
       box.end = end.get();
@@ -323,10 +324,82 @@ public final class Box {
     }
   }
 
+  /**
+   * One that another engine had detached, and that could not be adopted. It is left alone, and can
+   * be ended.
+   *
+   * @param record empty: nobody can read it
+   */
+  public static Box unreachable(
+      BoxHost host, BoxId id, Optional<BoxRecord> record, List<Holding> holdings)
+      throws KernelException {
+    var box =
+        new Box(
+            host,
+            id,
+            record.map(BoxRecord::spec).orElseGet(BoxSpec::defaults),
+            BoxLifecycle.found(BoxState.UNREACHABLE));
+    box.takeOver(record, holdings);
+    Optional<ProcessRef> init = findInit(box.enclosure, record.flatMap(BoxRecord::init), holdings);
+    if (init.isPresent()) {
+      box.know(init.get());
+    }
+    return box;
+  }
+
+  /** Without cgroups nothing else leads to its processes. */
+  private void know(ProcessRef init) throws KernelException {
+    try {
+      enclosure.known(open(init));
+    } catch (KernelException e) {
+      if (!e.is(Errno.ESRCH)) {
+        throw e;
+      }
+    }
+  }
+
+  private Pidfd open(ProcessRef process) throws KernelException {
+    Pidfd pidfd = Pidfd.open(scope, process.pid());
+    // RACE: the number may have been reused before the pidfd was opened, not after.
+    if (!process.isAlive()) {
+      throw new KernelException("find the init of box " + id, Errno.ESRCH);
+    }
+    return pidfd;
+  }
+
+  /** Adopts a box. */
+  public interface Adoption {
+    Optional<Box> adopt() throws InterruptedException;
+  }
+
+  /**
+   * Tries again to adopt one that could not be reached; if that succeeds, this object is done with.
+   * Empty when it fails again, or its end has begun.
+   */
+  public Optional<Box> handOver(Adoption adoption) throws InterruptedException {
+    releasing.lock();
+    try {
+      if (state() != BoxState.UNREACHABLE) {
+        return Optional.empty();
+      }
+      Optional<Box> heir = adoption.adopt();
+      if (heir.isPresent()) {
+        // Of this object only: the box goes on.
+        lifecycle.listen(_ -> {});
+        lifecycle.become(BoxState.GONE);
+        leave();
+      }
+      return heir;
+    } finally {
+      releasing.unlock();
+    }
+  }
+
   /** By its pid and start time, wherever they are still known; or by its cgroup. */
   private static Optional<ProcessRef> findInit(
-      Enclosure enclosure, BoxRecord record, List<Holding> holdings) throws KernelException {
-    Optional<ProcessRef> found = record.init().filter(ProcessRef::isAlive);
+      Enclosure enclosure, Optional<ProcessRef> recorded, List<Holding> holdings)
+      throws KernelException {
+    Optional<ProcessRef> found = recorded.filter(ProcessRef::isAlive);
     if (found.isEmpty()) {
       found = enclosure.findInit();
     }
@@ -339,7 +412,7 @@ public final class Box {
             .findFirst();
   }
 
-  private void takeOver(BoxRecord record, List<Holding> listed) throws KernelException {
+  private void takeOver(Optional<BoxRecord> record, List<Holding> listed) throws KernelException {
     for (Holding holding : listed) {
       switch (holding.kind()) {
         case DIRECTORY -> logsHolding = holding;
@@ -349,13 +422,15 @@ public final class Box {
         }
         case USER -> {
           holdings.add(holding);
-          host.uids().take(record.uid());
+          uid = Integer.parseInt(holding.subject());
+          host.uids().take(uid);
         }
         default -> holdings.add(holding);
       }
     }
-    boolean isLent = listed.stream().anyMatch(held -> held.kind() == Kind.USER);
-    uid = isLent || (host.uids().isShared() && state() != BoxState.GONE) ? record.uid() : -1;
+    if (uid < 0 && host.uids().isShared() && state() != BoxState.GONE) {
+      uid = record.isPresent() ? record.get().uid() : host.uids().lend();
+    }
     hasLane =
         listed.stream()
             .map(Holding::subject)
@@ -370,11 +445,7 @@ public final class Box {
   private boolean reach(ProcessRef init, BoxRecord record) throws KernelException {
     try (var brief = new Scope()) {
       Step.OPEN_INIT.reach();
-      Pidfd pidfd = Pidfd.open(scope, init.pid());
-      // RACE: the number may have been reused before the pidfd was opened, not after.
-      if (!init.isAlive()) {
-        throw new KernelException("find the init of box " + id, Errno.ESRCH);
-      }
+      Pidfd pidfd = open(init);
       foundInit = init;
       enclosure.known(pidfd);
       if (hasLane) {

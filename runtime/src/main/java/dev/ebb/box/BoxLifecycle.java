@@ -7,6 +7,7 @@ import static dev.ebb.box.BoxState.PAUSED;
 import static dev.ebb.box.BoxState.RUNNING;
 import static dev.ebb.box.BoxState.STOPPING;
 import static dev.ebb.box.BoxState.STUCK;
+import static dev.ebb.box.BoxState.UNREACHABLE;
 
 import dev.ebb.kernel.KernelException;
 import java.util.EnumSet;
@@ -22,6 +23,7 @@ final class BoxLifecycle {
           RUNNING, EnumSet.of(PAUSED, STOPPING, LOST),
           PAUSED, EnumSet.of(RUNNING, STOPPING, LOST),
           LOST, EnumSet.of(STOPPING),
+          UNREACHABLE, EnumSet.of(STOPPING, GONE),
           STOPPING, EnumSet.of(GONE, STUCK),
           STUCK, EnumSet.of(STOPPING),
           GONE, EnumSet.noneOf(BoxState.class));

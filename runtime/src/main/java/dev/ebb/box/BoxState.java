@@ -12,6 +12,8 @@ public enum BoxState {
   STUCK,
   /** Found dead. */
   LOST,
+  /** Found, but it does not answer, or nobody can read what it is. */
+  UNREACHABLE,
   GONE;
 
   public String word() {

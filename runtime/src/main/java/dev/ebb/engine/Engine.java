@@ -296,8 +296,12 @@ public final class Engine implements AutoCloseable {
     return held.kind() == entry.kind() && held.subject().equals(entry.subject());
   }
 
-  /** A box that the last daemon had detached, and its commands, ended ones too. */
-  public record Adopted(Box box, BoxRecord record, List<Exec> execs) {
+  /**
+   * A box that the last daemon had detached, and its commands, ended ones too.
+   *
+   * @param record empty: nobody can read it
+   */
+  public record Adopted(Box box, Optional<BoxRecord> record, List<Exec> execs) {
     public Adopted {
       execs = List.copyOf(execs);
     }
@@ -306,8 +310,7 @@ public final class Engine implements AutoCloseable {
   /**
    * Takes over the detached boxes of the last daemon; once, before any box is made.
    *
-   * @return those that are there, alive or dead; what cannot be understood is told in the log, and
-   *     left alone
+   * @return those that are there: alive, dead, or unreachable
    */
   public List<Adopted> adopt() throws InterruptedException {
     var adopted = new ArrayList<Adopted>();
@@ -317,10 +320,33 @@ public final class Engine implements AutoCloseable {
     }
     for (var listed : byBox.entrySet()) {
       if (listed.getValue().stream().anyMatch(held -> held.kind() == Kind.RECORD)) {
-        adopt(new BoxId(listed.getKey()), listed.getValue()).ifPresent(adopted::add);
+        var id = new BoxId(listed.getKey());
+        adopt(id, listed.getValue())
+            .or(() -> leaveAlone(id, listed.getValue()))
+            .ifPresent(adopted::add);
       }
     }
     return adopted;
+  }
+
+  /** Tries again what could not be reached; empty when it still cannot, or is being ended. */
+  public Optional<Adopted> adoptAgain(Box unreachable) throws InterruptedException {
+    var found = new ArrayList<Adopted>();
+    BoxId id = unreachable.id();
+    Optional<Box> heir =
+        unreachable.handOver(
+            () -> {
+              adopt(id, linesOf(id)).ifPresent(found::add);
+              return found.stream().findFirst().map(Adopted::box);
+            });
+    if (heir.isPresent()) {
+      boxes.remove(unreachable);
+    }
+    return found.stream().findFirst();
+  }
+
+  private List<Holding> linesOf(BoxId id) {
+    return holdings().stream().filter(held -> held.box().equals(id.value())).toList();
   }
 
   private Optional<Adopted> adopt(BoxId id, List<Holding> listed) throws InterruptedException {
@@ -336,9 +362,37 @@ public final class Engine implements AutoCloseable {
               listed,
               (found, entries) -> execs.addAll(Exec.adopt(found, entries)));
       boxes.add(box);
-      return Optional.of(new Adopted(box, record, execs));
+      return Optional.of(new Adopted(box, Optional.of(record), execs));
     } catch (KernelException | IOException | RuntimeException e) {
       LOG.log(Level.ERROR, "event=box_not_adopted box=" + id + " left_alone=true", e);
+      return Optional.empty();
+    }
+  }
+
+  /** It may be late, or too new for us: whoever knows it by its name may end it. */
+  private Optional<Adopted> leaveAlone(BoxId id, List<Holding> listed) {
+    try {
+      Optional<BoxRecord> record = record(id);
+      Box box = Box.unreachable(host, id, record, listed);
+      boxes.add(box);
+      if (box.journal().read().isEmpty() && box.pids().isEmpty()) {
+        // Its engine died before the first line was whole: it never was detached, and is gone.
+        return release(box).isClean()
+            ? Optional.empty()
+            : Optional.of(new Adopted(box, record, List.of()));
+      }
+      return Optional.of(new Adopted(box, record, List.of()));
+    } catch (KernelException | IOException | RuntimeException e) {
+      LOG.log(Level.ERROR, "event=box_not_listed box=" + id, e);
+      return Optional.empty();
+    }
+  }
+
+  private Optional<BoxRecord> record(BoxId id) {
+    try {
+      return Optional.of(BoxRecord.read(host.instance().logs(id.value())));
+    } catch (IOException | RuntimeException e) {
+      // Told above.
       return Optional.empty();
     }
   }

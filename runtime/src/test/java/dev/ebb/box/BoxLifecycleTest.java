@@ -7,6 +7,7 @@ import static dev.ebb.box.BoxState.PAUSED;
 import static dev.ebb.box.BoxState.RUNNING;
 import static dev.ebb.box.BoxState.STOPPING;
 import static dev.ebb.box.BoxState.STUCK;
+import static dev.ebb.box.BoxState.UNREACHABLE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -25,14 +26,15 @@ class BoxLifecycleTest {
   /** Rows and columns in the order of the states; x is legal. */
   private static final String TABLE =
       """
-                CREATING RUNNING PAUSED STOPPING STUCK LOST GONE
-      CREATING  .        x       .      x        .     .    .
-      RUNNING   .        .       x      x        .     x    .
-      PAUSED    .        x       .      x        .     x    .
-      STOPPING  .        .       .      .        x     .    x
-      STUCK     .        .       .      x        .     .    .
-      LOST      .        .       .      x        .     .    .
-      GONE      .        .       .      .        .     .    .
+                   CREATING RUNNING PAUSED STOPPING STUCK LOST UNREACHABLE GONE
+      CREATING     .        x       .      x        .     .    .           .
+      RUNNING      .        .       x      x        .     x    .           .
+      PAUSED       .        x       .      x        .     x    .           .
+      STOPPING     .        .       .      .        x     .    .           x
+      STUCK        .        .       .      x        .     .    .           .
+      LOST         .        .       .      x        .     .    .           .
+      UNREACHABLE  .        .       .      x        .     .    .           x
+      GONE         .        .       .      .        .     .    .           .
       """;
 
   /** A way to each state. */
@@ -62,6 +64,9 @@ class BoxLifecycleTest {
   }
 
   private static BoxLifecycle in(BoxState state) {
+    if (state == UNREACHABLE) {
+      return BoxLifecycle.found(state);
+    }
     var lifecycle = new BoxLifecycle(next -> {});
     WAYS.getOrDefault(state, List.of()).forEach(lifecycle::become);
     assertThat(lifecycle.state()).isEqualTo(state);

@@ -84,7 +84,7 @@ final class DetachedChaosTest {
     try (Engine engine = Engine.openForDaemon(host.home())) {
       List<Engine.Adopted> adopted = engine.adopt();
       assertThat(adopted)
-          .extracting(each -> each.record().note())
+          .extracting(each -> each.record().orElseThrow().note())
           .containsExactly(Map.of("n", "0"), Map.of("n", "1"));
       for (Engine.Adopted each : adopted) {
         assertThat(each.box().state()).isEqualTo(BoxState.RUNNING);
@@ -193,6 +193,62 @@ final class DetachedChaosTest {
   }
 
   @Test
+  void oneThatDoesNotAnswerIsLeftAloneAndFoundWhenItDoes() throws Exception {
+    killPatron(1, FOREVER);
+    ProcessRef sleeper = theSleeper();
+    assertThat(init().signal(Signal.STOP)).isTrue();
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      Box silent = engine.adopt().getFirst().box();
+      assertThat(silent.state()).isEqualTo(BoxState.UNREACHABLE);
+      // Of the dead engine's attached boxes some fell to us.
+      TestHost.reapOrphans();
+      assertThat(engine.audit(false)).isEmpty();
+      assertThat(sleeper.isAlive()).isTrue();
+      assertThat(init().signal(Signal.CONT)).isTrue();
+
+      Engine.Adopted found = engine.adoptAgain(silent).orElseThrow();
+      assertThat(found.box().state()).isEqualTo(BoxState.RUNNING);
+      assertThat(found.execs()).hasSize(1);
+      assertThat(engine.adoptAgain(silent)).isEmpty();
+      assertThat(sleeper.isAlive()).isTrue();
+      assertThat(engine.release(found.box()).isClean()).isTrue();
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void oneWhoseRecordIsDamagedLivesAndCanBeEnded() throws Exception {
+    killPatron(1, FOREVER);
+    ProcessRef sleeper = theSleeper();
+    Files.writeString(Path.of(Remains.of(host.home()).records().getFirst()), "nonsense\n");
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      Engine.Adopted found = engine.adopt().getFirst();
+      assertThat(found.box().state()).isEqualTo(BoxState.UNREACHABLE);
+      assertThat(found.record()).isEmpty();
+      // Of the dead engine's attached boxes some fell to us.
+      TestHost.reapOrphans();
+      assertThat(engine.audit(false)).isEmpty();
+      assertThat(sleeper.isAlive()).isTrue();
+      assertThat(engine.adoptAgain(found.box())).isEmpty();
+      assertThat(engine.release(found.box()).isClean()).isTrue();
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void aRecordWithoutAWholeLineIsOfNoBox() throws Exception {
+    killPatron(1, FOREVER);
+    Path record = Path.of(Remains.of(host.home()).records().getFirst());
+    assertThat(init().signal(Signal.KILL)).isTrue();
+    Remains.of(host.home()).dieByThemselves();
+    Files.writeString(record, "");
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      assertThat(engine.adopt()).isEmpty();
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
   void whoeverIsNoDaemonLeavesItAlone() throws Exception {
     killPatron(1, FOREVER);
     try (Engine guest = Engine.open(host.home())) {
@@ -268,7 +324,7 @@ final class DetachedChaosTest {
     damaged[20] ^= 1;
     Files.write(record, damaged);
     try (Engine engine = Engine.openForDaemon(host.home())) {
-      assertThat(engine.adopt()).isEmpty();
+      assertThat(engine.adopt().getFirst().box().state()).isEqualTo(BoxState.UNREACHABLE);
       assertThat(init.isAlive()).isTrue();
       Box next = engine.create(BoxSpec.defaults());
       // Boxes of an ordinary user share that one's uid.

@@ -121,7 +121,7 @@ final class StepChaosTest {
       List<Engine.Adopted> adopted = engine.adopt();
       var heirloom =
           adopted.stream()
-              .filter(each -> "heirloom".equals(each.record().note().get("name")))
+              .filter(each -> "heirloom".equals(each.record().orElseThrow().note().get("name")))
               .findFirst();
       if (said.contains("detached") && !said.contains("stopping")) {
         assertAsItWas(heirloom.orElseThrow(), said);

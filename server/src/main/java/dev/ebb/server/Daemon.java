@@ -106,7 +106,7 @@ public final class Daemon implements AutoCloseable {
   private static Daemon start(Settings settings, Scope scope, Engine engine) throws Exception {
     var boxes = new Boxes(engine);
     scope.own(boxes::close);
-    var sweeper = new Sweeper(engine, boxes.events(), settings.sweepInterval());
+    var sweeper = new Sweeper(engine, boxes, settings.sweepInterval());
     scope.own(sweeper::close);
     var threads = new VirtualThreadPool();
     // A stream is a task for as long as it flows.

@@ -33,6 +33,11 @@ record BoxNote(
     return fields;
   }
 
+  /** Of a box of which nobody knows whose it is: it is no tenant's, so admins alone see it. */
+  static BoxNote unknown(BoxSpec spec) {
+    return parse(Map.of(), spec);
+  }
+
   static BoxNote parse(Map<String, String> fields, BoxSpec spec) {
     var labels = new TreeMap<String, String>();
     fields.forEach(

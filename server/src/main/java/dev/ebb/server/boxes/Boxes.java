@@ -94,8 +94,22 @@ public final class Boxes implements AutoCloseable {
                     new Once(once.digest(), box, CompletableFuture.completedFuture(box))));
     box.listen(() -> end(box, Duration.ZERO, ServedBox.EndedBy.DIED));
     LOG.log(Level.INFO, "event=adopted box={0} state={1}", box.id(), box.state().word());
-    if (box.order().goesWithCommand()) {
+    if (box.order().goesWithCommand() && box.state() != BoxState.UNREACHABLE) {
       removeAfterCommand(box);
+    }
+  }
+
+  /** Tries again those that could not be reached. */
+  public void adoptAgain() throws InterruptedException {
+    for (var each : all.entrySet()) {
+      ServedBox box = each.getValue();
+      if (box.state() == BoxState.UNREACHABLE) {
+        Optional<Engine.Adopted> adopted = engine.adoptAgain(box.box());
+        if (adopted.isPresent()) {
+          unlist(box);
+          adopt(adopted.get());
+        }
+      }
     }
   }
 

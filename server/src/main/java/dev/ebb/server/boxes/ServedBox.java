@@ -114,7 +114,14 @@ public final class ServedBox {
   static ServedBox adopt(Engine engine, Events events, Engine.Adopted adopted) {
     Box box = adopted.box();
     var served =
-        new ServedBox(engine, events, box.id(), BoxNote.parse(adopted.record().note(), box.spec()));
+        new ServedBox(
+            engine,
+            events,
+            box.id(),
+            adopted
+                .record()
+                .map(record -> BoxNote.parse(record.note(), box.spec()))
+                .orElseGet(() -> BoxNote.unknown(box.spec())));
     served.made.complete(box);
     box.end().ifPresent(served::hasEnded);
     for (Exec exec : adopted.execs()) {

@@ -34,7 +34,7 @@ public final class Sweeper implements AutoCloseable {
   private static final String NO_TENANT = "";
 
   private final Engine engine;
-  private final Events events;
+  private final Boxes boxes;
   private final Duration interval;
   private final Thread thread;
 
@@ -92,9 +92,9 @@ public final class Sweeper implements AutoCloseable {
    *
    * @param interval zero: only when asked
    */
-  public Sweeper(Engine engine, Events events, Duration interval) {
+  public Sweeper(Engine engine, Boxes boxes, Duration interval) {
     this.engine = engine;
-    this.events = events;
+    this.boxes = boxes;
     this.interval = interval;
     thread = Thread.ofVirtual().name("ebb-sweeper").unstarted(this::sweepNowAndThen);
     if (interval.isPositive()) {
@@ -114,9 +114,10 @@ public final class Sweeper implements AutoCloseable {
     }
   }
 
-  private void sweepAndGoOn() {
+  private void sweepAndGoOn() throws InterruptedException {
     try {
       var _ = sweep(false);
+      boxes.adoptAgain();
     } catch (RuntimeException e) {
       LOG.log(Level.ERROR, "event=sweep_failed", e);
     }
@@ -138,7 +139,7 @@ public final class Sweeper implements AutoCloseable {
     }
   }
 
-  /** Sweeps now; a dry run only tells. */
+  /** Sweeps now; a dry run only tells. What cannot be reached is tried again, when it is time. */
   public Sweep sweep(boolean dryRun) {
     sweeping.lock();
     try {
@@ -191,7 +192,7 @@ public final class Sweeper implements AutoCloseable {
     data.put("subject", finding.subject());
     data.put("fate", finding.fate().describe());
     LOG.log(Level.WARNING, "event=swept {0}", data);
-    events.publish(NO_TENANT, "sweep", data);
+    boxes.events().publish(NO_TENANT, "sweep", data);
   }
 
   public Totals totals() {
