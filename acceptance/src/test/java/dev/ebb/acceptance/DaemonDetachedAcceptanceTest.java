@@ -76,6 +76,25 @@ final class DaemonDetachedAcceptanceTest {
   }
 
   @Test
+  void oneThatNobodyCanReadIsListedAndCanBeRemoved() throws Exception {
+    Box odd = create("odd");
+    daemon.client().execs("odd").start(ExecRequest.of("sleep", "1000"));
+    List<Long> pids = pids("odd");
+    daemon.kill();
+    try (var records = Files.find(daemon.home(), 4, (path, _) -> path.endsWith("record"))) {
+      Files.writeString(records.findFirst().orElseThrow(), "nonsense");
+    }
+    daemon.start();
+    EbbClient next = daemon.client();
+    assertThat(next.boxes().inspect(odd.id()).state()).isEqualTo(BoxState.UNREACHABLE);
+    assertThat(daemon.ebb().call("ls").text()).contains(odd.id(), "unreachable");
+    assertThat(pids).allMatch(pid -> Files.exists(Path.of("/proc/" + pid)));
+    assertThat(next.sweep(false).findings()).isEmpty();
+    assertThat(next.boxes().remove(odd.id(), true).clean()).isTrue();
+    awaitGone(pids);
+  }
+
+  @Test
   void aKilledDaemonLosesNothingOfTwentyAndLeavesNothingOfTwentyOthers() throws Exception {
     EbbClient client = daemon.client();
     var living = new TreeMap<String, List<Long>>();

@@ -14,7 +14,8 @@ public enum Phase {
   CLOSE,
   DETACH,
   ADOPTION,
-  RECOVERY;
+  RECOVERY,
+  SWEEP;
 
   public String word() {
     return name().toLowerCase(Locale.ROOT);

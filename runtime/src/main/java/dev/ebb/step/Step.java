@@ -116,7 +116,11 @@ public enum Step {
   RECOVER_MEMBERS(Phase.RECOVERY, EIO, "members are killed by the next, or with their cgroup"),
   RECOVER_CGROUP(Phase.RECOVERY, EBUSY, "a cgroup that stays keeps its instance"),
   RECOVER_LOGS(Phase.RECOVERY, EIO, "a directory that stays keeps its instance"),
-  FORGET_DEAD(Phase.RECOVERY, EBUSY, "an instance of which nothing is left goes");
+  FORGET_DEAD(Phase.RECOVERY, EBUSY, "an instance of which nothing is left goes"),
+
+  SWEEP_CGROUP(Phase.SWEEP, EBUSY, "a cgroup that nobody listed goes with its instance"),
+  SWEEP_DIRECTORY(Phase.SWEEP, EIO, "a directory that nobody listed goes with its instance"),
+  SWEEP_FILE(Phase.SWEEP, EIO, "a record that nobody listed goes with its box");
 
   private final Phase phase;
   private final @Nullable Errno errno;

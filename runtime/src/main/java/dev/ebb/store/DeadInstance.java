@@ -6,7 +6,9 @@ import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -21,6 +23,22 @@ public record DeadInstance(String id, Path directory, boolean sameBoot, List<Hol
   /** Some of what it left: the lines that {@code which} is true of. */
   public DeadInstance only(Predicate<Holding> which) {
     return new DeadInstance(id, directory, sameBoot, holdings.stream().filter(which).toList());
+  }
+
+  /**
+   * With a line for each directory of it that nobody listed: it was found by a sweep that broke
+   * off, or made by one who had no right to.
+   */
+  public DeadInstance withUnlisted() throws IOException {
+    var all = new ArrayList<>(holdings);
+    try (var entries = Files.list(directory)) {
+      entries
+          .filter(entry -> Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS))
+          .map(Path::toString)
+          .filter(entry -> holdings.stream().noneMatch(held -> held.subject().equals(entry)))
+          .forEach(entry -> all.add(new Holding(0, "", Kind.DIRECTORY, entry)));
+    }
+    return new DeadInstance(id, directory, sameBoot, all);
   }
 
   /**

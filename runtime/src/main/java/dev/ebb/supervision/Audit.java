@@ -9,6 +9,7 @@ import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.MountTable;
+import dev.ebb.step.Step;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.supervision.Recovery.Fate;
 import dev.ebb.supervision.Recovery.Finding;
@@ -96,6 +97,13 @@ public final class Audit {
     if (place.kind() == Kind.CGROUP) {
       return recovery.release(place.path(), dryRun);
     }
+    try {
+      if (!dryRun) {
+        Step.SWEEP_DIRECTORY.reach();
+      }
+    } catch (KernelException e) {
+      return new Fate.Stuck(String.valueOf(e.getMessage()));
+    }
     var lost = new Holding(0, "", place.kind(), place.path().toString());
     return recovery.release(instance(List.of(lost)), dryRun).getFirst().fate();
   }
@@ -107,6 +115,7 @@ public final class Audit {
   private static Fate remove(Path file, boolean dryRun) {
     try {
       if (!dryRun) {
+        Step.SWEEP_FILE.reach();
         Filesystem.unlinkIfPresent(file);
       }
       return dryRun ? new Fate.Planned() : new Fate.Released();

@@ -130,8 +130,8 @@ public final class Recovery {
     return findings;
   }
 
-  private List<Finding> recoverAll(DeadInstance dead, boolean dryRun) {
-    var findings = new ArrayList<>(release(dead, dryRun));
+  private List<Finding> recoverAll(DeadInstance dead, boolean dryRun) throws IOException {
+    var findings = new ArrayList<>(release(dead.withUnlisted(), dryRun));
     findings.add(
         new Finding(
             dead.id(),
@@ -198,6 +198,7 @@ public final class Recovery {
       return new Fate.Planned();
     }
     try {
+      Step.SWEEP_CGROUP.reach();
       endMembers(List.of(new Cgroup(cgroup)));
       remove(new Cgroup(cgroup));
       return new Fate.Released();

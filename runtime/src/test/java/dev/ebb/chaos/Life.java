@@ -6,6 +6,7 @@ import dev.ebb.backend.Mount;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
+import dev.ebb.cgroup.Cgroup;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
@@ -15,6 +16,7 @@ import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.ProcessRef;
+import dev.ebb.supervision.Recovery;
 import dev.ebb.testkit.Children;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -69,6 +71,23 @@ enum Life {
     }
   },
 
+  /** Of one who sweeps, and finds what nobody listed. */
+  SWEPT {
+    @Override
+    void live(Path home, Witness witness) {
+      witness.withEngine(
+          () -> Engine.open(home),
+          (engine, _) -> {
+            Box box = engine.create(BoxSpec.defaults());
+            plant(engine, box);
+            // What would not go at first does then.
+            witness.attempt(() -> sweep(engine));
+            witness.attempt(() -> sweep(engine));
+            witness.release(engine, box);
+          });
+    }
+  },
+
   /** Of a guest who finds what a dead daemon left attached. */
   RECOVERED {
     @Override
@@ -95,6 +114,7 @@ enum Life {
   /** What whoever looks is told, after all commands have ended. */
   static final String LEAF_LEFT = "a leaf is left";
 
+  private static final String NOBODY = "bffffffffffff";
   private static final String FOREVER = "exec sleep 1000";
   private static final Duration SOON = Eventually.SOON;
 
@@ -112,6 +132,23 @@ enum Life {
     witness.told().forEach(Witness::say);
     witness.wrongs().forEach(Witness::say);
     Witness.say("over");
+  }
+
+  private static void plant(Engine engine, Box box) throws Exception {
+    Path instance = Objects.requireNonNull(box.logs().path().getParent());
+    for (Path root : engine.hierarchies().everywhere(instance.getFileName().toString())) {
+      Cgroup.create(root.resolve(NOBODY));
+    }
+    Files.writeString(Files.createDirectory(instance.resolve(NOBODY)).resolve("1.stdout"), "words");
+    Files.writeString(box.logs().record().path(), "words");
+  }
+
+  private static void sweep(Engine engine) {
+    for (Recovery.Finding finding : engine.audit(false)) {
+      if (finding.fate() instanceof Recovery.Fate.Stuck) {
+        throw new IllegalStateException(finding.toString());
+      }
+    }
   }
 
   private static BoxSpec refusedSpec(Mount mount) {

@@ -18,7 +18,9 @@ import dev.ebb.testkit.TestHost;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -34,6 +36,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(300)
 final class StepChaosTest {
   private static final int KILLED = 128 + 9;
+  private static final Set<Life> ENDS_WITH_ITS_ENGINE =
+      EnumSet.of(Life.ATTACHED, Life.REFUSED, Life.SWEPT);
   private static final Duration MANY_LIVES = TestHost.patience(Duration.ofMinutes(4));
 
   /** Most of a short life is the start of its JVM. */
@@ -62,6 +66,7 @@ final class StepChaosTest {
     return switch (step.phase()) {
       case DETACH, ADOPTION -> Stream.of(new Case(Life.DETACHED, step));
       case RECOVERY -> Stream.of(new Case(Life.RECOVERED, step));
+      case SWEEP -> Stream.of(new Case(Life.SWEPT, step));
       case RELEASE -> Stream.of(new Case(Life.ATTACHED, step), new Case(Life.REFUSED, step));
       case OPEN, CREATE, EXEC, KILL, PAUSE, LANE, CLOSE -> Stream.of(new Case(Life.ATTACHED, step));
     };
@@ -87,7 +92,7 @@ final class StepChaosTest {
       assertThat(jvm.awaitExit()).as(() -> "exit of\n" + describe(jvm)).isEqualTo(KILLED);
       said = jvm.lines();
     }
-    if (at.life == Life.ATTACHED || at.life == Life.REFUSED) {
+    if (ENDS_WITH_ITS_ENGINE.contains(at.life)) {
       Remains.of(home).dieByThemselves();
       Remains.recover(home);
     } else {
