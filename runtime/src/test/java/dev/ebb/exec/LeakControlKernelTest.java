@@ -6,10 +6,10 @@ import static dev.ebb.exec.Workbench.sh;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
+import dev.ebb.oracle.Trace;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.Snapshot;
-import dev.ebb.testkit.Trace;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;

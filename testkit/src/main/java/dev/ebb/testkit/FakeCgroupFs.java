@@ -1,5 +1,6 @@
 package dev.ebb.testkit;
 
+import dev.ebb.oracle.Proc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,6 +1,7 @@
 package dev.ebb.testkit;
 
 import dev.ebb.kernel.Self;
+import dev.ebb.oracle.Mount;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,5 +1,6 @@
 package dev.ebb.testkit;
 
+import dev.ebb.oracle.Trace;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -1,17 +1,23 @@
 package dev.ebb.testkit;
 
-import dev.ebb.kernel.Deadline;
+import dev.ebb.oracle.Cgroups;
+import dev.ebb.oracle.Descriptors;
+import dev.ebb.oracle.HomeFiles;
+import dev.ebb.oracle.LivingNeighbours;
+import dev.ebb.oracle.Mounts;
+import dev.ebb.oracle.Neighbours;
+import dev.ebb.oracle.Processes;
+import dev.ebb.oracle.SharedMemory;
+import dev.ebb.oracle.Threads;
+import dev.ebb.oracle.Trace;
+import dev.ebb.oracle.UnixSockets;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 
 /**
@@ -23,52 +29,51 @@ public final class Snapshot {
   /** How long the kernel and the JVM may take to finish what was ended: namespaces, threads. */
   static final Duration PATIENCE = Duration.ofSeconds(5);
 
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+  private static final Neighbours NEIGHBOURS =
+      new LivingNeighbours() {
+        @Override
+        protected boolean ownInstance(String id) throws IOException {
+          return TestHost.isNeighboursInstance(id);
+        }
+      };
 
-  private static final List<Detector> EVERYWHERE =
-      List.of(
-          Processes::look,
-          Cgroups::look,
-          Mounts::look,
-          Descriptors::look,
-          Threads::look,
-          VirtualThreads::look,
-          UnixSockets::look,
-          SharedMemory::look);
+  private final dev.ebb.oracle.Snapshot before;
 
-  private final List<Detector> detectors;
-  private final Set<String> known = new HashSet<>();
-
-  private Snapshot(List<Detector> detectors) {
-    this.detectors = detectors;
+  private Snapshot(dev.ebb.oracle.Snapshot before) {
+    this.before = before;
   }
 
   /** Looks at the host, at homes lent out by a {@link TestHost}, and at {@code homes}. */
   public static Snapshot take(Path... homes) {
     WarmUp.once();
-    var detectors = new ArrayList<>(EVERYWHERE);
-    detectors.add(new HomeFiles(List.of(homes)));
-    var snapshot = new Snapshot(detectors);
-    snapshot.accept(snapshot.look());
-    return snapshot;
+    return new Snapshot(
+        dev.ebb.oracle.Snapshot.take(
+            List.of(
+                new Processes(NEIGHBOURS),
+                new Cgroups(NEIGHBOURS),
+                new Mounts(NEIGHBOURS),
+                Descriptors.ofThisProcess(),
+                Threads.ofThisProcess(),
+                VirtualThreads::look,
+                new UnixSockets(NEIGHBOURS),
+                new SharedMemory(NEIGHBOURS),
+                new HomeFiles(() -> homes(homes)))));
+  }
+
+  private static Set<Path> homes(Path... more) {
+    var homes = new HashSet<>(TestHost.homes());
+    homes.addAll(List.of(more));
+    return homes;
   }
 
   /** What is there now and was not before. */
   public List<Trace> leaksSince() {
-    return look().stream()
-        .filter(trace -> !trace.neighbours() && !known.contains(trace.identity()))
-        .toList();
+    return before.leaksSince();
   }
 
   /** The same, once {@code patience} is over or there is nothing left, whichever is first. */
   public List<Trace> leaksSince(Duration patience) {
-    Deadline deadline = Deadline.in(patience);
-    List<Trace> leaks = leaksSince();
-    while (!leaks.isEmpty() && !deadline.isOver()) {
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
-      leaks = leaksSince();
-    }
-    return leaks;
+    return before.leaksSince(patience);
   }
 
   /** Waits a little for what ends by itself, and fails with a line for each leak. */
@@ -87,19 +92,6 @@ public final class Snapshot {
 
   /** From now on, these were there before. */
   void accept(Collection<Trace> traces) {
-    traces.forEach(trace -> known.add(trace.identity()));
-  }
-
-  private List<Trace> look() {
-    try {
-      ProcessTable processes = ProcessTable.read();
-      var traces = new ArrayList<Trace>();
-      for (Detector detector : detectors) {
-        traces.addAll(detector.look(processes));
-      }
-      return traces;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    before.accept(traces);
   }
 }

@@ -4,6 +4,7 @@ import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Self;
+import dev.ebb.oracle.Proc;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;

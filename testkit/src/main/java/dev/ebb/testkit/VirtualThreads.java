@@ -2,6 +2,10 @@ package dev.ebb.testkit;
 
 import com.sun.management.HotSpotDiagnosticMXBean;
 import com.sun.management.HotSpotDiagnosticMXBean.ThreadDumpFormat;
+import dev.ebb.oracle.Invariant;
+import dev.ebb.oracle.Proc;
+import dev.ebb.oracle.ProcessTable;
+import dev.ebb.oracle.Trace;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -24,7 +28,7 @@ final class VirtualThreads {
     for (String line : dump()) {
       var matcher = LINE.matcher(line);
       if (matcher.matches() && !matcher.group(2).startsWith(POLLER)) {
-        traces.add(new Trace("virtual thread", "#" + matcher.group(1), line));
+        traces.add(new Trace(Invariant.I7, "virtual thread", "#" + matcher.group(1), line));
       }
     }
     return traces;

@@ -3,8 +3,8 @@
  * test, {@link dev.ebb.testkit.TestHost} lends a home, and the fakes stand in for clock and
  * cgroups.
  *
- * <p>May use the kernel module and JUnit, never the runtime: the oracle must not share code with
- * what it judges.
+ * <p>May use the kernel and oracle modules and JUnit, never the runtime: what judges must not share
+ * code with what it judges.
  */
 @NullMarked
 package dev.ebb.testkit;

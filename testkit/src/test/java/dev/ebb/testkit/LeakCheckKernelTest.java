@@ -4,6 +4,7 @@ import static dev.ebb.testkit.Plant.assertSeen;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.ebb.oracle.Mount;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -14,6 +14,10 @@ import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.kernel.Spawn;
 import dev.ebb.kernel.UnixSocket;
+import dev.ebb.oracle.LivingNeighbours;
+import dev.ebb.oracle.ProcessTable;
+import dev.ebb.oracle.Processes;
+import dev.ebb.oracle.Trace;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
@@ -309,7 +313,7 @@ class LeakCheckTest {
     await()
         .until(
             () ->
-                Processes.look(ProcessTable.read()).stream()
+                new Processes(new LivingNeighbours()).look(ProcessTable.read()).stream()
                     .anyMatch(trace -> trace.kind().equals("zombie")));
   }
 

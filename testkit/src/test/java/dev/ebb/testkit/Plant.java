@@ -3,6 +3,7 @@ package dev.ebb.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.ebb.oracle.Trace;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -4,6 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Scope;
+import dev.ebb.oracle.LivingNeighbours;
+import dev.ebb.oracle.ProcessEntry;
+import dev.ebb.oracle.ProcessTable;
+import dev.ebb.oracle.Processes;
+import dev.ebb.oracle.Trace;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -106,7 +111,7 @@ class ProcessTableTest {
   private static List<Trace> look(ProcessEntry... processes) throws Exception {
     var all = new java.util.ArrayList<>(List.of(INIT, SHELL, SELF, OTHER_JVM));
     all.addAll(List.of(processes));
-    return Processes.look(new ProcessTable(SELF.pid(), all));
+    return new Processes(new LivingNeighbours()).look(new ProcessTable(SELF.pid(), all));
   }
 
   private static ProcessEntry process(int pid, int parent, int uid, String cgroup) {

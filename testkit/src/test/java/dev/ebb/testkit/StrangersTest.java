@@ -2,6 +2,7 @@ package dev.ebb.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.oracle.Strangers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;

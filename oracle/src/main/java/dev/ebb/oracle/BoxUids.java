@@ -1,4 +1,4 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
 /** The host uids that only boxes have. */
 final class BoxUids {

@@ -1,4 +1,4 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
@@ -7,30 +7,28 @@ import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What lies in homes beyond what stays there for good, and every ledger line not struck out. */
-final class HomeFiles implements Detector {
+public final class HomeFiles implements Detector {
   private static final Set<String> FOR_GOOD =
       Set.of("", "lock", "lib", "instances", "daemon", "daemon.log", "keys", "keys.lock");
 
-  private final List<Path> directories;
+  private final Supplier<Set<Path>> homes;
 
-  /** Looks in {@code directories} and in every home that a {@link TestHost} has lent out. */
-  HomeFiles(List<Path> directories) {
-    this.directories = List.copyOf(directories);
+  /** Looks in the homes that there are at the moment of the look. */
+  public HomeFiles(Supplier<Set<Path>> homes) {
+    this.homes = homes;
   }
 
   @Override
   public List<Trace> look(ProcessTable processes) throws IOException {
-    var homes = new HashSet<>(directories);
-    homes.addAll(TestHost.homes());
     var traces = new ArrayList<Trace>();
-    for (Path home : homes) {
+    for (Path home : homes.get()) {
       if (Files.isDirectory(home)) {
         Files.walkFileTree(home, new Visitor(home, traces));
       }
@@ -66,7 +64,7 @@ final class HomeFiles implements Detector {
 
     private void add(String kind, Path path) {
       if (!FOR_GOOD.contains(home.relativize(path).toString())) {
-        traces.add(new Trace(kind, path.toString(), path.toString()));
+        traces.add(new Trace(Invariant.I6, kind, path.toString(), path.toString()));
       }
     }
 
@@ -83,7 +81,7 @@ final class HomeFiles implements Detector {
       }
       held.forEach(
           (number, line) ->
-              traces.add(new Trace("ledger line", ledger + " " + number, ledger + ": " + line)));
+              traces.add(new Trace(Invariant.I8, "ledger line", ledger + " " + number, ledger + ": " + line)));
     }
 
     @Override

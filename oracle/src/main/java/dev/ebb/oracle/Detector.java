@@ -1,10 +1,10 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
 import java.io.IOException;
 import java.util.List;
 
 /** Looks for one kind of thing that can leak. */
 @FunctionalInterface
-interface Detector {
+public interface Detector {
   List<Trace> look(ProcessTable processes) throws IOException;
 }

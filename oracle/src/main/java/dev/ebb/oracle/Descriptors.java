@@ -1,4 +1,4 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -9,23 +9,38 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** The open descriptors of this JVM, each by its kind. */
-final class Descriptors {
-  private static final Path FDS = Proc.SELF.resolve("fd");
-  private static final Path FD_INFOS = Proc.SELF.resolve("fdinfo");
+/** The open descriptors of a JVM, each by its kind. */
+public final class Descriptors implements Detector {
   private static final Pattern NAMESPACE = Pattern.compile("[a-z_]+:\\[\\d+]");
   private static final String ANONYMOUS = "anon_inode:";
   private static final String DELETED = " (deleted)";
 
-  /** What the JDK opens when it likes and keeps for good; {@link WarmUp} brings about the rest. */
+  /** What the JDK opens when it likes and keeps for good. */
   private static final Set<String> JDKS =
       Set.of("/dev/random", "/dev/urandom", System.getProperty("java.home") + "/lib/modules");
 
-  private Descriptors() {}
+  private final Path process;
 
-  static List<Trace> look(ProcessTable processes) throws IOException {
+  /** What its look at itself has open. */
+  private final String look;
+
+  private Descriptors(Path process, long pid) {
+    this.process = process;
+    look = "/proc/" + pid + "/fd";
+  }
+
+  public static Descriptors ofThisProcess() {
+    return new Descriptors(Proc.SELF, ProcessHandle.current().pid());
+  }
+
+  public static Descriptors of(int pid) {
+    return new Descriptors(Proc.ROOT.resolve(Integer.toString(pid)), pid);
+  }
+
+  @Override
+  public List<Trace> look(ProcessTable processes) throws IOException {
     var traces = new ArrayList<Trace>();
-    for (Path fd : Proc.list(FDS)) {
+    for (Path fd : Proc.list(process.resolve("fd"))) {
       var target = Proc.readLink(fd).filter(link -> !isTolerated(link));
       if (target.isPresent()) {
         trace(fd, target.get()).ifPresent(traces::add);
@@ -34,16 +49,16 @@ final class Descriptors {
     return traces;
   }
 
-  private static boolean isTolerated(String target) {
+  private boolean isTolerated(String target) {
     // The class loader opens jars as it needs them; the last one is this very look.
     return JDKS.contains(target)
         || target.endsWith(".jar")
-        || target.equals("/proc/" + ProcessHandle.current().pid() + "/fd");
+        || target.equals(look);
   }
 
-  private static Optional<Trace> trace(Path fd, String target) throws IOException {
+  private Optional<Trace> trace(Path fd, String target) throws IOException {
     String number = fd.getFileName().toString();
-    var info = Proc.lines(FD_INFOS.resolve(number));
+    var info = Proc.lines(process.resolve("fdinfo").resolve(number));
     if (info.isEmpty()) {
       return Optional.empty();
     }
@@ -57,7 +72,7 @@ final class Descriptors {
             + Proc.field(info, "eventfd-id").map(id -> " id " + id).orElse("");
     String details =
         "fd " + number + " " + target + Proc.field(info, "Pid").map(p -> " of pid " + p).orElse("");
-    return Optional.of(new Trace(kind(fd, target) + " descriptor", identity, details));
+    return Optional.of(new Trace(Invariant.I7, kind(fd, target) + " descriptor", identity, details));
   }
 
   private static String kind(Path fd, String target) {

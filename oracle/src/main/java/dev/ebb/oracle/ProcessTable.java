@@ -1,4 +1,4 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * <p>This JVM is a child subreaper, so whatever it starts stays below it for ever. Other runtimes
  * and test runs may live on the same host: what they own is theirs to check.
  */
-final class ProcessTable {
+public final class ProcessTable {
   /** Tests that make things on the host without a runtime name them after their JVM. */
   private static final Pattern BY_PID = Pattern.compile("ebb-[a-z]+-(\\d{1,9})(-\\w+)?");
 
@@ -30,7 +31,7 @@ final class ProcessTable {
   private final Set<Integer> ancestors = new HashSet<>();
   private @Nullable Set<String> neighboursLinks;
 
-  ProcessTable(int self, List<ProcessEntry> entries) {
+  public ProcessTable(int self, List<ProcessEntry> entries) {
     this.self = self;
     entries.forEach(entry -> byPid.put(entry.pid(), entry));
     // Pid 0 is the parent of pid 1, and of what came in from outside the pid namespace.
@@ -38,11 +39,11 @@ final class ProcessTable {
     lineage(self).forEach(each -> ancestors.add(each.pid()));
   }
 
-  static ProcessTable read() throws IOException {
+  public static ProcessTable read() throws IOException {
     return new ProcessTable((int) ProcessHandle.current().pid(), ProcessEntry.readAll());
   }
 
-  List<ProcessEntry> entries() {
+  public List<ProcessEntry> entries() {
     return List.copyOf(byPid.values());
   }
 
@@ -58,7 +59,7 @@ final class ProcessTable {
   }
 
   /** It descends from this JVM. */
-  boolean isBelowUs(ProcessEntry process) {
+  public boolean isBelowUs(ProcessEntry process) {
     return lineage(process.parent()).stream().anyMatch(each -> each.pid() == self);
   }
 
@@ -102,17 +103,27 @@ final class ProcessTable {
   }
 
   /** A process that we did not start has a descriptor whose target contains {@code text}. */
-  boolean neighboursHold(String text) throws IOException {
+  public boolean neighboursHold(String text) throws IOException {
     if (neighboursLinks == null) {
       neighboursLinks = readNeighboursLinks();
     }
     return neighboursLinks.stream().anyMatch(link -> link.contains(text));
   }
 
+  /** This process, or one below it, has a descriptor whose target contains {@code text}. */
+  public boolean weHold(String text) throws IOException {
+    return readLinks(process -> !isNeighbour(process.pid())).stream()
+        .anyMatch(link -> link.contains(text));
+  }
+
   private Set<String> readNeighboursLinks() throws IOException {
+    return readLinks(process -> isNeighbour(process.pid()));
+  }
+
+  private Set<String> readLinks(Predicate<ProcessEntry> whose) throws IOException {
     var links = new HashSet<String>();
     for (ProcessEntry process : byPid.values()) {
-      if (isNeighbour(process.pid())) {
+      if (whose.test(process)) {
         for (Path fd : Proc.list(process.directory().resolve("fd"))) {
           readNameableLink(fd).ifPresent(links::add);
         }

@@ -1,4 +1,4 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -14,13 +14,13 @@ import java.util.Objects;
 import java.util.Optional;
 
 /** Reads from file systems whose entries vanish under the reader: the vanished are just absent. */
-final class Proc {
-  static final Path ROOT = Path.of("/proc");
-  static final Path SELF = ROOT.resolve("self");
+public final class Proc {
+  public static final Path ROOT = Path.of("/proc");
+  public static final Path SELF = ROOT.resolve("self");
 
   private Proc() {}
 
-  static Optional<String> read(Path file) throws IOException {
+  public static Optional<String> read(Path file) throws IOException {
     try {
       return Optional.of(Files.readString(file, StandardCharsets.ISO_8859_1));
     } catch (IOException e) {
@@ -31,12 +31,12 @@ final class Proc {
     }
   }
 
-  static List<String> lines(Path file) throws IOException {
+  public static List<String> lines(Path file) throws IOException {
     return read(file).stream().flatMap(String::lines).toList();
   }
 
   /** The target of a link; none if it is gone, or not ours to read. */
-  static Optional<String> readLink(Path link) throws IOException {
+  public static Optional<String> readLink(Path link) throws IOException {
     try {
       return Optional.of(Files.readSymbolicLink(link).toString());
     } catch (AccessDeniedException e) {
@@ -50,7 +50,7 @@ final class Proc {
   }
 
   /** The entries of a directory; none if it is gone, or not ours to read. */
-  static List<Path> list(Path directory) throws IOException {
+  public static List<Path> list(Path directory) throws IOException {
     var entries = new ArrayList<Path>();
     try (var stream = Files.newDirectoryStream(directory)) {
       stream.forEach(entries::add);
@@ -70,14 +70,14 @@ final class Proc {
   }
 
   /** The value behind {@code key} in lines of {@code key: value}. */
-  static Optional<String> field(List<String> lines, String key) {
+  public static Optional<String> field(List<String> lines, String key) {
     return lines.stream()
         .filter(line -> line.startsWith(key + ":"))
         .map(line -> line.substring(key.length() + 1).strip())
         .findFirst();
   }
 
-  static boolean isGone(IOException e) {
+  public static boolean isGone(IOException e) {
     // KERNEL: a file of a process or cgroup that ended after the open answers ESRCH or ENODEV, for
     // which the JDK has no exception of their own.
     String message = String.valueOf(e.getMessage());

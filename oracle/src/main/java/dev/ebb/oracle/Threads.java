@@ -1,12 +1,12 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The platform threads of this JVM, as the kernel lists them: each is a PID. */
-final class Threads {
+/** The platform threads of a JVM, as the kernel lists them: each is a PID. */
+public final class Threads implements Detector {
   /**
    * Threads that come and go as the JVM or the test framework likes; the kernel cuts names at 15.
    */
@@ -31,11 +31,24 @@ final class Threads {
 
   private static final int START_TIME = 19;
 
-  private Threads() {}
+  private final Path process;
 
-  static List<Trace> look(ProcessTable processes) throws IOException {
+  private Threads(Path process) {
+    this.process = process;
+  }
+
+  public static Threads ofThisProcess() {
+    return new Threads(Proc.SELF);
+  }
+
+  public static Threads of(int pid) {
+    return new Threads(Proc.ROOT.resolve(Integer.toString(pid)));
+  }
+
+  @Override
+  public List<Trace> look(ProcessTable processes) throws IOException {
     var traces = new ArrayList<Trace>();
-    for (Path task : Proc.list(Proc.SELF.resolve("task"))) {
+    for (Path task : Proc.list(process.resolve("task"))) {
       var stat = Proc.read(task.resolve("stat"));
       if (stat.isPresent()) {
         String name =
@@ -45,7 +58,7 @@ final class Threads {
           String id = task.getFileName().toString();
           // A thread gets its name a moment after it starts, so the name is no identity.
           traces.add(
-              new Trace("thread", "tid " + id + "@" + rest[START_TIME], "tid " + id + " " + name));
+              new Trace(Invariant.I7, "thread", "tid " + id + "@" + rest[START_TIME], "tid " + id + " " + name));
         }
       }
     }

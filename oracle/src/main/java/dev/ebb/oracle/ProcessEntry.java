@@ -1,4 +1,4 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -7,12 +7,12 @@ import java.util.List;
 import java.util.Optional;
 
 /** One line of the process table. */
-record ProcessEntry(
+public record ProcessEntry(
     int pid, String command, char state, int parent, long startTime, int uid, String cgroup) {
   private static final int KTHREADD = 2;
   private static final String VERSION_2 = "0::";
 
-  static List<ProcessEntry> readAll() throws IOException {
+  public static List<ProcessEntry> readAll() throws IOException {
     var all = new ArrayList<ProcessEntry>();
     for (Path directory : Proc.list(Proc.ROOT)) {
       if (Character.isDigit(directory.getFileName().toString().charAt(0))) {
@@ -52,20 +52,24 @@ record ProcessEntry(
             cgroup.map(line -> line.substring(VERSION_2.length())).orElse("")));
   }
 
-  boolean isZombie() {
+  public boolean isZombie() {
     return state == 'Z' || state == 'X';
   }
 
   /** It runs, or ran, in a box: no one but Ebb uses these cgroups and uids. */
   boolean isEbbs() {
-    return cgroup.contains("/ebb-") || BoxUids.contains(uid);
+    return isInCgroupOfEbb() || BoxUids.contains(uid);
+  }
+
+  boolean isInCgroupOfEbb() {
+    return cgroup.contains("/ebb-");
   }
 
   Path directory() {
     return Proc.ROOT.resolve(Integer.toString(pid));
   }
 
-  String describe() throws IOException {
+  public String describe() throws IOException {
     String commandLine =
         Proc.read(directory().resolve("cmdline")).orElse("").replace('\0', ' ').strip();
     return "pid %d (%s) state %c parent %d uid %d cgroup %s: %s"

@@ -1,4 +1,4 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -8,13 +8,18 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Directories named {@code ebb*}, and all below them, in every mounted hierarchy. */
-final class Cgroups {
-  private Cgroups() {}
+public final class Cgroups implements Detector {
+  private final Neighbours neighbours;
+
+  public Cgroups(Neighbours neighbours) {
+    this.neighbours = neighbours;
+  }
 
   /** A directory, and the name of the topmost one of ours on the way down to it. */
   private record Found(Path directory, String instance) {}
 
-  static List<Trace> look(ProcessTable before) throws IOException {
+  @Override
+  public List<Trace> look(ProcessTable before) throws IOException {
     var found = new ArrayList<Found>();
     for (Mount mount : Mount.readAll()) {
       if (mount.isCgroup()) {
@@ -62,21 +67,16 @@ final class Cgroups {
     }
   }
 
-  private static Trace trace(Path directory, String instance, ProcessTable processes)
+  private Trace trace(Path directory, String instance, ProcessTable processes)
       throws IOException {
     // KERNEL: cgroup.procs of a threaded cgroup cannot be read; v1 has tasks instead.
     Path version2 = directory.resolve("cgroup.threads");
     var members = Proc.lines(Files.exists(version2) ? version2 : directory.resolve("tasks"));
     return new Trace(
+        Invariant.I4,
         "cgroup",
         directory.toString(),
         members.isEmpty() ? directory + " (empty)" : directory + " with threads " + members,
-        Strangers.made(directory) || isNeighbours(instance, processes));
-  }
-
-  private static boolean isNeighbours(String instance, ProcessTable processes) throws IOException {
-    return processes.isNeighboursName(instance)
-        || processes.neighboursHold("/instances/" + instance + "/")
-        || TestHost.isNeighboursInstance(instance);
+        neighbours.ownCgroup(directory, instance, processes));
   }
 }

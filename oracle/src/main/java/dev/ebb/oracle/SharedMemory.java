@@ -1,6 +1,5 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
-import dev.ebb.kernel.Self;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -10,16 +9,21 @@ import java.util.Arrays;
 import java.util.List;
 
 /** SysV objects, POSIX shared memory and message queues that are ours or a box's. */
-final class SharedMemory {
+public final class SharedMemory implements Detector {
   private static final List<String> SYSV = List.of("shm", "sem", "msg");
   private static final List<Path> POSIX = List.of(Path.of("/dev/shm"), Path.of("/dev/mqueue"));
 
   /** The first column is the key, and then comes what each type has its own name for. */
   private static final int ID = 1;
 
-  private SharedMemory() {}
+  private final Neighbours neighbours;
 
-  static List<Trace> look(ProcessTable processes) throws IOException {
+  public SharedMemory(Neighbours neighbours) {
+    this.neighbours = neighbours;
+  }
+
+  @Override
+  public List<Trace> look(ProcessTable processes) throws IOException {
     var traces = new ArrayList<Trace>();
     for (String type : SYSV) {
       lookAtSysV(type, traces);
@@ -27,14 +31,14 @@ final class SharedMemory {
     for (Path directory : POSIX) {
       for (Path file : Proc.list(directory)) {
         if (isOurs(file)) {
-          traces.add(new Trace("shared memory file", file.toString(), file.toString()));
+          traces.add(new Trace(Invariant.I11, "shared memory file", file.toString(), file.toString()));
         }
       }
     }
     return traces;
   }
 
-  private static void lookAtSysV(String type, List<Trace> traces) throws IOException {
+  private void lookAtSysV(String type, List<Trace> traces) throws IOException {
     var lines = Proc.lines(Proc.ROOT.resolve("sysvipc").resolve(type));
     if (lines.isEmpty()) {
       return;
@@ -42,25 +46,22 @@ final class SharedMemory {
     var columns = Arrays.asList(lines.getFirst().strip().split("\\s+"));
     for (String line : lines.subList(1, lines.size())) {
       String[] values = line.strip().split("\\s+");
-      if (isOurs(Long.parseLong(values[columns.indexOf("cuid")]))) {
+      if (!neighbours.ownMemoryOf((int) Long.parseLong(values[columns.indexOf("cuid")]))) {
         String id = type + " " + values[ID];
-        traces.add(new Trace("SysV " + type, id, id + ": " + line.strip()));
+        traces.add(new Trace(Invariant.I11, "SysV " + type, id, id + ": " + line.strip()));
       }
     }
   }
 
-  private static boolean isOurs(Path file) throws IOException {
+  private boolean isOurs(Path file) throws IOException {
     try {
-      return isOurs((int) Files.getAttribute(file, "unix:uid", LinkOption.NOFOLLOW_LINKS));
+      return !neighbours.ownMemoryOf(
+          (int) Files.getAttribute(file, "unix:uid", LinkOption.NOFOLLOW_LINKS));
     } catch (IOException e) {
       if (Proc.isGone(e)) {
         return false;
       }
       throw e;
     }
-  }
-
-  private static boolean isOurs(long uid) {
-    return uid == Self.uid() || BoxUids.contains((int) uid);
   }
 }

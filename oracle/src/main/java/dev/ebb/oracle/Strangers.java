@@ -1,4 +1,4 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
 import dev.ebb.kernel.Self;
 import java.io.IOException;
@@ -12,7 +12,7 @@ import java.nio.file.Path;
  * into its owners either, so that this is all he can tell a neighbour's by. Root may have made
  * anything.
  */
-final class Strangers {
+public final class Strangers {
   private static final int SELF = Self.uid();
 
   private Strangers() {}
@@ -26,7 +26,7 @@ final class Strangers {
    * A file of another user, or in a directory that is closed to us; of a file that is gone, the
    * directory that is left tells.
    */
-  static boolean made(Path file) throws IOException {
+  public static boolean made(Path file) throws IOException {
     if (SELF == 0) {
       return false;
     }

@@ -1,4 +1,4 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /** One line of mountinfo. */
-record Mount(String id, Path point, String type, String source) {
+public record Mount(String id, Path point, String type, String source) {
   private static final Pattern OCTAL = Pattern.compile("\\\\([0-7]{3})");
 
-  static List<Mount> readAll() throws IOException {
+  public static List<Mount> readAll() throws IOException {
     return Proc.lines(Proc.SELF.resolve("mountinfo")).stream().map(Mount::parse).toList();
   }
 

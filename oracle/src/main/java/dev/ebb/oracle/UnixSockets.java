@@ -1,18 +1,22 @@
-package dev.ebb.testkit;
+package dev.ebb.oracle;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
 /** Unix sockets with a name of ours, also those whose file is gone already. */
-final class UnixSockets {
+public final class UnixSockets implements Detector {
   private static final int INODE = 6;
   private static final int PATH = 7;
 
-  private UnixSockets() {}
+  private final Neighbours neighbours;
 
-  static List<Trace> look(ProcessTable before) throws IOException {
+  public UnixSockets(Neighbours neighbours) {
+    this.neighbours = neighbours;
+  }
+
+  @Override
+  public List<Trace> look(ProcessTable before) throws IOException {
     List<String> lines = Proc.lines(Proc.ROOT.resolve("net/unix"));
     // ORDER: read after them, so that whoever made one is there to own it.
     ProcessTable processes = ProcessTable.read();
@@ -22,13 +26,11 @@ final class UnixSockets {
       if (fields.length > PATH && fields[PATH].contains("ebb")) {
         traces.add(
             new Trace(
+                Invariant.I6,
                 "unix socket",
                 "socket " + fields[INODE],
                 fields[PATH] + " inode " + fields[INODE],
-                // KERNEL: one that nobody has accepted yet has no inode to be held by.
-                processes.isNeighboursPath(fields[PATH])
-                    || processes.neighboursHold("socket:[" + fields[INODE] + "]")
-                    || Strangers.made(Path.of(fields[PATH]))));
+                neighbours.ownSocket(fields[PATH], fields[INODE], processes)));
       }
     }
     return traces;

@@ -1,0 +1,60 @@
+package dev.ebb.oracle;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * What a directory takes of its disk, but for logs, which grow.
+ *
+ * @param inodes how many files and directories there are
+ * @param bytes how long the files are together
+ */
+public record DiskUse(long inodes, long bytes) {
+  private static final Set<String> LOGS = Set.of("daemon.log", "ledger");
+
+  public static DiskUse of(Path directory) throws IOException {
+    long inodes = 0;
+    long bytes = 0;
+    var open = new ArrayDeque<>(List.of(directory));
+    while (!open.isEmpty()) {
+      for (Path entry : Proc.list(open.remove())) {
+        inodes++;
+        if (Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS)) {
+          open.add(entry);
+        } else if (!LOGS.contains(String.valueOf(entry.getFileName()))) {
+          bytes += size(entry);
+        }
+      }
+    }
+    return new DiskUse(inodes, bytes);
+  }
+
+  private static long size(Path file) throws IOException {
+    try {
+      return (long) Files.getAttribute(file, "size", LinkOption.NOFOLLOW_LINKS);
+    } catch (IOException e) {
+      if (Proc.isGone(e)) {
+        return 0;
+      }
+      throw e;
+    }
+  }
+
+  public List<Trace> growthSince(DiskUse baseline) {
+    boolean grown = inodes > baseline.inodes || bytes > baseline.bytes;
+    return grown
+        ? List.of(
+            new Trace(
+                Invariant.I10,
+                "disk use",
+                "disk use",
+                "%d files of %d bytes, the baseline is %d of %d"
+                    .formatted(inodes, bytes, baseline.inodes, baseline.bytes)))
+        : List.of();
+  }
+}

@@ -1,0 +1,75 @@
+package dev.ebb.oracle;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.kernel.Deadline;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** What some detectors saw at one moment; what they see beyond that later is a leak. */
+public final class Snapshot {
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+  private final List<Detector> detectors;
+
+  @GuardedBy("known")
+  private final Set<String> known = new HashSet<>();
+
+  private Snapshot(List<Detector> detectors) {
+    this.detectors = List.copyOf(detectors);
+  }
+
+  public static Snapshot take(List<Detector> detectors) {
+    var snapshot = new Snapshot(detectors);
+    snapshot.accept(snapshot.look());
+    return snapshot;
+  }
+
+  /** What is there now and was not before. */
+  public List<Trace> leaksSince() {
+    List<Trace> seen = look();
+    synchronized (known) {
+      return seen.stream()
+          .filter(trace -> !trace.neighbours() && !known.contains(trace.identity()))
+          .toList();
+    }
+  }
+
+  /** The same, once {@code patience} is over or there is nothing left, whichever is first. */
+  public List<Trace> leaksSince(Duration patience) {
+    Deadline deadline = Deadline.in(patience);
+    List<Trace> leaks = leaksSince();
+    while (!leaks.isEmpty() && !deadline.isOver()) {
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      leaks = leaksSince();
+    }
+    return leaks;
+  }
+
+  /** From now on, these were there before. */
+  public void accept(Collection<Trace> traces) {
+    synchronized (known) {
+      traces.forEach(trace -> known.add(trace.identity()));
+    }
+  }
+
+  private List<Trace> look() {
+    try {
+      ProcessTable processes = ProcessTable.read();
+      var traces = new ArrayList<Trace>();
+      for (Detector detector : detectors) {
+        traces.addAll(detector.look(processes));
+      }
+      return traces;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

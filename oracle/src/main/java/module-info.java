@@ -1,0 +1,8 @@
+/** What tells whether anything was left on a host. */
+module dev.ebb.oracle {
+  requires static transitive com.google.errorprone.annotations;
+  requires static transitive org.jspecify;
+  requires dev.ebb.kernel;
+
+  exports dev.ebb.oracle;
+}
