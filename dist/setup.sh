@@ -108,7 +108,7 @@ drop_unchecked() {
 
 # Nothing that goes into the dist is newer than the dist.
 is_built() {
-  [ -e "$dist/built" ] && [ -z "$(cd "$root" && find pom.xml init kernel oracle runtime third_party server client cli dist \
+  [ -e "$dist/built" ] && [ -z "$(cd "$root" && find pom.xml init kernel oracle runtime third_party server client torture cli dist \
     \( -name target -o -path init/build -o -path init/test -o -path '*/src/test' \) -prune \
     -o \( -type f -o -path '*/src/*' \) -newer dist/target/built -print -quit)" ]
 }

@@ -4,6 +4,7 @@ module dev.ebb.cli {
   requires static org.jspecify;
   requires dev.ebb.client;
   requires dev.ebb.runtime;
+  requires dev.ebb.torture;
   requires info.picocli;
   requires io.avaje.json;
   requires jdk.unsupported;

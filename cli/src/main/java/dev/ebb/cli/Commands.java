@@ -36,6 +36,7 @@ final class Commands {
           "key",
           "doctor",
           "sweep",
+          "torture",
           "purge",
           "completion",
           "version",
@@ -63,6 +64,7 @@ final class Commands {
       case "doctor" -> DoctorCommand.spec();
       case "serve", "config", "key" -> ServerCommands.spec(name);
       case "sweep" -> SweepCommand.spec();
+      case "torture" -> TortureCommand.spec();
       case "purge" -> PurgeCommand.spec();
       case "completion" -> CompletionCommand.spec();
       case "version" ->
@@ -96,6 +98,7 @@ final class Commands {
       case "doctor" -> DoctorCommand.run(parsed);
       case "serve", "config", "key" -> ServerCommands.run(name);
       case "sweep" -> SweepCommand.run(parsed);
+      case "torture" -> TortureCommand.run(parsed);
       case "purge" -> PurgeCommand.run(parsed);
       case "completion" -> CompletionCommand.run(parsed);
       case "version" -> Main.version(System.out);

@@ -34,7 +34,9 @@ final class ServerCommands {
 
   static CommandSpec spec(String name) {
     return switch (name) {
-      case "serve" -> configured(name, "Serve boxes and commands over HTTP, until SIGTERM.");
+      case "serve" ->
+          configured(name, "Serve boxes and commands over HTTP, until SIGTERM.")
+              .addOption(Options.flag("", "--until-eof"));
       case "config" ->
           configured(name, "Print what serve would use, and where each value comes from.")
               .addOption(Options.json());

@@ -18,7 +18,8 @@ public final class Terminal implements Owned {
   /** Where a terminal may be. */
   public enum Stream {
     STDIN(0),
-    STDOUT(1);
+    STDOUT(1),
+    STDERR(2);
 
     private final int number;
 

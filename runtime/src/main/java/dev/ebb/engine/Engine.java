@@ -41,6 +41,7 @@ import dev.ebb.store.Instance;
 import dev.ebb.supervision.Audit;
 import dev.ebb.supervision.Purge;
 import dev.ebb.supervision.Recovery;
+import dev.ebb.supervision.SideHomes;
 import dev.ebb.supervision.Why;
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -425,10 +426,42 @@ public final class Engine implements AutoCloseable {
     try (var scope = new Scope()) {
       EmptyWait emptyWait = EmptyWait.on(Poller.start(scope, "ebb-poller"));
       var removal = new CgroupRemoval(emptyWait);
-      return new Recovery(Home.open(path), emptyWait, removal, AT_SWEEP).recover(dryRun);
+      Home home = Home.open(path);
+      var recovery = new Recovery(home, emptyWait, removal, AT_SWEEP);
+      var findings = new ArrayList<>(recovery.recover(dryRun));
+      findings.addAll(new SideHomes(home, recovery).recover(dryRun));
+      return findings;
     } catch (KernelException | IOException e) {
       throw new SandboxException(
           ErrorCode.HOST_UNFIT, "cannot sweep Ebb's home " + path + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** What is done with a home for a while. */
+  public interface Visit<T> {
+    T in(Path home) throws IOException, InterruptedException;
+  }
+
+  /**
+   * Lends a home beside {@code path}, and takes it away afterwards with all that is in it; a sweep
+   * of {@code path} does that if this process is killed.
+   */
+  public static <T> T aside(Path path, Visit<T> visit) throws IOException, InterruptedException {
+    try (var scope = new Scope()) {
+      EmptyWait emptyWait = EmptyWait.on(Poller.start(scope, "ebb-poller"));
+      Home home = Home.open(path);
+      var recovery = new Recovery(home, emptyWait, new CgroupRemoval(emptyWait), AT_SWEEP);
+      var homes = new SideHomes(home, recovery);
+      homes.recover(false);
+      Path side = homes.create(scope);
+      try {
+        return visit.in(side);
+      } finally {
+        homes.remove(side);
+      }
+    } catch (KernelException e) {
+      throw new SandboxException(
+          ErrorCode.HOST_UNFIT, "cannot use a home in " + path + ": " + e.getMessage(), e);
     }
   }
 

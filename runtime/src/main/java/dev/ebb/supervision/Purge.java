@@ -7,6 +7,7 @@ import dev.ebb.store.Home;
 import dev.ebb.store.HomeRemoval;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -65,7 +66,8 @@ public final class Purge {
 
   /** When nobody lives there any more. */
   public Outcome run() throws KernelException, IOException {
-    List<Recovery.Finding> findings = recovery.recover(false, Recovery.Detached.RELEASE);
+    var findings = new ArrayList<>(new SideHomes(home, recovery).removeAll());
+    findings.addAll(recovery.recover(false, Recovery.Detached.RELEASE));
     var swept = new Outcome(findings, List.of(), List.of());
     if (swept.isStuck()) {
       return swept;

@@ -52,6 +52,11 @@ public final class Recovery {
     this.patience = patience;
   }
 
+  /** The same for another home. */
+  Recovery of(Home other) {
+    return new Recovery(other, emptyWait, removal, patience);
+  }
+
   /** One thing a dead instance left, and what became of it. */
   public record Finding(String instance, Kind kind, String subject, Fate fate) {}
 

@@ -48,8 +48,9 @@ public final class Main {
 
   private static CommandSpec commands() {
     CommandSpec root = CommandSpec.create().name("ebb");
-    root.addSubcommand(
-        "serve", configured("serve", "Serve boxes and commands over HTTP, until SIGTERM."));
+    CommandSpec serve = configured("serve", "Serve boxes and commands over HTTP, until SIGTERM.");
+    serve.addOption(flag("--until-eof", "end, as by SIGTERM, when stdin is at its end"));
+    root.addSubcommand("serve", serve);
     CommandSpec config =
         configured("config", "Print what serve would use, and where each value comes from.");
     config.addOption(flag("--json", "one JSON object"));
@@ -127,7 +128,7 @@ public final class Main {
       return 0;
     }
     return switch (name) {
-      case "ebb serve" -> Serving.run(configuration(last).settings());
+      case "ebb serve" -> Serving.run(configuration(last).settings(), last.hasMatchedOption("--until-eof"));
       case "ebb config" -> config(configuration(last), last.hasMatchedOption("--json"));
       case "ebb key create" -> createKey(last);
       case "ebb key ls" -> listKeys();

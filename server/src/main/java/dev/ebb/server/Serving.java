@@ -1,6 +1,9 @@
 package dev.ebb.server;
 
 import dev.ebb.box.SandboxException;
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
+import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.logging.Level;
@@ -16,11 +19,14 @@ final class Serving {
 
   private Serving() {}
 
-  static int run(Settings settings) throws InterruptedException {
+  static int run(Settings settings, boolean untilEof) throws InterruptedException {
     JETTY.setLevel(Level.WARNING);
     var wanted = new CountDownLatch(1);
     for (String name : List.of("TERM", "INT")) {
       Signal.handle(new Signal(name), signal -> wanted.countDown());
+    }
+    if (untilEof) {
+      Thread.ofPlatform().name("ebb-stdin").daemon().start(() -> awaitEof(wanted));
     }
     try (var daemon = Daemon.start(settings)) {
       System.out.println("ebb: serving on " + daemon.socket() + address(settings, daemon));
@@ -34,6 +40,16 @@ final class Serving {
     }
     System.out.println("ebb: down");
     return 0;
+  }
+
+  /** Whoever started us holds the other end of a pipe, and dies with it in his hand. */
+  private static void awaitEof(CountDownLatch wanted) {
+    try (var in = new FileInputStream(FileDescriptor.in)) {
+      while (in.read() >= 0) {}
+    } catch (IOException e) {
+      // No more can be read: that is the end, too.
+    }
+    wanted.countDown();
   }
 
   private static String address(Settings settings, Daemon daemon) {

@@ -75,11 +75,20 @@ public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
     for (Path path : Proc.list(HOMES_PARENT)) {
       if (path.toString().startsWith(HOME_PREFIX)
           && !HOMES.contains(path)
-          && Files.exists(path.resolve("instances").resolve(id))) {
+          && hasInstance(path, id)) {
         return true;
       }
     }
     return false;
+  }
+
+  private static boolean hasInstance(Path home, String id) throws IOException {
+    for (Path side : Proc.list(home.resolve("side"))) {
+      if (Files.exists(side.resolve("instances").resolve(id))) {
+        return true;
+      }
+    }
+    return Files.exists(home.resolve("instances").resolve(id));
   }
 
   @Override

@@ -1,0 +1,185 @@
+package dev.ebb.supervision;
+
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Self;
+import dev.ebb.ledger.Kind;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.store.Home;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Homes for a while, {@code side/*} in a home: each ends with the process that made it, with its
+ * daemon and all its boxes. The lock of its directory tells whether that process lives.
+ */
+public final class SideHomes {
+  private static final int ID_BYTES = 4;
+
+  /** For a daemon to end its boxes. */
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+  private final Path directory;
+  private final Recovery recovery;
+
+  public SideHomes(Home home, Recovery recovery) {
+    directory = home.path().resolve("side");
+    this.recovery = recovery;
+  }
+
+  /** Makes one, which is alive for as long as {@code scope} is open. */
+  public Path create(Scope scope) throws KernelException {
+    while (true) {
+      makeDirectory(directory);
+      try (var brief = new Scope()) {
+        lock(brief);
+        Path made = directory.resolve(HexFormat.of().formatHex(Self.randomBytes(ID_BYTES)));
+        Filesystem.mkdir(made, 0700);
+        Filesystem.lock(open(scope, made));
+        return made;
+      } catch (KernelException e) {
+        // RACE: whoever took the last one away takes the directory along.
+        if (!e.is(Errno.ENOENT)) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private static void makeDirectory(Path path) throws KernelException {
+    try {
+      Filesystem.mkdir(path, 0700);
+    } catch (KernelException e) {
+      if (!e.is(Errno.EEXIST)) {
+        throw e;
+      }
+    }
+  }
+
+  /** RACE: they are made and claimed under this lock only, so a new one is not taken for dead. */
+  private void lock(Scope scope) throws KernelException {
+    Filesystem.lock(open(scope, directory));
+  }
+
+  private static Fd open(Scope scope, Path path) throws KernelException {
+    return Fd.open(scope, path, Fd.Flag.READ, Fd.Flag.DIRECTORY, Fd.Flag.NOFOLLOW);
+  }
+
+  /** Takes away all whose process is dead, with whatever they hold; a dry run only tells. */
+  public List<Recovery.Finding> recover(boolean dryRun) throws KernelException, IOException {
+    var findings = new ArrayList<Recovery.Finding>();
+    if (Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
+      try (var scope = new Scope()) {
+        for (Path dead : claimDead(scope)) {
+          findings.addAll(dryRun ? plan(dead) : remove(dead));
+        }
+      }
+      removeIfEmpty();
+    }
+    return findings;
+  }
+
+  /** The same, and whoever is alive is in the way. */
+  public List<Recovery.Finding> removeAll() throws KernelException, IOException {
+    var findings = new ArrayList<>(recover(false));
+    if (Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
+      findings.add(finding(directory, new Recovery.Fate.Stuck("a living process has a home there")));
+    }
+    return findings;
+  }
+
+  private List<Path> claimDead(Scope scope) throws KernelException, IOException {
+    var dead = new ArrayList<Path>();
+    try (var brief = new Scope();
+        var entries = Files.list(directory)) {
+      lock(brief);
+      for (Path each : entries.filter(path -> Files.isDirectory(path)).sorted().toList()) {
+        Fd lock = open(scope, each);
+        if (Filesystem.tryLock(lock)) {
+          dead.add(each);
+        } else {
+          scope.release(lock);
+        }
+      }
+    }
+    return dead;
+  }
+
+  private List<Recovery.Finding> plan(Path path) throws KernelException, IOException {
+    var findings =
+        new ArrayList<>(recovery.of(Home.open(path)).recover(true, Recovery.Detached.RELEASE));
+    findings.add(finding(path, new Recovery.Fate.Planned()));
+    return findings;
+  }
+
+  /** Takes one away that is ours, or that we claimed. */
+  public List<Recovery.Finding> remove(Path path) throws KernelException, IOException {
+    Home home = Home.open(path);
+    var purge = new Purge(home, recovery.of(home));
+    Optional<ProcessRef> late = end(purge);
+    if (late.isPresent()) {
+      return List.of(finding(path, stuck("its daemon, pid " + late.get().pid() + ", lives on")));
+    }
+    Purge.Outcome outcome = purge.run();
+    var findings = new ArrayList<>(outcome.findings());
+    findings.add(finding(path, fate(outcome)));
+    removeIfEmpty();
+    return findings;
+  }
+
+  private static Recovery.Fate fate(Purge.Outcome outcome) {
+    if (outcome.isStuck()) {
+      return stuck("kept while something of it remains");
+    }
+    return outcome.kept().isEmpty()
+        ? new Recovery.Fate.Released()
+        : stuck("it holds what is not Ebb's: " + outcome.kept().getFirst());
+  }
+
+  private static Recovery.Fate stuck(String reason) {
+    return new Recovery.Fate.Stuck(reason);
+  }
+
+  private Recovery.Finding finding(Path path, Recovery.Fate fate) {
+    String name = directory.getParent() == null ? "" : directory.getParent().relativize(path) + "";
+    return new Recovery.Finding(name, Kind.DIRECTORY, path.toString(), fate);
+  }
+
+  /** Its daemon has seen that nobody wants it, or is told so; the one that does not end. */
+  private static Optional<ProcessRef> end(Purge purge) throws KernelException, IOException {
+    Optional<ProcessRef> daemon = purge.daemon();
+    if (daemon.isPresent()) {
+      purge.end(daemon.get());
+      Deadline deadline = Deadline.in(PATIENCE);
+      while (daemon.get().isAlive() && !deadline.isOver()) {
+        LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      }
+    }
+    return daemon.filter(ProcessRef::isAlive);
+  }
+
+  private void removeIfEmpty() throws KernelException {
+    try {
+      Filesystem.rmdirIfPresent(directory);
+    } catch (KernelException e) {
+      if (!e.is(Errno.ENOTEMPTY) && !e.is(Errno.EEXIST)) {
+        throw e;
+      }
+    }
+  }
+}

@@ -1,0 +1,129 @@
+package dev.ebb.torture;
+
+import dev.ebb.client.Box;
+import dev.ebb.client.BoxQuery;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.Holding;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.oracle.Proc;
+import dev.ebb.oracle.ProcessEntry;
+import dev.ebb.oracle.ProcessTable;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+/** Kills whoever holds a box together, at random moments; only ever what descends from us. */
+final class Chaos {
+  /** How long to lie in wait for somebody who makes a box. */
+  private static final Duration AMBUSH = Duration.ofMillis(400);
+
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MICROSECONDS.toNanos(200);
+
+  private final ServedHome daemon;
+  private final Tally tally;
+  private final Plan plan;
+  private final Set<String> killed = ConcurrentHashMap.newKeySet();
+  private int next;
+
+  Chaos(ServedHome daemon, Tally tally, Plan plan) {
+    this.daemon = daemon;
+    this.tally = tally;
+    this.plan = plan;
+  }
+
+  /** Its init was killed, so it may be lost. */
+  boolean hasKilled(String box) {
+    return killed.contains(box);
+  }
+
+  /** Strikes until it is over. */
+  void run(BooleanSupplier isOver) throws IOException {
+    while (!isOver.getAsBoolean()) {
+      Stroke stroke = plan.stroke(next++);
+      LockSupport.parkNanos(stroke.after().toNanos());
+      if (!isOver.getAsBoolean()) {
+        strike(stroke);
+      }
+    }
+  }
+
+  private void strike(Stroke stroke) throws IOException {
+    boolean done =
+        switch (stroke.target()) {
+          case INIT -> killInit(stroke.choice());
+          case WRAPPER -> killWrapper(stroke.choice());
+          case DAEMON -> killDaemon();
+        };
+    tally.count(Tally.Group.KILL, stroke.target().word() + (done ? "" : ", nobody there"));
+  }
+
+  private boolean killDaemon() throws IOException {
+    daemon.restart(tally::daemonKilled);
+    return true;
+  }
+
+  private boolean killInit(int choice) {
+    try {
+      EbbClient client = daemon.client();
+      List<Box> boxes = client.boxes().list(BoxQuery.all());
+      if (boxes.isEmpty()) {
+        return false;
+      }
+      Box box = client.boxes().inspect(boxes.get(choice % boxes.size()).id());
+      for (Holding holding : box.holdings()) {
+        Long pid = holding.pid();
+        if (holding.kind().equals("process") && pid != null && isInit(pid.intValue())) {
+          // ORDER: known before it happens.
+          killed.add(box.id());
+          return kill(pid.intValue());
+        }
+      }
+    } catch (IOException e) {
+      // It is gone already.
+      return false;
+    }
+    return false;
+  }
+
+  /** It is pid 1 of a pid namespace below ours. */
+  private static boolean isInit(int pid) throws IOException {
+    var status = Proc.lines(Proc.ROOT.resolve(Integer.toString(pid)).resolve("status"));
+    return Proc.field(status, "NSpid").filter(pids -> pids.matches(".*\\s1")).isPresent();
+  }
+
+  private static boolean kill(int pid) throws IOException {
+    var process = Target.find(ProcessTable.read(), pid);
+    return process.isPresent() && Target.of(process.get()).kill();
+  }
+
+  private boolean killWrapper(int choice) throws IOException {
+    Deadline deadline = Deadline.in(AMBUSH);
+    while (!deadline.isOver()) {
+      ProcessTable processes = ProcessTable.read();
+      List<ProcessEntry> wrappers =
+          processes.entries().stream()
+              .filter(each -> processes.isBelowUs(each) && isWrapper(each))
+              .toList();
+      if (!wrappers.isEmpty()) {
+        return Target.of(wrappers.get(choice % wrappers.size())).kill();
+      }
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+    return false;
+  }
+
+  private static boolean isWrapper(ProcessEntry process) {
+    try {
+      return process.command().equals("bwrap")
+          || (process.command().startsWith("ebb-init")
+              && process.describe().contains(": ebb-init outside "));
+    } catch (IOException e) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,28 @@
+package dev.ebb.torture;
+
+import java.util.Locale;
+
+/** How a box comes to its end. */
+enum Ending {
+  REMOVE,
+  REMOVE_PAUSED,
+  REMOVE_TWICE_AT_ONCE,
+  STOP,
+  KILL_EACH,
+  KILL_ALL,
+  /** Its commands have a timeout. */
+  TIME_OUT,
+  /** It has a time to live. */
+  TIME_TO_LIVE,
+  /** Whoever had it made for one command hangs up. */
+  DISCONNECT;
+
+  /** Only a daemon that lives ends it, so it is not one to outlive its daemon. */
+  boolean isOfAttached() {
+    return this == TIME_TO_LIVE || this == DISCONNECT;
+  }
+
+  String word() {
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+}

@@ -1,0 +1,22 @@
+package dev.ebb.torture;
+
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * Where it takes place.
+ *
+ * @param script the program {@code ebb}
+ * @param home a home that nobody else has, and that whoever lends it takes away
+ * @param environment for {@code ebb}, of words NAME=VALUE
+ * @param description what kind of host this is, in a few words
+ */
+public record Host(Path script, Path home, List<String> environment, String description) {
+  public Host {
+    environment = List.copyOf(environment);
+  }
+
+  Path socket() {
+    return home.resolve("ebb.sock");
+  }
+}

@@ -1,0 +1,218 @@
+package dev.ebb.torture;
+
+import dev.ebb.client.Box;
+import dev.ebb.client.BoxQuery;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Self;
+import dev.ebb.oracle.Cgroups;
+import dev.ebb.oracle.Detector;
+import dev.ebb.oracle.DiskUse;
+import dev.ebb.oracle.Footprint;
+import dev.ebb.oracle.HomeFiles;
+import dev.ebb.oracle.Invariant;
+import dev.ebb.oracle.Mounts;
+import dev.ebb.oracle.OneHome;
+import dev.ebb.oracle.Ports;
+import dev.ebb.oracle.Processes;
+import dev.ebb.oracle.SharedMemory;
+import dev.ebb.oracle.Snapshot;
+import dev.ebb.oracle.Trace;
+import dev.ebb.oracle.UnixSockets;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks the oracle: of one box when it is gone, of all when no box is left, and of the host when the
+ * daemon has ended. Thread-safe, but for the looks at the whole.
+ */
+final class Judge {
+  /** How long the kernel may take for what nobody has promised to have seen. */
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+  private static final Set<Invariant> OF_HOST =
+      EnumSet.of(
+          Invariant.I1,
+          Invariant.I2,
+          Invariant.I3,
+          Invariant.I4,
+          Invariant.I5,
+          Invariant.I6,
+          Invariant.I8,
+          Invariant.I9,
+          Invariant.I11);
+
+  private final OneHome home;
+  private final Tally tally;
+  private final Snapshot before;
+  private @Nullable Footprint footprint;
+  private @Nullable DiskUse diskUse;
+
+  /** Looks at the host as it is before there is a daemon. */
+  Judge(OneHome home, Tally tally) {
+    this.home = home;
+    this.tally = tally;
+    before = Snapshot.take(detectors(home));
+    if (Self.uid() != 0) {
+      tally.skip("I11: the boxes of an ordinary user have his own uid");
+    }
+  }
+
+  static List<Detector> detectors(OneHome home) {
+    return List.of(
+        new Processes(home),
+        new Cgroups(home),
+        new Mounts(home),
+        new UnixSockets(home),
+        new SharedMemory(home),
+        new Ports(),
+        new HomeFiles(() -> Set.of(home.path())));
+  }
+
+  // --- of one box ---
+
+  /** A certificate promises that this was seen, so it must be so at once. */
+  void gone(Held held, String where) throws IOException {
+    gone(held, where, Duration.ZERO);
+  }
+
+  /** The same of a box that died with its daemon. */
+  void gone(Held held, String where, Duration patience) throws IOException {
+    List<Trace> left = await(held::leftProcesses, patience);
+    for (Invariant each : List.of(Invariant.I1, Invariant.I2, Invariant.I3)) {
+      tally.checked(each, where, of(each, left));
+    }
+    tally.checked(Invariant.I4, where, await(held::leftCgroups, patience));
+    tally.checked(Invariant.I6, where, await(held::leftDirectories, patience));
+    tally.checked(Invariant.I8, where, await(() -> held.leftLines(home.path()), patience));
+  }
+
+  private static List<Trace> of(Invariant invariant, List<Trace> traces) {
+    return traces.stream().filter(trace -> trace.invariant() == invariant).toList();
+  }
+
+  private interface Look {
+    List<Trace> look() throws IOException;
+  }
+
+  /** What is still there when time is up. */
+  private static List<Trace> await(Look look, Duration patience) throws IOException {
+    Deadline deadline = Deadline.in(patience);
+    List<Trace> left = look.look();
+    while (!left.isEmpty() && !deadline.isOver()) {
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      left = look.look();
+    }
+    return left;
+  }
+
+  // --- of all ---
+
+  /** What an idle daemon has, warm as it is now, it may have later. */
+  void takeBaseline(ServedHome daemon) throws IOException {
+    daemon.disconnect();
+    Footprint least = Footprint.of(daemon.pid());
+    Deadline deadline = Deadline.in(Duration.ofSeconds(2));
+    while (!deadline.isOver()) {
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      Footprint now = Footprint.of(daemon.pid());
+      least = now.sum() < least.sum() ? now : least;
+    }
+    footprint = least;
+    diskUse = DiskUse.of(home.path());
+    daemon.reconnect();
+  }
+
+  /** When no box is left: the daemon has what it had, and the host has nothing else of it. */
+  void idle(ServedHome daemon, String where) throws IOException {
+    List<Trace> listed = new ArrayList<>();
+    for (Box box : daemon.client().boxes().list(BoxQuery.all())) {
+      listed.add(new Trace(Invariant.I8, "box", box.id(), box.id() + " " + box.state().word()));
+    }
+    daemon.disconnect();
+    List<Trace> left = await(() -> leftOfBoxes(daemon), PATIENCE);
+    for (Invariant each : OF_HOST) {
+      tally.checked(each, where, of(each, left));
+    }
+    tally.checked(Invariant.I8, where, listed);
+    Footprint baseline = footprint;
+    if (baseline != null) {
+      Look grown = () -> Footprint.of(daemon.pid()).growthSince(baseline);
+      tally.checked(Invariant.I7, where, await(grown, PATIENCE));
+    }
+    DiskUse used = diskUse;
+    if (used != null) {
+      Look grown = () -> DiskUse.of(home.path()).growthSince(used);
+      tally.checked(Invariant.I10, where, await(grown, PATIENCE));
+    }
+    daemon.reconnect();
+  }
+
+  private List<Trace> leftOfBoxes(ServedHome daemon) throws IOException {
+    daemon.reapKeepers();
+    Set<Integer> pids = daemon.pids();
+    return before.leaksSince().stream().filter(trace -> !isDaemons(trace, pids)).toList();
+  }
+
+  /** What the daemon itself has as long as it serves. */
+  private boolean isDaemons(Trace trace, Set<Integer> pids) {
+    return switch (trace.kind()) {
+      case "process" -> pids.stream().anyMatch(pid -> trace.identity().startsWith("process " + pid + "@"));
+      case "cgroup" -> isInstance(Path.of(trace.identity()));
+      case "file", "directory" -> isInstanceFile(Path.of(trace.identity()));
+      case "unix socket" -> trace.details().startsWith(home.path().resolve("ebb.sock") + " ");
+      case "ledger line" -> isInstanceLine(trace);
+      default -> false;
+    };
+  }
+
+  private boolean isInstance(Path cgroup) {
+    String name = String.valueOf(cgroup.getFileName());
+    return home.instances().stream()
+        .anyMatch(instance -> name.equals(instance) || name.equals(instance + "-self"));
+  }
+
+  private boolean isInstanceFile(Path path) {
+    Path relative = home.path().relativize(path);
+    boolean isSocket = relative.equals(Path.of("ebb.sock"));
+    Path instances = Path.of("instances");
+    boolean isDirectory = instances.equals(relative.getParent());
+    boolean isFile =
+        relative.getNameCount() == 3
+            && relative.startsWith(instances)
+            && Set.of("lock", "ledger", "instance").contains(relative.getFileName() + "");
+    return isSocket || isDirectory || isFile;
+  }
+
+  /** Details are the ledger, a colon, and the line. */
+  private static boolean isInstanceLine(Trace trace) {
+    String line = trace.details().substring(trace.details().indexOf(": ") + 2);
+    return Ledgers.box(line).isEmpty();
+  }
+
+  /** When the daemon has ended. */
+  void ended(int code, ServedHome daemon) throws IOException {
+    String where = "after the end";
+    if (code != 0) {
+      tally.broken(Invariant.I13, "the daemon ended with " + code, where);
+    }
+    Look look =
+        () -> {
+          daemon.reapKeepers();
+          return before.leaksSince();
+        };
+    List<Trace> left = await(look, PATIENCE);
+    for (Invariant each : OF_HOST) {
+      tally.checked(each, where, of(each, left));
+    }
+  }
+}

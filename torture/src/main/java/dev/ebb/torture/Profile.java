@@ -1,0 +1,48 @@
+package dev.ebb.torture;
+
+import java.time.Duration;
+import java.util.Locale;
+
+/** How hard it is. */
+public enum Profile {
+  /** For a look, and for every run of the tests. */
+  QUICK(4, 64, Duration.ofSeconds(10), 4),
+  /** For a night: larger trees, more memory storms, more kills. */
+  FULL(8, 192, Duration.ofSeconds(20), 8);
+
+  private final int boxes;
+  private final int pids;
+  private final Duration wave;
+  private final int daemonKills;
+
+  Profile(int boxes, int pids, Duration wave, int daemonKills) {
+    this.boxes = boxes;
+    this.pids = pids;
+    this.wave = wave;
+    this.daemonKills = daemonKills;
+  }
+
+  /** How many boxes there are at once. */
+  public int boxes() {
+    return boxes;
+  }
+
+  /** The most processes of a box. */
+  int pids() {
+    return pids;
+  }
+
+  /** How long work goes on until all of it is ended and looked after. */
+  Duration wave() {
+    return wave;
+  }
+
+  /** Of a hundred kills, how many are the daemon's. */
+  int daemonKills() {
+    return daemonKills;
+  }
+
+  public String word() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,72 @@
+package dev.ebb.torture;
+
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
+import dev.ebb.kernel.Spawn;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** Programs of the host that are run to their end. */
+final class Program {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
+  private Program() {}
+
+  /** What one said, and its exit code, 128 and its number for a signal. */
+  record Outcome(int code, String text) {}
+
+  /** Runs it without input, with what it says on both streams as one. */
+  static Outcome run(Path program, List<String> words, List<String> environment)
+      throws IOException {
+    try (var scope = new Scope()) {
+      Pidfd child;
+      Fd.Pipe said = Fd.pipe(scope, scope);
+      Fd nothing = Fd.open(scope, Path.of("/dev/null"), Fd.Flag.READ);
+      child =
+          Spawn.spawn(
+              scope, program, words, environment, List.of(nothing, said.write(), said.write()));
+      scope.release(said.write());
+      String text = readAll(said.read());
+      return new Outcome(await(child, PATIENCE), text);
+    } catch (KernelException e) {
+      throw new IOException("cannot run " + program + ": " + e.getMessage(), e);
+    }
+  }
+
+  private static String readAll(Fd fd) throws KernelException {
+    var all = new ByteArrayOutputStream();
+    byte[] buffer = new byte[8192];
+    for (int read = fd.read(buffer, 0, buffer.length);
+        read > 0;
+        read = fd.read(buffer, 0, buffer.length)) {
+      all.write(buffer, 0, read);
+    }
+    return all.toString(StandardCharsets.UTF_8);
+  }
+
+  /** Waits for its end and reaps it; one that is late is killed. */
+  static int await(Pidfd child, Duration patience) throws KernelException {
+    Deadline deadline = Deadline.in(patience);
+    Optional<Pidfd.WaitStatus> ended = child.reap();
+    while (ended.isEmpty()) {
+      if (deadline.isOver()) {
+        child.signal(Signal.KILL);
+      }
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      ended = child.reap();
+    }
+    return ended.get().isExit() ? ended.get().status() : 128 + ended.get().status();
+  }
+}

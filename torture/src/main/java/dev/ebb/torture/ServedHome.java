@@ -1,0 +1,302 @@
+package dev.ebb.torture;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.NoDaemonException;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Spawn;
+import dev.ebb.oracle.OneHome;
+import dev.ebb.oracle.ProcessEntry;
+import dev.ebb.oracle.ProcessTable;
+import java.io.IOException;
+import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A daemon on a home of its own, which ends with this process: it holds the other end of its stdin.
+ * Whoever wants the client while it is being restarted waits. Thread-safe.
+ */
+final class ServedHome implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+  /** Its working directory must not keep ours busy; a configuration of the host is not for it. */
+  private static final String SCRIPT =
+      "cd / && exec \"$0\" serve --until-eof --config /dev/null --socket \"$1\"";
+
+  private final Host host;
+  private final OneHome home;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  @GuardedBy("lock")
+  private @Nullable Running running;
+
+  @GuardedBy("lock")
+  private @Nullable EbbClient client;
+
+  /** Clients of dead daemons, which somebody may still use. */
+  @GuardedBy("lock")
+  private final List<EbbClient> retired = new ArrayList<>();
+
+  /** The inner processes of keepers whose daemon is dead: they stay as long as its boxes. */
+  @GuardedBy("lock")
+  private final Set<Integer> oldKeepers = new HashSet<>();
+
+  private volatile int generation;
+
+  /** One life of the daemon. */
+  private record Running(Scope scope, Fd stdin, Pidfd outer, int inner, Target daemon) {
+    Set<Integer> pids() {
+      return Set.of(outer.pid(), inner, daemon.pid());
+    }
+  }
+
+  ServedHome(Host host, OneHome home) {
+    this.host = host;
+    this.home = home;
+  }
+
+  // --- its lives ---
+
+  void start() throws IOException {
+    lock.lock();
+    try {
+      var scope = new Scope();
+      try {
+        running = spawn(scope);
+        home.learn();
+        generation++;
+      } catch (KernelException | IOException e) {
+        close(scope);
+        throw new IOException("the daemon does not come up: " + e.getMessage() + said(), e);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private static void close(Scope scope) {
+    try {
+      scope.close();
+    } catch (KernelException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @GuardedBy("lock")
+  private Running spawn(Scope scope) throws KernelException, IOException {
+    try (var passing = new Scope()) {
+      Fd.Pipe stdin = Fd.pipe(passing, scope);
+      Fd log =
+          Fd.open(
+              passing,
+              host.home().resolve("daemon.log"),
+              Fd.Flag.WRITE,
+              Fd.Flag.CREATE,
+              Fd.Flag.APPEND);
+      var words =
+          List.of("sh", "-c", SCRIPT, host.script().toString(), host.socket().toString());
+      Pidfd outer =
+          Spawn.spawn(
+              scope,
+              Path.of("/bin/sh"),
+              words,
+              host.environment(),
+              List.of(stdin.read(), log, log));
+      client = connect(outer);
+      int pid = Integer.parseInt(Files.readString(host.home().resolve("daemon")).strip());
+      ProcessEntry daemon =
+          Target.find(ProcessTable.read(), pid)
+              .orElseThrow(() -> new IOException("pid " + pid + " is not below us"));
+      return new Running(scope, stdin.write(), outer, daemon.parent(), Target.of(daemon));
+    }
+  }
+
+  private EbbClient connect(Pidfd outer) throws KernelException, IOException {
+    Deadline deadline = Deadline.in(PATIENCE);
+    while (true) {
+      try {
+        EbbClient connected = EbbClient.connect(host.socket());
+        if (connected.isReady()) {
+          return connected;
+        }
+        connected.close();
+      } catch (NoDaemonException | SocketException e) {
+        if (outer.reap().isPresent() || deadline.isOver()) {
+          throw e;
+        }
+      }
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+  }
+
+  /** The last that it said. */
+  private String said() throws IOException {
+    Path log = host.home().resolve("daemon.log");
+    if (!Files.exists(log)) {
+      return "";
+    }
+    List<String> lines = new String(Files.readAllBytes(log), StandardCharsets.UTF_8).lines().toList();
+    return "\n  " + String.join("\n  ", lines.subList(Math.max(0, lines.size() - 5), lines.size()));
+  }
+
+  /** Kills it, and starts the next one on the same home. */
+  void restart(Runnable whenKilled) throws IOException {
+    lock.lock();
+    try {
+      Running killed = Objects.requireNonNull(running);
+      if (killed.daemon().kill()) {
+        whenKilled.run();
+      }
+      Program.await(killed.outer(), PATIENCE);
+      home.learn();
+      oldKeepers.add(killed.inner());
+      // RACE: workers still use it, and are to hear from the connection that the daemon is dead.
+      retired.add(Objects.requireNonNull(client));
+      close(killed.scope());
+      start();
+    } catch (KernelException e) {
+      throw new IOException(e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Ends it as the death of this process would, and returns its exit code. */
+  int stop() throws IOException {
+    lock.lock();
+    try {
+      Running ending = Objects.requireNonNull(running);
+      Objects.requireNonNull(client).close();
+      running = null;
+      ending.scope().release(ending.stdin());
+      int code = Program.await(ending.outer(), PATIENCE);
+      close(ending.scope());
+      reapKeepers();
+      return code;
+    } catch (KernelException e) {
+      throw new IOException(e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** After a failure. */
+  @Override
+  public void close() throws IOException {
+    lock.lock();
+    try {
+      if (running != null) {
+        stop();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // --- what others need of it ---
+
+  /** The client of the daemon that lives. */
+  EbbClient client() throws IOException {
+    lock.lock();
+    try {
+      if (running == null || client == null) {
+        throw new IOException("the daemon has ended");
+      }
+      return client;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Closes all connections to it, and uses new ones from now on. */
+  void reconnect() throws IOException {
+    lock.lock();
+    try {
+      client().close();
+      client = EbbClient.connect(host.socket());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The same, but with none until {@link #reconnect}. */
+  void disconnect() throws IOException {
+    lock.lock();
+    try {
+      client().close();
+      retired.forEach(EbbClient::close);
+      retired.clear();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Which life it is in. */
+  int generation() {
+    return generation;
+  }
+
+  int pid() {
+    lock.lock();
+    try {
+      return Objects.requireNonNull(running).daemon().pid();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Of the daemon itself, and of the two processes around it. */
+  Set<Integer> pids() {
+    lock.lock();
+    try {
+      return running == null ? Set.of() : running.pids();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The keepers of dead daemons fall to us, and are ours to wait for. */
+  void reapKeepers() throws IOException {
+    lock.lock();
+    try {
+      for (int pid : Set.copyOf(oldKeepers)) {
+        if (isReaped(pid)) {
+          oldKeepers.remove(pid);
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private static boolean isReaped(int pid) throws IOException {
+    try {
+      Optional<Pidfd.WaitStatus> status = Pidfd.reapZombie(pid);
+      return status.isPresent();
+    } catch (KernelException e) {
+      if (e.is(Errno.ECHILD)) {
+        return true;
+      }
+      throw new IOException(e);
+    }
+  }
+}

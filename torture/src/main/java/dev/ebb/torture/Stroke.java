@@ -1,0 +1,25 @@
+package dev.ebb.torture;
+
+import java.time.Duration;
+import java.util.Locale;
+
+/**
+ * One kill at a random moment.
+ *
+ * @param after how long to wait for it
+ * @param choice which of those that there are then
+ */
+record Stroke(Duration after, Target target, int choice) {
+  /** Who is killed. */
+  enum Target {
+    /** Pid 1 of a box. */
+    INIT,
+    /** Whoever makes a box: {@code ebb-init outside}, or bwrap. */
+    WRAPPER,
+    DAEMON;
+
+    String word() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+}

@@ -1,0 +1,381 @@
+package dev.ebb.torture;
+
+import dev.ebb.client.Box;
+import dev.ebb.client.BoxQuery;
+import dev.ebb.client.BoxRequest;
+import dev.ebb.client.BoxState;
+import dev.ebb.client.Certificate;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.EbbException;
+import dev.ebb.client.Exec;
+import dev.ebb.client.ExecRequest;
+import dev.ebb.client.Following;
+import dev.ebb.client.Limits;
+import dev.ebb.client.NotFoundException;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.oracle.Invariant;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/** Makes one box after the other, lets it work, ends it, and has it judged. */
+final class Worker {
+  private static final long MIB = 1 << 20;
+  private static final Duration GRACE = Duration.ofMillis(100);
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+  private final ServedHome daemon;
+  private final Judge judge;
+  private final Tally tally;
+  private final Chaos chaos;
+  private final Round round;
+  private final String where;
+  private final int generation;
+  private @Nullable String box;
+  private Held held = Held.nothingOf("none");
+
+  /** From now on it may be gone, whatever becomes of the daemon. */
+  private boolean ending;
+
+  private Worker(ServedHome daemon, Judge judge, Tally tally, Chaos chaos, Round round) {
+    this.daemon = daemon;
+    this.judge = judge;
+    this.tally = tally;
+    this.chaos = chaos;
+    this.round = round;
+    where = "worker %d round %d".formatted(round.worker(), round.number());
+    generation = daemon.generation();
+  }
+
+  /** One round; whatever happens in it, at its end the box is gone, or that is a violation. */
+  static void run(ServedHome daemon, Judge judge, Tally tally, Chaos chaos, Round round)
+      throws IOException {
+    var worker = new Worker(daemon, judge, tally, chaos, round);
+    try {
+      worker.work();
+    } catch (EbbException e) {
+      tally.count(Tally.Group.REFUSAL, e.code());
+      worker.cleanUp();
+    } catch (IOException e) {
+      tally.count(Tally.Group.REFUSAL, "no answer");
+      worker.cleanUp();
+    }
+  }
+
+  private void work() throws IOException {
+    EbbClient client = daemon.client();
+    tally.count(Tally.Group.ENDING, round.ending().word());
+    if (round.ending() == Ending.DISCONNECT) {
+      hangUp(client);
+      return;
+    }
+    Box made = client.boxes().create(request());
+    box = made.id();
+    held = Held.nothingOf(made.id());
+    tally.count(Tally.Group.BOX, "made");
+    var execs = new ArrayList<Exec>();
+    for (Workload workload : round.workloads()) {
+      tally.count(Tally.Group.WORKLOAD, workload.word());
+      execs.add(client.execs(made.id()).start(command(workload)));
+    }
+    LockSupport.parkNanos(round.dwell().toNanos());
+    for (Act act : round.acts()) {
+      act(client, made.id(), act, execs);
+    }
+    end(client, made.id(), execs);
+  }
+
+  private BoxRequest request() {
+    var request =
+        BoxRequest.defaults()
+            .withName(round.name())
+            .withLimits(new Limits(64 * MIB, round.pids(), 0.5, 8 * MIB));
+    if (round.ending() == Ending.TIME_TO_LIVE) {
+      request = request.withTtl(round.dwell().plusMillis(300));
+    }
+    return round.detached() ? request.withDetached() : request;
+  }
+
+  private ExecRequest command(Workload workload) {
+    var request =
+        ExecRequest.of(workload.command())
+            .withGrace(GRACE)
+            .withKeep(round.keeps())
+            .withLimits(MIB, null, null);
+    return round.ending() == Ending.TIME_OUT
+        ? request.withTimeout(round.dwell().plusMillis(200))
+        : request;
+  }
+
+  private void act(EbbClient client, String id, Act act, List<Exec> execs) throws IOException {
+    tally.count(Tally.Group.ACT, act.word());
+    long first = execs.getFirst().number();
+    try {
+      switch (act) {
+        case LOOK -> client.boxes().inspect(id);
+        case PAUSE_AND_RESUME -> {
+          client.boxes().pause(id);
+          client.boxes().resume(id);
+        }
+        case KILL_ONE -> client.execs(id).kill(first, GRACE);
+        case SIGNAL_STOP -> client.execs(id).signal(first, "STOP");
+        case FILES -> {
+          client.files(id).write("/workspace/of-torture", "x".getBytes(StandardCharsets.UTF_8));
+          client.files(id).list("/workspace");
+        }
+      }
+    } catch (EbbException e) {
+      // A full box, one that has ended, a host without pause: no reason to end the round.
+      tally.count(Tally.Group.REFUSAL, e.code());
+    }
+  }
+
+  // --- the end ---
+
+  private void end(EbbClient client, String id, List<Exec> execs) throws IOException {
+    switch (round.ending()) {
+      case REMOVE, REMOVE_TWICE_AT_ONCE, DISCONNECT -> {}
+      case REMOVE_PAUSED -> act(client, id, Act.PAUSE_AND_RESUME, execs);
+      case STOP -> stop(client, id);
+      case KILL_EACH -> killEach(client, id, execs);
+      case KILL_ALL -> killAll(client, id);
+      case TIME_OUT -> awaitExecs(client, id, execs);
+      case TIME_TO_LIVE -> awaitGone(client, id);
+    }
+    look(client, id);
+    if (round.ending() == Ending.REMOVE_PAUSED) {
+      pause(client, id);
+    }
+    remove(id);
+  }
+
+  private void pause(EbbClient client, String id) throws IOException {
+    try {
+      client.boxes().pause(id);
+    } catch (EbbException e) {
+      tally.count(Tally.Group.REFUSAL, e.code());
+    }
+  }
+
+  /** Repeating it is success, with the same certificate. */
+  private void stop(EbbClient client, String id) throws IOException {
+    look(client, id);
+    ending = true;
+    client.boxes().stop(id, GRACE);
+    Box again = client.boxes().stop(id, GRACE);
+    Certificate certificate = again.certificate();
+    if (certificate == null || !certificate.clean()) {
+      tally.broken(Invariant.I12, "a second stop of " + id + " is not clean: " + certificate, where);
+    } else {
+      tally.checked(Invariant.I12, where, List.of());
+    }
+  }
+
+  private void killEach(EbbClient client, String id, List<Exec> execs) throws IOException {
+    for (Exec exec : execs) {
+      Exec ended = client.execs(id).kill(exec.number(), GRACE);
+      requireEnded(ended);
+      requireEnded(client.execs(id).kill(exec.number(), GRACE));
+      tally.checked(Invariant.I12, where, List.of());
+    }
+  }
+
+  private void killAll(EbbClient client, String id) throws IOException {
+    client.boxes().killAll(id, GRACE).forEach(this::requireEnded);
+  }
+
+  private void awaitExecs(EbbClient client, String id, List<Exec> execs) throws IOException {
+    for (Exec exec : execs) {
+      requireEnded(client.execs(id).await(exec.number(), PATIENCE));
+    }
+  }
+
+  private void requireEnded(Exec exec) {
+    String status = exec.status();
+    tally.count(Tally.Group.CAUSE, status == null ? "none" : status);
+    if (!exec.hasEnded()) {
+      String what = "command %d of %s has not ended".formatted(exec.number(), exec.box());
+      tally.broken(Invariant.I12, what, where);
+    }
+  }
+
+  private void awaitGone(EbbClient client, String id) throws IOException {
+    look(client, id);
+    ending = true;
+    Deadline deadline = Deadline.in(PATIENCE);
+    while (!client.boxes().inspect(id).state().isOver()) {
+      if (deadline.isOver()) {
+        tally.broken(Invariant.I3, id + " outlives its time to live", where);
+        return;
+      }
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+  }
+
+  /** RACE: what the box made since the last look is found by its id. */
+  private void look(EbbClient client, String id) throws IOException {
+    Box now = client.boxes().inspect(id);
+    if (!now.holdings().isEmpty() && now.state() != BoxState.GONE) {
+      held = Held.of(now);
+    }
+  }
+
+  /** Until it is gone: what is stuck is tried again. */
+  private void remove(String id) throws IOException {
+    ending = true;
+    Deadline deadline = Deadline.in(PATIENCE);
+    while (!isRemoved(id)) {
+      if (deadline.isOver()) {
+        tally.broken(Invariant.I12, id + " cannot be removed", where);
+        return;
+      }
+      tally.count(Tally.Group.BOX, "tried again");
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+    judge.gone(held, where);
+    requireForgotten(id);
+  }
+
+  private boolean isRemoved(String id) throws IOException {
+    EbbClient client = daemon.client();
+    Optional<Thread> other = Optional.empty();
+    if (round.ending() == Ending.REMOVE_TWICE_AT_ONCE) {
+      other = Optional.of(Thread.ofVirtual().name("torture-twice").start(() -> removeToo(id)));
+    }
+    long began = System.nanoTime();
+    try {
+      Certificate certificate = client.boxes().remove(id, true);
+      if (certificate.clean()) {
+        tally.count(Tally.Group.BOX, "certified");
+        tally.gone(held.size(), Duration.ofNanos(System.nanoTime() - began));
+        tally.checked(Invariant.I13, where, List.of());
+      }
+      return certificate.clean();
+    } catch (NotFoundException e) {
+      // The other one was first, or it went with its daemon.
+      return true;
+    } finally {
+      other.ifPresent(Worker::join);
+    }
+  }
+
+  private void removeToo(String id) {
+    try {
+      daemon.client().boxes().remove(id, true);
+    } catch (IOException e) {
+      // Whoever is second may find nothing; what matters is looked at by the first.
+      tally.count(Tally.Group.BOX, "removed by another at once");
+    }
+  }
+
+  private static void join(Thread thread) {
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Asking once more for what is gone is answered, and changes nothing. */
+  private void requireForgotten(String id) throws IOException {
+    try {
+      daemon.client().boxes().remove(id, true);
+    } catch (NotFoundException e) {
+      tally.checked(Invariant.I12, where, List.of());
+    }
+  }
+
+  // --- one who hangs up ---
+
+  private void hangUp(EbbClient client) throws IOException {
+    Workload workload = round.workloads().getFirst();
+    tally.count(Tally.Group.WORKLOAD, workload.word());
+    try (Following following = client.runAndFollow(request(), command(workload))) {
+      tally.count(Tally.Group.BOX, "made");
+      following.next();
+      find(client).ifPresent(found -> box = found.id());
+      String id = box;
+      if (id != null) {
+        held = Held.nothingOf(id);
+        look(client, id);
+      }
+    }
+    ending = true;
+    awaitUnlisted();
+    judge.gone(held, where);
+  }
+
+  private Optional<Box> find(EbbClient client) throws IOException {
+    return client.boxes().list(BoxQuery.all().withName(round.name())).stream().findFirst();
+  }
+
+  private void awaitUnlisted() throws IOException {
+    Deadline deadline = Deadline.in(PATIENCE);
+    while (find(daemon.client()).isPresent()) {
+      if (deadline.isOver()) {
+        tally.broken(Invariant.I8, round.name() + " outlives its caller", where);
+        return;
+      }
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+  }
+
+  // --- when something went wrong ---
+
+  /** Of a box in any state, by a daemon that may be another one by now. */
+  private void cleanUp() throws IOException {
+    Deadline deadline = Deadline.in(PATIENCE);
+    while (true) {
+      try {
+        sortOut();
+        return;
+      } catch (IOException e) {
+        // The next daemon may die, too.
+        tally.count(Tally.Group.REFUSAL, e instanceof EbbException refusal ? refusal.code() : "no answer");
+        if (deadline.isOver()) {
+          tally.broken(Invariant.I12, round.name() + " cannot be removed: " + e.getMessage(), where);
+          return;
+        }
+        LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      }
+    }
+  }
+
+  private void sortOut() throws IOException {
+    EbbClient client = daemon.client();
+    boolean isNext = daemon.generation() != generation;
+    Optional<Box> found = find(client);
+    String id = box;
+    if (isNext && id != null && !ending) {
+      requireSurvival(id, found);
+    }
+    if (found.isPresent()) {
+      box = found.get().id();
+      held = held.box().equals(found.get().id()) ? held : Held.nothingOf(found.get().id());
+      look(client, found.get().id());
+      remove(found.get().id());
+    } else if (id != null) {
+      judge.gone(held, where, PATIENCE);
+    }
+  }
+
+  /** A detached box outlives its daemon, and no other does. */
+  private void requireSurvival(String id, Optional<Box> found) {
+    boolean attachedLives = !round.detached() && found.isPresent();
+    boolean detachedIsLost = round.detached() && found.isEmpty() && !chaos.hasKilled(id);
+    if (attachedLives || detachedIsLost) {
+      String what = round.detached() ? " was detached and is lost" : " was attached and lives on";
+      tally.broken(Invariant.I8, id + what, where);
+    } else {
+      tally.checked(Invariant.I8, where, List.of());
+      tally.count(Tally.Group.BOX, round.detached() ? "adopted" : "gone with the daemon");
+    }
+  }
+}
