@@ -30,8 +30,7 @@ final class TortureCommand {
             "torture",
             "Run hostile code on a daemon of its own, kill at random, and tell what is left.")
         .addOption(
-            Options.value(
-                "--minutes", "N", Integer.class, Options::count, "how long (default: 1)"))
+            Options.value("--minutes", "N", Integer.class, Options::count, "how long (default: 1)"))
         .addOption(
             Options.value(
                 "--seed", "S", Long.class, TortureCommand::seed, "what to do (default: random)"))
@@ -82,13 +81,13 @@ final class TortureCommand {
     boolean selfTest = parsed.hasMatchedOption("--oracle-selftest");
     int code =
         Engine.aside(
-        Engine.prepareHome(),
-        home -> {
-          var host = new Host(script, home, environment(home), description());
-          return selfTest
-              ? Torture.selfTest(host, settings.json())
-              : Torture.run(settings, host, () -> signal.get() != 0);
-        });
+            Engine.prepareHome(),
+            home -> {
+              var host = new Host(script, home, environment(home), description());
+              return selfTest
+                  ? Torture.selfTest(host, settings.json())
+                  : Torture.run(settings, host, () -> signal.get() != 0);
+            });
     return code == 0 && signal.get() != 0 ? 128 + signal.get() : code;
   }
 

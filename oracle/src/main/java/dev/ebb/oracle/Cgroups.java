@@ -67,8 +67,7 @@ public final class Cgroups implements Detector {
     }
   }
 
-  private Trace trace(Path directory, String instance, ProcessTable processes)
-      throws IOException {
+  private Trace trace(Path directory, String instance, ProcessTable processes) throws IOException {
     // KERNEL: cgroup.procs of a threaded cgroup cannot be read; v1 has tasks instead.
     Path version2 = directory.resolve("cgroup.threads");
     var members = Proc.lines(Files.exists(version2) ? version2 : directory.resolve("tasks"));

@@ -51,9 +51,7 @@ public final class Descriptors implements Detector {
 
   private boolean isTolerated(String target) {
     // The class loader opens jars as it needs them; the last one is this very look.
-    return JDKS.contains(target)
-        || target.endsWith(".jar")
-        || target.equals(look);
+    return JDKS.contains(target) || target.endsWith(".jar") || target.equals(look);
   }
 
   private Optional<Trace> trace(Path fd, String target) throws IOException {
@@ -72,7 +70,8 @@ public final class Descriptors implements Detector {
             + Proc.field(info, "eventfd-id").map(id -> " id " + id).orElse("");
     String details =
         "fd " + number + " " + target + Proc.field(info, "Pid").map(p -> " of pid " + p).orElse("");
-    return Optional.of(new Trace(Invariant.I7, kind(fd, target) + " descriptor", identity, details));
+    return Optional.of(
+        new Trace(Invariant.I7, kind(fd, target) + " descriptor", identity, details));
   }
 
   private static String kind(Path fd, String target) {

@@ -81,7 +81,9 @@ public final class HomeFiles implements Detector {
       }
       held.forEach(
           (number, line) ->
-              traces.add(new Trace(Invariant.I8, "ledger line", ledger + " " + number, ledger + ": " + line)));
+              traces.add(
+                  new Trace(
+                      Invariant.I8, "ledger line", ledger + " " + number, ledger + ": " + line)));
     }
 
     @Override

@@ -31,7 +31,8 @@ public final class SharedMemory implements Detector {
     for (Path directory : POSIX) {
       for (Path file : Proc.list(directory)) {
         if (isOurs(file)) {
-          traces.add(new Trace(Invariant.I11, "shared memory file", file.toString(), file.toString()));
+          traces.add(
+              new Trace(Invariant.I11, "shared memory file", file.toString(), file.toString()));
         }
       }
     }

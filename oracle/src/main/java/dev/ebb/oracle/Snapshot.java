@@ -1,15 +1,14 @@
 package dev.ebb.oracle;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.kernel.Deadline;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -19,8 +18,7 @@ public final class Snapshot {
 
   private final List<Detector> detectors;
 
-  @GuardedBy("known")
-  private final Set<String> known = new HashSet<>();
+  private final Set<String> known = ConcurrentHashMap.newKeySet();
 
   private Snapshot(List<Detector> detectors) {
     this.detectors = List.copyOf(detectors);
@@ -34,12 +32,9 @@ public final class Snapshot {
 
   /** What is there now and was not before. */
   public List<Trace> leaksSince() {
-    List<Trace> seen = look();
-    synchronized (known) {
-      return seen.stream()
-          .filter(trace -> !trace.neighbours() && !known.contains(trace.identity()))
-          .toList();
-    }
+    return look().stream()
+        .filter(trace -> !trace.neighbours() && !known.contains(trace.identity()))
+        .toList();
   }
 
   /** The same, once {@code patience} is over or there is nothing left, whichever is first. */
@@ -55,9 +50,7 @@ public final class Snapshot {
 
   /** From now on, these were there before. */
   public void accept(Collection<Trace> traces) {
-    synchronized (known) {
-      traces.forEach(trace -> known.add(trace.identity()));
-    }
+    traces.forEach(trace -> known.add(trace.identity()));
   }
 
   private List<Trace> look() {

@@ -58,7 +58,11 @@ public final class Threads implements Detector {
           String id = task.getFileName().toString();
           // A thread gets its name a moment after it starts, so the name is no identity.
           traces.add(
-              new Trace(Invariant.I7, "thread", "tid " + id + "@" + rest[START_TIME], "tid " + id + " " + name));
+              new Trace(
+                  Invariant.I7,
+                  "thread",
+                  "tid " + id + "@" + rest[START_TIME],
+                  "tid " + id + " " + name));
         }
       }
     }

@@ -98,7 +98,8 @@ public final class SideHomes {
   public List<Recovery.Finding> removeAll() throws KernelException, IOException {
     var findings = new ArrayList<>(recover(false));
     if (Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
-      findings.add(finding(directory, new Recovery.Fate.Stuck("a living process has a home there")));
+      findings.add(
+          finding(directory, new Recovery.Fate.Stuck("a living process has a home there")));
     }
     return findings;
   }

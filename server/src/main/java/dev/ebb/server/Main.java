@@ -128,7 +128,8 @@ public final class Main {
       return 0;
     }
     return switch (name) {
-      case "ebb serve" -> Serving.run(configuration(last).settings(), last.hasMatchedOption("--until-eof"));
+      case "ebb serve" ->
+          Serving.run(configuration(last).settings(), last.hasMatchedOption("--until-eof"));
       case "ebb config" -> config(configuration(last), last.hasMatchedOption("--json"));
       case "ebb key create" -> createKey(last);
       case "ebb key ls" -> listKeys();

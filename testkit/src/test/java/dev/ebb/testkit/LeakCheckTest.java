@@ -313,8 +313,9 @@ class LeakCheckTest {
     await()
         .until(
             () ->
-                new Processes(new LivingNeighbours()).look(ProcessTable.read()).stream()
-                    .anyMatch(trace -> trace.kind().equals("zombie")));
+                new Processes(new LivingNeighbours())
+                    .look(ProcessTable.read()).stream()
+                        .anyMatch(trace -> trace.kind().equals("zombie")));
   }
 
   private static void reap(Pidfd child) {

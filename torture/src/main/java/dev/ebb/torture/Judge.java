@@ -166,7 +166,8 @@ final class Judge {
   /** What the daemon itself has as long as it serves. */
   private boolean isDaemons(Trace trace, Set<Integer> pids) {
     return switch (trace.kind()) {
-      case "process" -> pids.stream().anyMatch(pid -> trace.identity().startsWith("process " + pid + "@"));
+      case "process" ->
+          pids.stream().anyMatch(pid -> trace.identity().startsWith("process " + pid + "@"));
       case "cgroup" -> isInstance(Path.of(trace.identity()));
       case "file", "directory" -> isInstanceFile(Path.of(trace.identity()));
       case "unix socket" -> trace.details().startsWith(home.path().resolve("ebb.sock") + " ");

@@ -62,17 +62,22 @@ record Report(
           text.append("%n%s%n".formatted(group.words()));
           words.forEach((word, count) -> text.append("  %-32s %8d%n".formatted(word, count)));
         });
-    text.append("%ntime to gone, ms%n  %-10s %8s %10s %10s %10s%n".formatted("processes", "boxes", "p50", "p99", "max"));
+    text.append(
+        "%ntime to gone, ms%n  %-10s %8s %10s %10s %10s%n"
+            .formatted("processes", "boxes", "p50", "p99", "max"));
     for (TimesToGone.Row row : timesToGone) {
       text.append(
           "  %-10s %8d %10s %10s %10s%n"
               .formatted(
-                  row.processes(), row.count(), millis(row.p50()), millis(row.p99()), millis(row.most())));
+                  row.processes(),
+                  row.count(),
+                  millis(row.p50()),
+                  millis(row.p99()),
+                  millis(row.most())));
     }
     text.append("%ninvariants checked%n".formatted());
     for (Invariant each : Invariant.values()) {
-      text.append(
-          "  %-4s %8d  %s%n".formatted(each, checks.getOrDefault(each, 0L), each.words()));
+      text.append("  %-4s %8d  %s%n".formatted(each, checks.getOrDefault(each, 0L), each.words()));
     }
     skipped.forEach(reason -> text.append("skipped: %s%n".formatted(reason)));
     for (Violation each : violations) {

@@ -72,7 +72,10 @@ final class ReportPage {
       return "";
     }
     return report.violations().stream()
-        .map(each -> "<li>%s, %s: %s".formatted(each.invariant(), escape(each.where()), escape(each.what())))
+        .map(
+            each ->
+                "<li>%s, %s: %s"
+                    .formatted(each.invariant(), escape(each.where()), escape(each.what())))
         .collect(Collectors.joining("", "<h2>Violations</h2><ul>", "</ul>"));
   }
 

@@ -52,7 +52,10 @@ final class SelfTest {
   private record Looks(Snapshot host, Footprint footprint, DiskUse disk, Path home) {
     static Looks take(OneHome ours) throws IOException {
       return new Looks(
-          Snapshot.take(Judge.detectors(ours)), ownFootprint(), DiskUse.of(ours.path()), ours.path());
+          Snapshot.take(Judge.detectors(ours)),
+          ownFootprint(),
+          DiskUse.of(ours.path()),
+          ours.path());
     }
 
     private static Footprint ownFootprint() throws IOException {

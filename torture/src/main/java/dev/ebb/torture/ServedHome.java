@@ -112,8 +112,7 @@ final class ServedHome implements AutoCloseable {
               Fd.Flag.WRITE,
               Fd.Flag.CREATE,
               Fd.Flag.APPEND);
-      var words =
-          List.of("sh", "-c", SCRIPT, host.script().toString(), host.socket().toString());
+      var words = List.of("sh", "-c", SCRIPT, host.script().toString(), host.socket().toString());
       Pidfd outer =
           Spawn.spawn(
               scope,
@@ -154,7 +153,8 @@ final class ServedHome implements AutoCloseable {
     if (!Files.exists(log)) {
       return "";
     }
-    List<String> lines = new String(Files.readAllBytes(log), StandardCharsets.UTF_8).lines().toList();
+    List<String> lines =
+        new String(Files.readAllBytes(log), StandardCharsets.UTF_8).lines().toList();
     return "\n  " + String.join("\n  ", lines.subList(Math.max(0, lines.size() - 5), lines.size()));
   }
 

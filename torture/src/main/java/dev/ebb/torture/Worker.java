@@ -60,13 +60,20 @@ final class Worker {
     var worker = new Worker(daemon, judge, tally, chaos, round);
     try {
       worker.work();
-    } catch (EbbException e) {
-      tally.count(Tally.Group.REFUSAL, e.code());
-      worker.cleanUp();
     } catch (IOException e) {
-      tally.count(Tally.Group.REFUSAL, "no answer");
+      worker.refused(e);
       worker.cleanUp();
     }
+  }
+
+  /** A failure of its own is told with its words, for it may be a defect. */
+  private void refused(IOException e) {
+    String word = "no answer";
+    if (e instanceof EbbException refusal) {
+      boolean isOwn = refusal.code().equals("internal");
+      word = isOwn ? "internal: " + refusal.detail().replace(held.box(), "BOX") : refusal.code();
+    }
+    tally.count(Tally.Group.REFUSAL, word);
   }
 
   private void work() throws IOException {
@@ -133,7 +140,7 @@ final class Worker {
       }
     } catch (EbbException e) {
       // A full box, one that has ended, a host without pause: no reason to end the round.
-      tally.count(Tally.Group.REFUSAL, e.code());
+      refused(e);
     }
   }
 
@@ -160,7 +167,7 @@ final class Worker {
     try {
       client.boxes().pause(id);
     } catch (EbbException e) {
-      tally.count(Tally.Group.REFUSAL, e.code());
+      refused(e);
     }
   }
 
@@ -172,7 +179,8 @@ final class Worker {
     Box again = client.boxes().stop(id, GRACE);
     Certificate certificate = again.certificate();
     if (certificate == null || !certificate.clean()) {
-      tally.broken(Invariant.I12, "a second stop of " + id + " is not clean: " + certificate, where);
+      tally.broken(
+          Invariant.I12, "a second stop of " + id + " is not clean: " + certificate, where);
     } else {
       tally.checked(Invariant.I12, where, List.of());
     }
@@ -338,9 +346,10 @@ final class Worker {
         return;
       } catch (IOException e) {
         // The next daemon may die, too.
-        tally.count(Tally.Group.REFUSAL, e instanceof EbbException refusal ? refusal.code() : "no answer");
+        refused(e);
         if (deadline.isOver()) {
-          tally.broken(Invariant.I12, round.name() + " cannot be removed: " + e.getMessage(), where);
+          tally.broken(
+              Invariant.I12, round.name() + " cannot be removed: " + e.getMessage(), where);
           return;
         }
         LockSupport.parkNanos(LOOK_AGAIN_NANOS);

@@ -50,7 +50,9 @@ class ReportTest {
   void theFilesAreThereAndTheJsonIsJson(@TempDir Path directory) throws Exception {
     report(true).write(directory.resolve("deeper"));
     byte[] json = Files.readAllBytes(directory.resolve("deeper/report.json"));
-    var read = Json.readObject(new String(json, StandardCharsets.UTF_8).strip().getBytes(StandardCharsets.UTF_8));
+    var read =
+        Json.readObject(
+            new String(json, StandardCharsets.UTF_8).strip().getBytes(StandardCharsets.UTF_8));
     assertThat(read.number("seed")).isEqualTo(42);
     assertThat(read.isTrue("clean")).isFalse();
     assertThat(read.objects("violations").getFirst().string("what")).contains(EVIL);
