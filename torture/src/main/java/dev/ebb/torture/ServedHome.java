@@ -26,6 +26,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -60,7 +61,7 @@ final class ServedHome implements AutoCloseable {
   @GuardedBy("lock")
   private final Set<Integer> oldKeepers = new HashSet<>();
 
-  private volatile int generation;
+  private final AtomicInteger generation = new AtomicInteger();
 
   /** One life of the daemon. */
   private record Running(Scope scope, Fd stdin, Pidfd outer, int inner, Target daemon) {
@@ -83,7 +84,7 @@ final class ServedHome implements AutoCloseable {
       try {
         running = spawn(scope);
         home.learn();
-        generation++;
+        generation.incrementAndGet();
       } catch (KernelException | IOException e) {
         close(scope);
         throw new IOException("the daemon does not come up: " + e.getMessage() + said(), e);
@@ -252,7 +253,7 @@ final class ServedHome implements AutoCloseable {
 
   /** Which life it is in. */
   int generation() {
-    return generation;
+    return generation.get();
   }
 
   int pid() {
