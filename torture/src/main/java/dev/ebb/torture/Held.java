@@ -20,7 +20,7 @@ import java.util.Set;
  * What a box held on the host when it was looked at, for a second look when it is gone.
  *
  * @param processes those of its commands, and its init
- * @param paths its cgroups, in every hierarchy, and its directories
+ * @param cgroups in every hierarchy
  */
 record Held(String box, Set<Target> processes, Set<Path> cgroups, Set<Path> directories) {
   static Held nothingOf(String box) {
