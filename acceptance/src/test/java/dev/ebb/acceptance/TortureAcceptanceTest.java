@@ -32,7 +32,7 @@ final class TortureAcceptanceTest {
   private static final int TERMINATED = 143;
 
   /** A minute of work, and what the checks and a slow host add to it. */
-  private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(240));
+  private static final Duration PATIENCE = TestHost.patience(Duration.ofMinutes(4));
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
