@@ -18,6 +18,11 @@ public interface Neighbours {
   /** A mount, or the file behind a loop device. */
   boolean ownMounted(String path, ProcessTable processes) throws IOException;
 
+  /** A unix socket with this name is worth a look at all. */
+  default boolean mayHaveNamed(String path) {
+    return path.contains("ebb");
+  }
+
   /** A unix socket by its name and inode. */
   boolean ownSocket(String path, String inode, ProcessTable processes) throws IOException;
 

@@ -56,6 +56,11 @@ public final class OneHome implements Neighbours {
   }
 
   @Override
+  public boolean mayHaveNamed(String path) {
+    return path.startsWith(home + "/");
+  }
+
+  @Override
   public boolean ownSocket(String path, String inode, ProcessTable processes) {
     return !path.startsWith(home + "/");
   }

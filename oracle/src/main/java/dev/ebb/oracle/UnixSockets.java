@@ -23,7 +23,7 @@ public final class UnixSockets implements Detector {
     var traces = new ArrayList<Trace>();
     for (String line : lines) {
       String[] fields = line.split("\\s+", PATH + 1);
-      if (fields.length > PATH && fields[PATH].contains("ebb")) {
+      if (fields.length > PATH && neighbours.mayHaveNamed(fields[PATH])) {
         traces.add(
             new Trace(
                 Invariant.I6,
