@@ -127,7 +127,7 @@ final class TortureAcceptanceTest {
     assertThat(codeOf(torture)).isEqualTo(KILLED);
     var swept = new Ebb(host.home()).call("sweep");
     assertThat(swept.code()).as(swept.text() + swept.stderr()).isZero();
-    assertThat(swept.text()).contains("released   side/");
+    assertThat(swept.text()).contains("released", "side/");
     assertThat(side()).doesNotExist();
     // Its daemon's keepers have lost their parent: those are for whoever is above.
     await()

@@ -5,6 +5,7 @@ import dev.ebb.client.Sweep;
 import dev.ebb.engine.Engine;
 import dev.ebb.supervision.Recovery;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine.Model.CommandSpec;
@@ -43,7 +44,12 @@ final class SweepCommand {
       return Engine.sweep(dryRun).stream().map(SweepCommand::finding).toList();
     }
     try (EbbClient client = daemon.get()) {
-      return client.sweep(dryRun).findings();
+      var findings = new ArrayList<>(client.sweep(dryRun).findings());
+      // The daemon looks after its own home, not after those beside it.
+      Engine.sweepBeside(Engine.defaultHome(), dryRun).stream()
+          .map(SweepCommand::finding)
+          .forEach(findings::add);
+      return findings;
     }
   }
 

@@ -426,14 +426,26 @@ public final class Engine implements AutoCloseable {
     try (var scope = new Scope()) {
       EmptyWait emptyWait = EmptyWait.on(Poller.start(scope, "ebb-poller"));
       var removal = new CgroupRemoval(emptyWait);
-      Home home = Home.open(path);
-      var recovery = new Recovery(home, emptyWait, removal, AT_SWEEP);
+      var recovery = new Recovery(Home.open(path), emptyWait, removal, AT_SWEEP);
       var findings = new ArrayList<>(recovery.recover(dryRun));
-      findings.addAll(new SideHomes(home, recovery).recover(dryRun));
+      findings.addAll(sweepBeside(path, dryRun));
       return findings;
     } catch (KernelException | IOException e) {
       throw new SandboxException(
           ErrorCode.HOST_UNFIT, "cannot sweep Ebb's home " + path + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** The same of the homes that were lent {@link #aside} by processes that are dead. */
+  public static List<Recovery.Finding> sweepBeside(Path path, boolean dryRun) {
+    try (var scope = new Scope()) {
+      EmptyWait emptyWait = EmptyWait.on(Poller.start(scope, "ebb-poller"));
+      Home home = Home.open(path);
+      var recovery = new Recovery(home, emptyWait, new CgroupRemoval(emptyWait), AT_SWEEP);
+      return new SideHomes(home, recovery).recover(dryRun);
+    } catch (KernelException | IOException e) {
+      throw new SandboxException(
+          ErrorCode.HOST_UNFIT, "cannot sweep beside " + path + ": " + e.getMessage(), e);
     }
   }
 
