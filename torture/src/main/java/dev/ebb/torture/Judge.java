@@ -132,12 +132,23 @@ final class Judge {
     daemon.reconnect();
   }
 
+  /** What a sweep of the daemon would find: host and ledger do not agree. */
+  private static List<Trace> toSweep(ServedHome daemon) throws IOException {
+    return daemon.client().sweep(true).findings().stream()
+        .map(
+            found ->
+                new Trace(
+                    Invariant.I8, "sweep", found.subject(), found.kind() + " " + found.subject()))
+        .toList();
+  }
+
   /** When no box is left: the daemon has what it had, and the host has nothing else of it. */
   void idle(ServedHome daemon, String where) throws IOException {
     List<Trace> listed = new ArrayList<>();
     for (Box box : daemon.client().boxes().list(BoxQuery.all())) {
       listed.add(new Trace(Invariant.I8, "box", box.id(), box.id() + " " + box.state().word()));
     }
+    tally.checked(Invariant.I8, where, await(() -> toSweep(daemon), PATIENCE));
     daemon.disconnect();
     List<Trace> left = await(() -> leftOfBoxes(daemon), PATIENCE);
     for (Invariant each : OF_HOST) {

@@ -39,9 +39,12 @@ final class ServedHome implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-  /** Its working directory must not keep ours busy; a configuration of the host is not for it. */
+  /**
+   * Its working directory must not keep ours busy; a configuration of the host is not for it; it is
+   * not to sweep away what the oracle is to see.
+   */
   private static final String SCRIPT =
-      "cd / && exec \"$0\" serve --until-eof --config /dev/null --socket \"$1\"";
+      "cd / && exec \"$0\" serve --until-eof --config /dev/null --sweep-interval 0 --socket \"$1\"";
 
   private final Host host;
   private final OneHome home;
