@@ -9,13 +9,14 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What a directory takes of its disk, but for logs, which grow.
+ * What a directory takes of its disk, but for the length of what a daemon writes of itself.
  *
  * @param inodes how many files and directories there are
  * @param bytes how long the files are together
  */
 public record DiskUse(long inodes, long bytes) {
-  private static final Set<String> LOGS = Set.of("daemon.log", "ledger");
+  /** Also what a daemon says of itself: its pid has more digits one day. */
+  private static final Set<String> VARYING = Set.of("daemon.log", "ledger", "daemon", "instance");
 
   public static DiskUse of(Path directory) throws IOException {
     long inodes = 0;
@@ -26,7 +27,7 @@ public record DiskUse(long inodes, long bytes) {
         inodes++;
         if (Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS)) {
           open.add(entry);
-        } else if (!LOGS.contains(String.valueOf(entry.getFileName()))) {
+        } else if (!VARYING.contains(String.valueOf(entry.getFileName()))) {
           bytes += size(entry);
         }
       }
