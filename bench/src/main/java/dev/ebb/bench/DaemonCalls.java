@@ -22,8 +22,8 @@ public final class DaemonCalls {
     int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 300;
     var wrapped = RawBwrap.commandLine(TRUE);
     wrapped.set(0, "/usr/bin/bwrap");
-    try (var plainly = Spawner.of(List.of(TRUE));
-        var byBwrap = Spawner.of(wrapped);
+    try (var plainly = Peer.spawning(List.of(TRUE));
+        var byBwrap = Peer.spawning(wrapped);
         var daemon = ServedDaemon.start();
         EbbClient client = daemon.connect()) {
       Box box = client.boxes().create(BoxRequest.defaults());

@@ -28,7 +28,11 @@ final class ServedDaemon implements AutoCloseable {
    * @param options as JDK_JAVA_OPTIONS has them
    */
   static ServedDaemon start(String options) throws IOException {
-    Path home = Files.createTempDirectory("ebb-bench");
+    return start(Files.createTempDirectory("ebb-bench"), options);
+  }
+
+  /** The same on a home that may have been another daemon's. */
+  static ServedDaemon start(Path home, String options) throws IOException {
     var builder = new ProcessBuilder(System.getProperty("ebb.root") + "/ebb", "serve");
     builder.environment().put("EBB_HOME", home.toString());
     builder.environment().put("EBB_BUILD", "never");
@@ -51,10 +55,15 @@ final class ServedDaemon implements AutoCloseable {
     return EbbClient.connect(home.resolve("ebb.sock"));
   }
 
-  @Override
-  public void close() throws IOException {
+  /** Ends it; its home stays. */
+  void stop() {
     process.destroy();
     process.onExit().join();
+  }
+
+  @Override
+  public void close() throws IOException {
+    stop();
     delete(home);
   }
 
