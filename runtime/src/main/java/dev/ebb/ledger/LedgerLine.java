@@ -20,12 +20,14 @@ sealed interface LedgerLine {
 
   static String hold(Holding holding) {
     return seal(
-        "+ %d %s %s %s"
-            .formatted(
-                holding.number(),
-                escape(holding.box()),
-                holding.kind(),
-                escape(holding.subject())));
+        "+ "
+            + holding.number()
+            + " "
+            + escape(holding.box())
+            + " "
+            + holding.kind()
+            + " "
+            + escape(holding.subject()));
   }
 
   static String strike(long number) {

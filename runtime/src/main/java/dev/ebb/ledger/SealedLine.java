@@ -3,6 +3,7 @@ package dev.ebb.ledger;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.Optional;
 import java.util.zip.CRC32C;
 
@@ -17,25 +18,32 @@ public final class SealedLine {
 
   /** The line with its end; {@code text} is ASCII and has none. */
   public static String seal(String text) {
+    return checksum(text) + text + "\n";
+  }
+
+  private static String checksum(String text) {
     var crc = new CRC32C();
     crc.update(text.getBytes(StandardCharsets.ISO_8859_1));
-    return "%08x %s\n".formatted(crc.getValue(), text);
+    return HexFormat.of().toHexDigits(crc.getValue(), SEAL - 1) + " ";
   }
 
   /** What was sealed; empty when the line is cut short or damaged. */
   public static Optional<String> open(String line) {
-    return Optional.of(line)
-        .filter(whole -> whole.length() > SEAL)
-        .map(whole -> whole.substring(SEAL))
-        .filter(text -> seal(text).equals(line + "\n"));
+    if (line.length() <= SEAL) {
+      return Optional.empty();
+    }
+    String text = line.substring(SEAL);
+    return line.startsWith(checksum(text)) ? Optional.of(text) : Optional.empty();
   }
 
-  /** Any text as one word of a line. */
+  /** Any text as one word of a line; what is in most of them, paths above all, stays as it is. */
   public static String escape(String text) {
-    return URLEncoder.encode(text, StandardCharsets.UTF_8);
+    return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("%2F", "/");
   }
 
   public static String unescape(String word) {
-    return URLDecoder.decode(word, StandardCharsets.UTF_8);
+    return word.indexOf('%') < 0 && word.indexOf('+') < 0
+        ? word
+        : URLDecoder.decode(word, StandardCharsets.UTF_8);
   }
 }

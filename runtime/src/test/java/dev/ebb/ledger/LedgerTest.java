@@ -46,6 +46,15 @@ class LedgerTest {
   }
 
   @Test
+  void aPathIsReadAsAnEarlierEbbWroteIt() throws Exception {
+    Files.writeString(path, SealedLine.seal("+ 1 box CGROUP %2Fa+b%2Fc%2B"));
+    assertThat(Ledger.read(path)).extracting(Holding::subject).containsExactly("/a b/c+");
+    Files.writeString(path, LedgerLine.hold(new Holding(1, "box", Kind.CGROUP, "/a b/c+")));
+    assertThat(Files.readString(path)).contains(" /a+b/c%2B");
+    assertThat(Ledger.read(path)).extracting(Holding::subject).containsExactly("/a b/c+");
+  }
+
+  @Test
   void whatIsHeldIsReadBackInItsOrder() throws Exception {
     var entries =
         List.of(
