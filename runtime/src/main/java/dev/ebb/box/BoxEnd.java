@@ -3,6 +3,7 @@ package dev.ebb.box;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Kind;
 import dev.ebb.store.JournalEntry;
+import dev.ebb.store.LogDirectory;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -39,6 +40,14 @@ public record BoxEnd(Instant at, Certificate certificate, Map<String, String> no
       entry = entry.with(NOTE + each.getKey(), each.getValue());
     }
     return entry;
+  }
+
+  /** When a box ended, by its directory; empty for one that has not. */
+  public static Optional<Instant> at(LogDirectory directory) throws IOException {
+    var entry = directory.record().find(ABOUT);
+    return entry.isPresent()
+        ? Optional.of(Instant.ofEpochMilli(entry.get().number("at")))
+        : Optional.empty();
   }
 
   /** Empty for a box that has not ended. */

@@ -54,12 +54,11 @@ public record BoxRecord(
    * @throws IOException when there is none that makes sense
    */
   public static BoxRecord read(LogDirectory directory) throws IOException {
-    for (JournalEntry entry : directory.record().read()) {
-      if (entry.about().equals(ABOUT)) {
-        return parse(entry);
-      }
+    var entry = directory.record().find(ABOUT);
+    if (entry.isEmpty()) {
+      throw new IOException("no record of a box in " + directory.path());
     }
-    throw new IOException("no record of a box in " + directory.path());
+    return parse(entry.get());
   }
 
   JournalEntry entry() {

@@ -100,6 +100,9 @@ public final class Engine implements AutoCloseable {
 
   private final ReentrantLock auditing = new ReentrantLock();
 
+  /** Under {@code auditing} only: else the audit would see a box of which half is removed. */
+  private final Outdated outdated;
+
   /** The cgroup this process moved into, below the one it was in, if it had to. */
   private @Nullable Path movedTo;
 
@@ -114,6 +117,7 @@ public final class Engine implements AutoCloseable {
     this.home = home;
     this.host = host;
     this.recovered = List.copyOf(recovered);
+    outdated = new Outdated(host.instance());
   }
 
   /** The default home, which need not exist. */
@@ -308,26 +312,51 @@ public final class Engine implements AutoCloseable {
     }
   }
 
+  /** Takes over every detached box of the last daemon, however long ago it ended. */
+  public List<Adopted> adopt() throws InterruptedException {
+    return adopt(History.ALL);
+  }
+
   /**
    * Takes over the detached boxes of the last daemon; once, before any box is made.
    *
+   * @param history what ended and is not part of it waits for {@link #forgetOutdated}
    * @return those that are there: alive, dead, or unreachable
    */
-  public List<Adopted> adopt() throws InterruptedException {
-    var adopted = new ArrayList<Adopted>();
+  public List<Adopted> adopt(History history) throws InterruptedException {
     var byBox = new LinkedHashMap<String, List<Holding>>();
     for (Holding held : holdings()) {
       byBox.computeIfAbsent(held.box(), _ -> new ArrayList<>()).add(held);
     }
+    byBox.values().removeIf(held -> held.stream().noneMatch(each -> each.kind() == Kind.RECORD));
+    takeOutdated(byBox, history);
+    var adopted = new ArrayList<Adopted>();
     for (var listed : byBox.entrySet()) {
-      if (listed.getValue().stream().anyMatch(held -> held.kind() == Kind.RECORD)) {
-        var id = new BoxId(listed.getKey());
-        adopt(id, listed.getValue())
-            .or(() -> leaveAlone(id, listed.getValue()))
-            .ifPresent(adopted::add);
-      }
+      var id = new BoxId(listed.getKey());
+      adopt(id, listed.getValue())
+          .or(() -> leaveAlone(id, listed.getValue()))
+          .ifPresent(adopted::add);
     }
     return adopted;
+  }
+
+  private void takeOutdated(Map<String, List<Holding>> boxes, History history) {
+    auditing.lock();
+    try {
+      outdated.takeFrom(boxes, history);
+    } finally {
+      auditing.unlock();
+    }
+  }
+
+  /** Removes up to {@code most} of those that {@link #adopt(History)} left for that. */
+  public void forgetOutdated(int most) {
+    var _ =
+        whileOpen(
+            () -> {
+              outdated.remove(most);
+              return List.of();
+            });
   }
 
   /** Tries again what could not be reached; empty when it still cannot, or is being ended. */

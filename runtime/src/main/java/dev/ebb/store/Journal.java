@@ -90,14 +90,27 @@ public final class Journal {
     return contents().entries();
   }
 
+  /** The first entry about this; it understands no other, which takes its time. */
+  public Optional<JournalEntry> find(String about) throws IOException {
+    return text()
+        .lines()
+        .filter(line -> line.contains(" " + about))
+        .flatMap(line -> JournalEntry.parse(line).stream())
+        .filter(entry -> entry.about().equals(about))
+        .findFirst();
+  }
+
+  private String text() throws IOException {
+    try {
+      return Files.readString(path, StandardCharsets.ISO_8859_1);
+    } catch (NoSuchFileException e) {
+      return "";
+    }
+  }
+
   /** All that it says; an absent journal says nothing. */
   public Contents contents() throws IOException {
-    String text;
-    try {
-      text = Files.readString(path, StandardCharsets.ISO_8859_1);
-    } catch (NoSuchFileException e) {
-      return new Contents(List.of(), 0);
-    }
+    String text = text();
     var entries = new ArrayList<JournalEntry>();
     int highest = 0;
     for (JournalEntry entry :

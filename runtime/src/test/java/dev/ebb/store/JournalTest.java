@@ -38,7 +38,18 @@ class JournalTest {
   }
 
   @Test
+  void oneEntryIsFoundByWhatItIsAbout() throws Exception {
+    journal.append(ODD.with("word", "gone"));
+    journal.append(JournalEntry.about("gone-by"));
+    journal.append(JournalEntry.about("gone"));
+    journal.append(JournalEntry.about("gone").with("n", 1));
+    assertThat(journal.find("gone")).hasValueSatisfying(e -> assertThat(e.find("n")).isEmpty());
+    assertThat(journal.find("other")).isEmpty();
+  }
+
+  @Test
   void anAbsentOneHasNothing() throws Exception {
+    assertThat(journal.find("gone")).isEmpty();
     assertThat(journal.read()).isEmpty();
   }
 

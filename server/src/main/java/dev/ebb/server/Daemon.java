@@ -78,7 +78,9 @@ public final class Daemon implements AutoCloseable {
   }
 
   private static void tell(Recovery.Finding finding) {
-    if (!(finding.fate() instanceof Recovery.Fate.Absent)) {
+    // What is kept is adopted now, and told of then.
+    if (!(finding.fate() instanceof Recovery.Fate.Absent)
+        && !(finding.fate() instanceof Recovery.Fate.Kept)) {
       LOG.log(
           Level.INFO,
           "event=recovered instance={0} kind={1} subject={2} fate={3}",

@@ -4,6 +4,7 @@ import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
+import dev.ebb.engine.History;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Holding;
 import dev.ebb.server.access.Caller;
@@ -13,7 +14,6 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -32,9 +32,10 @@ public final class Boxes implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Boxes.class.getName());
 
   /** How many boxes that are gone are remembered, and for how long. */
-  private static final int GONE_KEPT = 100;
+  private static final History HISTORY = new History(100, Duration.ofDays(1));
 
-  private static final Duration GONE_KEPT_FOR = Duration.ofDays(1);
+  /** How many that are older are removed a round: there may be thousands, and others wait. */
+  private static final int OUTDATED_A_ROUND = 100;
 
   private static final Duration LONG = Duration.ofDays(3650);
 
@@ -45,6 +46,7 @@ public final class Boxes implements AutoCloseable {
   private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
 
   private final Engine engine;
+  private final History history;
   private final Events events = new Events();
   private final AtomicLong orders = new AtomicLong();
 
@@ -71,8 +73,13 @@ public final class Boxes implements AutoCloseable {
 
   /** Takes over what the daemon before this one had detached. */
   public Boxes(Engine engine) throws InterruptedException {
+    this(engine, HISTORY);
+  }
+
+  Boxes(Engine engine, History history) throws InterruptedException {
     this.engine = engine;
-    for (Engine.Adopted adopted : engine.adopt()) {
+    this.history = history;
+    for (Engine.Adopted adopted : engine.adopt(history)) {
       try {
         adopt(adopted);
       } catch (RuntimeException e) {
@@ -317,7 +324,7 @@ public final class Boxes implements AutoCloseable {
         for (ServedBox box : all.values()) {
           look(box, now);
         }
-        forgetTheOldest();
+        forgetTheOldest(now);
       }
     } catch (InterruptedException e) {
       LOG.log(Level.DEBUG, "event=housekeeper_ends");
@@ -362,18 +369,14 @@ public final class Boxes implements AutoCloseable {
     }
   }
 
-  private void forgetTheOldest() {
-    var gone = all.values().stream().filter(box -> box.state() == BoxState.GONE).toList();
-    Instant past = Instant.now().minus(GONE_KEPT_FOR);
-    gone.stream()
-        .filter(box -> box.endedAt().orElse(Instant.MAX).isBefore(past))
-        .forEach(this::forget);
-    if (gone.size() > GONE_KEPT) {
-      gone.stream()
-          .sorted(Comparator.comparing(box -> box.endedAt().orElse(Instant.MAX)))
-          .limit(gone.size() - GONE_KEPT)
-          .forEach(this::forget);
+  private void forgetTheOldest(Instant now) {
+    try {
+      engine.forgetOutdated(OUTDATED_A_ROUND);
+    } catch (SandboxException e) {
+      LOG.log(Level.ERROR, "event=forget_failed", e);
     }
+    var gone = all.values().stream().filter(box -> box.state() == BoxState.GONE).toList();
+    history.outdated(gone, box -> box.endedAt().orElse(Instant.MAX), now).forEach(this::forget);
   }
 
   private void forget(ServedBox box) {
