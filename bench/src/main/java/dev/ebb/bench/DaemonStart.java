@@ -35,6 +35,7 @@ public final class DaemonStart {
       System.out.println(without.row(without));
       System.out.println(with.row(without));
       System.out.println(full.row(without));
+      boxes.remove();
     } finally {
       ServedDaemon.delete(home);
     }

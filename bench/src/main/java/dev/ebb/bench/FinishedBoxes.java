@@ -1,6 +1,7 @@
 package dev.ebb.bench;
 
 import dev.ebb.client.Box;
+import dev.ebb.client.BoxQuery;
 import dev.ebb.client.BoxRequest;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.ExecRequest;
@@ -51,6 +52,18 @@ final class FinishedBoxes {
   int count() throws IOException {
     try (var entries = Files.list(first.getParent())) {
       return (int) entries.filter(Files::isDirectory).count();
+    }
+  }
+
+  /** All of them, and the cgroups of the instance with them. */
+  void remove() throws IOException {
+    ServedDaemon daemon = ServedDaemon.start(home, "");
+    try (EbbClient client = daemon.connect()) {
+      for (Box box : client.boxes().list(BoxQuery.all())) {
+        client.boxes().remove(box.id(), true);
+      }
+    } finally {
+      daemon.stop();
     }
   }
 
