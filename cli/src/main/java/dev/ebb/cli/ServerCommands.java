@@ -28,7 +28,8 @@ final class ServerCommands {
           "--limits-open-files",
           "--limits-file-size",
           "--limits-timeout",
-          "--limits-ttl");
+          "--limits-ttl",
+          "--sweep-interval");
 
   private ServerCommands() {}
 
