@@ -76,7 +76,14 @@ final class DaemonDrainAcceptanceTest {
           client.execs("b" + i).start(ExecRequest.of("sleep", "1000"));
         });
     // This one does not go before its grace is over, so there is a drain to look at.
-    client.execs("b0").start(ExecRequest.of("sh", "-c", "trap '' TERM; while :; do sleep 1; done"));
+    var stubborn =
+        client
+            .execs("b0")
+            .start(
+                ExecRequest.of("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"));
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .until(() -> client.execs("b0").inspect(stubborn.number()).stdoutBytes() > 0);
     if (Feature.CGROUPS.isPresent()) {
       client.boxes().pause("b1");
     }
