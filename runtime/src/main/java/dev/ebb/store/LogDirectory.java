@@ -19,6 +19,7 @@ public record LogDirectory(Path path) {
   /** Where the init of a detached box listens. */
   public static final String CONTROL = "control";
 
+  private static final int TRIES = 100;
   private static final Pattern LOG = Pattern.compile("\\d{1,9}\\.(stdout|stderr)");
 
   public void create() throws KernelException {
@@ -50,6 +51,20 @@ public record LogDirectory(Path path) {
 
   /** Removes it with its files; what is absent is success. */
   public void remove() throws KernelException {
+    for (int left = TRIES; ; left--) {
+      try {
+        removeNow();
+        return;
+      } catch (KernelException e) {
+        // RACE: the end of a command may be written down while its box goes.
+        if (!e.is(Errno.ENOTEMPTY) || left == 0) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private void removeNow() throws KernelException {
     Path last = record().path();
     for (Path file : files()) {
       if (!file.equals(last)) {
