@@ -17,19 +17,25 @@ final class DoctorCommand {
 
   static int run(ParseResult parsed) throws InterruptedException {
     List<Doctor.Check> checks = Doctor.examine();
-    if (parsed.hasMatchedOption("--json")) {
-      System.out.println(Json.checks(checks));
-    } else {
-      for (Doctor.Check check : checks) {
-        System.out.printf(
-            "%-8s  %-12s  %s%n", check.verdict().word(), check.name(), check.finding());
-        if (!check.remedy().isEmpty()) {
-          System.out.printf("%-8s  %-12s  -> %s%n", "", "", check.remedy());
-        }
+    boolean forPrograms = parsed.hasMatchedOption("--json");
+    System.out.print(forPrograms ? Json.checks(checks) + "\n" : text(checks));
+    return code(checks);
+  }
+
+  static String text(List<Doctor.Check> checks) {
+    var text = new StringBuilder();
+    for (Doctor.Check check : checks) {
+      text.append(
+          "%-8s  %-12s  %s\n".formatted(check.verdict().word(), check.name(), check.finding()));
+      if (!check.remedy().isEmpty()) {
+        text.append("%-8s  %-12s  -> %s\n".formatted("", "", check.remedy()));
       }
     }
-    // The last one ran a box: whatever else is wrong, that is what counts.
-    boolean fit = checks.getLast().verdict() == Doctor.Verdict.OK;
-    return fit ? 0 : Main.OWN_FAILURE;
+    return text.toString();
+  }
+
+  /** The last one ran a box: whatever else is wrong, that is what counts. */
+  static int code(List<Doctor.Check> checks) {
+    return checks.getLast().verdict() == Doctor.Verdict.OK ? 0 : Main.OWN_FAILURE;
   }
 }

@@ -226,10 +226,13 @@ public record Hierarchies(
     return isIn ? Optional.of(base.resolve(name + "-self")) : Optional.empty();
   }
 
-  /** False before Linux 5.14. */
-  public boolean hasKill() {
-    // KERNEL: the root cgroup has no cgroup.kill; any child has it or none has.
-    return KernelVersion.isAtLeast(5, 14);
+  /**
+   * False before Linux 5.14.
+   *
+   * <p>KERNEL: the root cgroup has no cgroup.kill to look at; any child has it or none has.
+   */
+  public static boolean hasKill(String release) {
+    return KernelVersion.isAtLeast(release, 5, 14);
   }
 
   /** Lets the children of our subtree {@code name} have controllers, where there are any. */

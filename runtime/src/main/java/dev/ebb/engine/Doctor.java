@@ -51,26 +51,27 @@ public final class Doctor {
   public static List<Check> examine() throws InterruptedException {
     var checks = new ArrayList<Check>();
     checks.add(new Check("java", Verdict.OK, String.valueOf(Runtime.version()), ""));
-    checks.add(attempt("kernel", Doctor::kernel));
-    checks.add(attempt("bubblewrap", Doctor::bubblewrap));
-    checks.add(attempt("user", Doctor::user));
-    checks.add(attempt("namespaces", Doctor::namespaces));
-    checks.add(attempt("proc", Doctor::proc));
-    checks.add(attempt("cgroups", Doctor::cgroups));
-    checks.add(attempt("pids", Doctor::pids));
-    checks.add(attempt("files", Doctor::files));
-    checks.add(attempt("privileges", Doctor::privileges));
+    String release = System.getProperty("os.version");
+    checks.add(attempt("kernel", () -> kernel(release, KernelFeatures.missing())));
+    checks.add(attempt("bubblewrap", () -> bubblewrap(Engine.BWRAP)));
+    checks.add(attempt("user", () -> user(Privileges.ofThisProcess())));
+    checks.add(attempt("namespaces", () -> namespaces(Confinement.ofThisProcess())));
+    checks.add(attempt("proc", () -> proc(Confinement.ofThisProcess())));
+    checks.add(attempt("cgroups", () -> cgroups(Hierarchies.detect(true), release)));
+    checks.add(attempt("pids", () -> pids(PidLimit.tightest())));
+    checks.add(attempt("files", () -> files(ProcFs.openFilesLimit())));
+    checks.add(attempt("privileges", () -> privileges(Privileges.ofThisProcess())));
     Path home = Home.locate(System.getenv());
     checks.add(new Check("home", Verdict.OK, home.toString(), ""));
     checks.add(box());
     return checks;
   }
 
-  private interface Look {
+  interface Look {
     Check at() throws KernelException, IOException;
   }
 
-  private static Check attempt(String name, Look look) {
+  static Check attempt(String name, Look look) {
     try {
       return look.at();
     } catch (KernelException | IOException | RuntimeException e) {
@@ -86,20 +87,26 @@ public final class Doctor {
     return new Check(name, Verdict.DEGRADED, finding, remedy);
   }
 
-  private static Check kernel() {
-    String release = "Linux " + System.getProperty("os.version");
-    List<String> lacks = KernelFeatures.missing();
+  static Check kernel(String release, List<String> lacks) {
+    String name = "Linux " + release;
     return lacks.isEmpty()
-        ? ok("kernel", release)
-        : degraded("kernel", release + " lacks " + String.join("; ", lacks), "use a newer kernel");
+        ? ok("kernel", name)
+        : degraded("kernel", name + " lacks " + String.join("; ", lacks), "use a newer kernel");
   }
 
-  private static Check bubblewrap() {
-    return ok("bubblewrap", Engine.bwrap().toString());
+  static Check bubblewrap(List<Path> places) {
+    try {
+      return ok("bubblewrap", Engine.bwrap(places).toString());
+    } catch (SandboxException e) {
+      return new Check(
+          "bubblewrap",
+          Verdict.FAILED,
+          "none of " + places + " can be executed; without it there are no boxes",
+          String.valueOf(e.getMessage()));
+    }
   }
 
-  private static Check user() throws KernelException {
-    var privileges = Privileges.ofThisProcess();
+  static Check user(Privileges privileges) {
     if (privileges.canChangeUser()) {
       return ok("user", "uid " + privileges.uid() + ": every box gets a host uid of its own");
     }
@@ -111,9 +118,7 @@ public final class Doctor {
         "run ebb as root, who gives every box a uid that owns nothing");
   }
 
-  private static Check namespaces() throws KernelException {
-    var host = Confinement.ofThisProcess();
-    var remedies = new ArrayList<>(Refusal.namespaces(host));
+  static Check namespaces(Confinement host) {
     boolean forbidden =
         host.userNamespaces() == 0 || !host.unprivilegedClone() || host.appArmorRestricts();
     if (!forbidden) {
@@ -124,11 +129,12 @@ public final class Doctor {
               + (host.seccomp() ? ", unless the seccomp filter on us forbids them" : ""));
     }
     return degraded(
-        "namespaces", "user namespaces are restricted, boxes need them", remedies.getFirst());
+        "namespaces",
+        "user namespaces are restricted, boxes need them",
+        String.join("; ", Refusal.namespaces(host)));
   }
 
-  private static Check proc() throws KernelException {
-    var host = Confinement.ofThisProcess();
+  static Check proc(Confinement host) {
     return host.maskedProc().isEmpty()
         ? ok("proc", "nothing of /proc is masked")
         : degraded(
@@ -137,19 +143,19 @@ public final class Doctor {
             Refusal.MASKED);
   }
 
-  private static Check cgroups() throws IOException {
-    Hierarchies hierarchies = Hierarchies.detect(true);
+  static Check cgroups(Hierarchies hierarchies, String release) {
     String finding = "mode " + hierarchies.mode().word() + ": " + hierarchies.reason();
     if (hierarchies.mode() == CgroupMode.NONE) {
       return degraded(
           "cgroups",
           finding
-              + "; so limits hold by process, memory is looked at 20 times a second, processor"
-              + " time is not limited, and a command costs 3 PIDs",
+              + "; so limits hold by process, memory is looked at 20 times a second, but not what"
+              + " processes share of it nor what lies in files (memfd, tmpfs), processor time is"
+              + " not limited, and a command costs 3 PIDs",
           "run where cgroups are writable: as root on a host, or in a systemd unit with"
               + " Delegate=yes");
     }
-    return hierarchies.hasKill()
+    return Hierarchies.hasKill(release)
         ? ok("cgroups", finding)
         : degraded(
             "cgroups",
@@ -157,8 +163,7 @@ public final class Doctor {
             "use Linux 5.14 or newer");
   }
 
-  private static Check pids() throws KernelException {
-    var limit = PidLimit.tightest();
+  static Check pids(PidLimit limit) {
     String finding = limit.max() + " processes and threads, by " + limit.source();
     return limit.max() >= FEW_PIDS
         ? ok("pids", finding)
@@ -168,8 +173,7 @@ public final class Doctor {
             "raise it to " + FEW_PIDS + " or more (docker: --pids-limit)");
   }
 
-  private static Check files() throws KernelException {
-    long max = ProcFs.openFilesLimit();
+  static Check files(long max) {
     String finding = max + " open files";
     return max >= FEW_FILES
         ? ok("files", finding)
@@ -179,8 +183,8 @@ public final class Doctor {
             "raise it to " + FEW_FILES + " or more (ulimit -n, docker: --ulimit nofile)");
   }
 
-  private static Check privileges() throws KernelException {
-    return Privileges.ofThisProcess().has(Privileges.CAP_SYS_RESOURCE)
+  static Check privileges(Privileges privileges) {
+    return privileges.has(Privileges.CAP_SYS_RESOURCE)
         ? ok("privileges", "CAP_SYS_RESOURCE present")
         : degraded(
             "privileges",

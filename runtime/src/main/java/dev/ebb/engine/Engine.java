@@ -73,7 +73,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Engine implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Engine.class.getName());
-  private static final List<Path> BWRAP =
+  static final List<Path> BWRAP =
       List.of(Path.of("/usr/bin/bwrap"), Path.of("/usr/local/bin/bwrap"), Path.of("/bin/bwrap"));
 
   private static final Duration CREATE_DEADLINE = Duration.ofSeconds(30);
@@ -202,7 +202,7 @@ public final class Engine implements AutoCloseable {
   private static Engine build(Scope scope, Path path, Role role)
       throws KernelException, IOException {
     Hierarchies hierarchies = Hierarchies.detect(role != Role.GUEST);
-    Path bwrap = bwrap();
+    Path bwrap = bwrap(BWRAP);
     Self.becomeSubreaper();
     Home home = Home.open(path);
     InitBinary binary = InitBinary.stage(scope, home.lib());
@@ -758,9 +758,9 @@ public final class Engine implements AutoCloseable {
     }
   }
 
-  /** The bubblewrap of this host. */
-  static Path bwrap() {
-    return BWRAP.stream()
+  /** The first of {@code places} where bubblewrap is. */
+  static Path bwrap(List<Path> places) {
+    return places.stream()
         .filter(Files::isExecutable)
         .findFirst()
         .orElseThrow(

@@ -32,17 +32,23 @@ public record Confinement(
   }
 
   public static Confinement ofThisProcess() throws KernelException {
-    return new Confinement(
-        sysctl("user/max_user_namespaces").orElse(0L),
-        sysctl("kernel/unprivileged_userns_clone").orElse(1L) != 0,
-        sysctl("kernel/apparmor_restrict_unprivileged_userns").orElse(0L) != 0,
-        isFiltered(Filesystem.read(Path.of("/proc/self/status"))),
-        masks(Filesystem.read(Path.of("/proc/self/mountinfo"))));
+    return of(Path.of("/proc"));
   }
 
-  private static Optional<Long> sysctl(String name) throws KernelException {
+  /** By what {@code proc} says. */
+  static Confinement of(Path proc) throws KernelException {
+    Path settings = proc.resolve("sys");
+    return new Confinement(
+        number(settings.resolve("user/max_user_namespaces")).orElse(0L),
+        number(settings.resolve("kernel/unprivileged_userns_clone")).orElse(1L) != 0,
+        number(settings.resolve("kernel/apparmor_restrict_unprivileged_userns")).orElse(0L) != 0,
+        isFiltered(Filesystem.read(proc.resolve("self/status"))),
+        masks(Filesystem.read(proc.resolve("self/mountinfo"))));
+  }
+
+  private static Optional<Long> number(Path setting) throws KernelException {
     try {
-      return Optional.of(Long.valueOf(Filesystem.read(Path.of("/proc/sys", name)).strip()));
+      return Optional.of(Long.valueOf(Filesystem.read(setting).strip()));
     } catch (KernelException e) {
       if (e.is(Errno.ENOENT)) {
         return Optional.empty();

@@ -15,30 +15,41 @@ import java.util.Optional;
  * @param source what sets it
  */
 public record PidLimit(long max, String source) {
-  private static final List<Path> CGROUPS =
-      List.of(
-          Path.of("/sys/fs/cgroup"),
-          Path.of("/sys/fs/cgroup/pids"),
-          Path.of("/sys/fs/cgroup/unified"));
+  /** Where hosts mount hierarchies that may count processes. */
+  private static final List<String> CGROUPS =
+      List.of("sys/fs/cgroup", "sys/fs/cgroup/pids", "sys/fs/cgroup/unified");
 
   /** The tightest of all that hold here. */
   public static PidLimit tightest() throws KernelException {
+    return tightest(Path.of("/"));
+  }
+
+  /** The same by the files below {@code root}. */
+  static PidLimit tightest(Path root) throws KernelException {
     var limits = new ArrayList<PidLimit>();
-    for (String sysctl : List.of("pid_max", "threads-max")) {
-      read(Path.of("/proc/sys/kernel", sysctl)).ifPresent(limits::add);
+    for (String setting : List.of("pid_max", "threads-max")) {
+      read(root.resolve("proc/sys/kernel").resolve(setting)).ifPresent(limits::add);
     }
-    limits.add(new PidLimit(ProcFs.limit("Max processes"), "RLIMIT_NPROC"));
-    for (Path root : CGROUPS) {
-      for (String own : ProcFs.ownCgroups()) {
-        // KERNEL: all on the way up hold; in a container the way ends at the root we see.
-        Path each = root.resolve(own);
-        while (each != null && each.startsWith(root)) {
-          read(each.resolve("pids.max")).ifPresent(limits::add);
-          each = each.getParent();
-        }
+    String own = Filesystem.read(root.resolve("proc/self/limits"));
+    limits.add(new PidLimit(ProcFs.limit(own, "Max processes"), "RLIMIT_NPROC"));
+    String cgroups = Filesystem.read(root.resolve("proc/self/cgroup"));
+    for (String mount : CGROUPS) {
+      for (String path : ProcFs.cgroups(cgroups)) {
+        limits.addAll(upwards(root.resolve(mount), path));
       }
     }
     return limits.stream().min(Comparator.comparingLong(PidLimit::max)).orElseThrow();
+  }
+
+  /** KERNEL: all on the way up hold; in a container the way ends at the root we see. */
+  private static List<PidLimit> upwards(Path mount, String path) throws KernelException {
+    var limits = new ArrayList<PidLimit>();
+    Path each = mount.resolve(path);
+    while (each != null && each.startsWith(mount)) {
+      read(each.resolve("pids.max")).ifPresent(limits::add);
+      each = each.getParent();
+    }
+    return limits;
   }
 
   /** Empty where there is no such file, or no limit in it. */

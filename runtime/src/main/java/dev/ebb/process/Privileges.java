@@ -30,21 +30,27 @@ public record Privileges(int uid, long capabilities, List<Range> uids) {
   }
 
   public static Privileges ofThisProcess() throws KernelException {
-    long effective =
-        Filesystem.read(Path.of("/proc/self/status"))
-            .lines()
-            .filter(line -> line.startsWith("CapEff:"))
-            .map(line -> Long.parseUnsignedLong(line.substring("CapEff:".length()).strip(), 16))
-            .findFirst()
-            .orElse(0L);
-    // KERNEL: user_namespaces(7): a line a range, first here, first in the parent, how many.
-    List<Range> uids =
-        Filesystem.read(Path.of("/proc/self/uid_map"))
-            .lines()
-            .map(line -> line.strip().split(" +"))
-            .map(words -> new Range(Long.parseLong(words[0]), Long.parseLong(words[2])))
-            .toList();
-    return new Privileges(Self.uid(), effective, uids);
+    return new Privileges(
+        Self.uid(),
+        effective(Filesystem.read(Path.of("/proc/self/status"))),
+        ranges(Filesystem.read(Path.of("/proc/self/uid_map"))));
+  }
+
+  static long effective(String status) {
+    return status
+        .lines()
+        .filter(line -> line.startsWith("CapEff:"))
+        .map(line -> Long.parseUnsignedLong(line.substring("CapEff:".length()).strip(), 16))
+        .findFirst()
+        .orElse(0L);
+  }
+
+  /** KERNEL: user_namespaces(7): a line a range, first here, first in the parent, how many. */
+  static List<Range> ranges(String map) {
+    return map.lines()
+        .map(line -> line.strip().split(" +"))
+        .map(words -> new Range(Long.parseLong(words[0]), Long.parseLong(words[2])))
+        .toList();
   }
 
   public boolean has(int capability) {

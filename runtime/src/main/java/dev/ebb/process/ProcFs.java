@@ -90,31 +90,26 @@ public final class ProcFs {
         .orElse("");
   }
 
-  /** The paths of our own cgroups, in whatever hierarchy, relative to its root. */
-  static List<String> ownCgroups() throws KernelException {
-    return Filesystem.read(Path.of("/proc/self/cgroup"))
-        .lines()
-        .map(line -> line.substring(line.lastIndexOf(':') + 1))
+  /** The cgroups of a process by its cgroup file, of whatever hierarchy, relative to its root. */
+  static List<String> cgroups(String text) {
+    return text.lines()
+        // KERNEL: number, controllers, path; a path may have colons of its own.
+        .map(line -> line.split(":", 3)[2])
         .map(path -> path.substring(1))
         .distinct()
         .toList();
   }
 
-  /** One of our own soft limits, by its name in /proc/self/limits. */
-  static long limit(String name) throws KernelException {
-    String line =
-        Filesystem.read(Path.of("/proc/self/limits"))
-            .lines()
-            .filter(each -> each.startsWith(name))
-            .findFirst()
-            .orElseThrow();
+  /** A soft limit of a process, by its name in its limits file. */
+  static long limit(String text, String name) {
+    String line = text.lines().filter(each -> each.startsWith(name)).findFirst().orElseThrow();
     String soft = line.substring(name.length()).strip().split(" +")[0];
     return soft.equals("unlimited") ? Long.MAX_VALUE : Long.parseLong(soft);
   }
 
   /** How many files this process may have open. */
   public static long openFilesLimit() throws KernelException {
-    return limit("Max open files");
+    return limit(Filesystem.read(Path.of("/proc/self/limits")), "Max open files");
   }
 
   /** Every process that can be seen from here, zombies included. */

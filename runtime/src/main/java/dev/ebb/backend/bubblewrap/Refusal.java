@@ -9,6 +9,10 @@ import java.util.List;
  * docs/containers.md.
  */
 public final class Refusal {
+  /** What bwrap says when one of the calls fails that it cannot do without. */
+  private static final List<String> ESSENTIAL =
+      List.of("unshare user ns", "make / slave", "pivot_root", "unmount old root", "set hostname");
+
   private static final String SECCOMP =
       "a seccomp filter forbids it: docker and compose: security-opt"
           + " seccomp=dist/container/seccomp.json; Kubernetes: seccompProfile {type: Localhost,"
@@ -36,37 +40,44 @@ public final class Refusal {
   /** What to do about {@code said}, the words of bwrap; empty when they tell nothing known. */
   public static List<String> remedies(String said, Confinement host) {
     if (said.contains("new namespace")) {
-      return namespaces(host);
-    }
-    if (said.contains("mount proc")) {
-      return List.of(MASKED);
-    }
-    if (said.contains("pivot_root") && host.seccomp()) {
-      return List.of(SECCOMP);
+      // Since it would come next, what is missing for /proc, too.
+      var remedies = new ArrayList<>(namespaces(host));
+      if (!host.maskedProc().isEmpty()) {
+        remedies.add(MASKED);
+      }
+      return remedies;
     }
     if (said.contains("setting up uid map")) {
       return List.of(host.appArmorRestricts() ? APP_ARMOR : UID_MAP);
     }
-    if (said.contains("Permission denied") && said.contains("mount")) {
+    if (said.contains("Permission denied") && (said.contains("mount") || isEssential(said))) {
       return List.of(DENIED);
     }
-    return List.of();
+    if (said.contains("mount proc")) {
+      return List.of(MASKED);
+    }
+    return isEssential(said) && host.seccomp() ? List.of(SECCOMP) : List.of();
   }
 
-  /** What is missing for user namespaces and, since it would come next, for /proc. */
+  private static boolean isEssential(String said) {
+    return ESSENTIAL.stream().anyMatch(said::contains);
+  }
+
+  /** What is missing for user namespaces. */
   public static List<String> namespaces(Confinement host) {
     var remedies = new ArrayList<String>();
     if (host.userNamespaces() == 0) {
       remedies.add("user namespaces are switched off: sysctl user.max_user_namespaces=10000");
     } else if (!host.unprivilegedClone()) {
       remedies.add("user namespaces are for root only: sysctl kernel.unprivileged_userns_clone=1");
-    } else if (host.seccomp()) {
-      remedies.add(SECCOMP);
-    } else if (host.appArmorRestricts()) {
-      remedies.add(APP_ARMOR);
-    }
-    if (!host.maskedProc().isEmpty()) {
-      remedies.add(MASKED);
+    } else {
+      // The one does not tell of the other: a filter may well let them be made.
+      if (host.seccomp()) {
+        remedies.add(SECCOMP);
+      }
+      if (host.appArmorRestricts()) {
+        remedies.add(APP_ARMOR);
+      }
     }
     return remedies;
   }

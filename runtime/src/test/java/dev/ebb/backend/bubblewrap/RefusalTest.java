@@ -1,0 +1,118 @@
+package dev.ebb.backend.bubblewrap;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.process.Confinement;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The words of bwrap, as they were seen, and what a host is told then. */
+class RefusalTest {
+  private static final String NO_NAMESPACE =
+      "bwrap: No permissions to create new namespace, likely because the kernel does not allow"
+          + " non-privileged user namespaces.";
+
+  private static final String SWITCHED_OFF = "sysctl user.max_user_namespaces=10000";
+  private static final String ROOT_ONLY = "sysctl kernel.unprivileged_userns_clone=1";
+  private static final String SECCOMP = "security-opt seccomp=dist/container/seccomp.json";
+  private static final String APP_ARMOR = "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+  private static final String MASKED = "security-opt systempaths=unconfined";
+  private static final String DENIED = "--security-opt apparmor=unconfined";
+  private static final String UID_MAP = "docker: --user 1000";
+
+  private static final Confinement FREE = host("");
+
+  /** What it does to us, by one letter each. */
+  private static Confinement host(String what) {
+    return new Confinement(
+        what.contains("o") ? 0 : 63304,
+        !what.contains("r"),
+        what.contains("a"),
+        what.contains("s"),
+        what.contains("m") ? List.of("/proc/kcore") : List.of());
+  }
+
+  private static void assertTold(String said, Confinement host, String... remedies) {
+    List<String> told = Refusal.remedies("ebb-init: " + said, host);
+    assertThat(told).as(said).hasSize(remedies.length);
+    for (int i = 0; i < remedies.length; i++) {
+      assertThat(told.get(i)).contains(remedies[i]);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "o, " + SWITCHED_OFF,
+    "r, " + ROOT_ONLY,
+    "s, " + SECCOMP,
+    "a, " + APP_ARMOR,
+    "os, " + SWITCHED_OFF,
+    "ors, " + SWITCHED_OFF,
+    "rs, " + ROOT_ONLY,
+    "m, " + MASKED
+  })
+  void withoutANamespaceTheHostTellsWhy(String host, String remedy) {
+    assertTold(NO_NAMESPACE, host(host), remedy);
+    assertTold("bwrap: Creating new namespace failed: No space left", host(host), remedy);
+  }
+
+  @Test
+  void allThatIsMissingIsToldAtOnce() {
+    assertTold(NO_NAMESPACE, host("sm"), SECCOMP, MASKED);
+    assertTold(NO_NAMESPACE, host("sa"), SECCOMP, APP_ARMOR);
+    assertTold(NO_NAMESPACE, host("sam"), SECCOMP, APP_ARMOR, MASKED);
+    assertTold(NO_NAMESPACE, host("om"), SWITCHED_OFF, MASKED);
+  }
+
+  @Test
+  void aMaskedProcIsToldByItsErrno() {
+    String said = "bwrap: Can't mount proc on /newroot/proc: ";
+    assertTold(said + "Operation not permitted", host("m"), MASKED);
+    assertTold(said + "Permission denied", host("m"), DENIED);
+  }
+
+  /** Each call of a box, taken out of the profile: ProfileTest of the container bed. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Failed to make / slave",
+        "pivot_root",
+        "Can't set hostname to box",
+        "unmount old root",
+        "unshare user ns"
+      })
+  void aCallThatIsForbiddenIsToldByItsErrno(String call) {
+    assertTold("bwrap: " + call + ": Operation not permitted", host("s"), SECCOMP);
+    assertTold("bwrap: " + call + ": Operation not permitted", FREE);
+    assertTold("bwrap: " + call + ": Permission denied", host("s"), DENIED);
+  }
+
+  @Test
+  void aUidThatCannotBeMappedIsRootsOrAppArmors() {
+    assertTold("bwrap: setting up uid map: Operation not permitted", FREE, UID_MAP);
+    assertTold("bwrap: setting up uid map: Permission denied", host("a"), APP_ARMOR);
+  }
+
+  @Test
+  void aSecurityModuleSaysPermissionDenied() {
+    assertTold("bwrap: Can't mount tmpfs on /newroot/tmp: Permission denied", FREE, DENIED);
+    assertTold("bwrap: Can't bind mount /oldroot/usr: Permission denied", host("s"), DENIED);
+  }
+
+  @Test
+  void whatIsNotKnownIsNotGuessed() {
+    assertTold("", host("orasm"));
+    assertTold("bwrap: Can't find source path /nowhere: No such file or directory", host("sm"));
+    assertTold("bwrap: execvp ebb-init: Permission denied", host("sm"));
+  }
+
+  @Test
+  void kubernetesIsToldToo() {
+    assertTold(NO_NAMESPACE, host("sm"), "seccompProfile {type: Localhost,", "procMount: Unmasked");
+    assertTold("bwrap: setting up uid map: Operation not permitted", FREE, "runAsUser: 1000");
+    assertTold("bwrap: pivot_root: Permission denied", FREE, "appArmorProfile {type: Unconfined}");
+  }
+}

@@ -1,0 +1,177 @@
+package dev.ebb.engine;
+
+import static dev.ebb.engine.Doctor.Verdict.DEGRADED;
+import static dev.ebb.engine.Doctor.Verdict.FAILED;
+import static dev.ebb.engine.Doctor.Verdict.OK;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.cgroup.CgroupMode;
+import dev.ebb.cgroup.Hierarchies;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.process.Confinement;
+import dev.ebb.process.PidLimit;
+import dev.ebb.process.Privileges;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Hosts that lack something: each is told with its consequence and its remedy. */
+class DoctorTest {
+  private static final String NEW = "6.18.0";
+  private static final long DOCKERS_CAPABILITIES = 0xa80425fbL;
+
+  private static Confinement host(
+      long namespaces, boolean clone, boolean appArmor, boolean seccomp) {
+    return new Confinement(namespaces, clone, appArmor, seccomp, List.of());
+  }
+
+  private static Hierarchies cgroups(CgroupMode mode, String reason) {
+    return new Hierarchies(mode, Optional.empty(), "", Map.of(), false, reason);
+  }
+
+  private static Privileges capabilities(long effective) {
+    return new Privileges(1000, effective, List.of());
+  }
+
+  private static void assertFine(Doctor.Check check, String finding) {
+    assertThat(check.verdict()).as(check.toString()).isEqualTo(OK);
+    assertThat(check.finding()).contains(finding);
+    assertThat(check.remedy()).isEmpty();
+  }
+
+  private static void assertDegraded(Doctor.Check check, String finding, String remedy) {
+    assertThat(check.verdict()).as(check.toString()).isEqualTo(DEGRADED);
+    assertThat(check.finding()).contains(finding);
+    assertThat(check.remedy()).contains(remedy);
+  }
+
+  @Test
+  void anOldKernel() {
+    assertFine(Doctor.kernel(NEW, List.of()), "Linux 6.18.0");
+    assertDegraded(
+        Doctor.kernel("5.3.0-1", List.of("pidfds (5.4), so boxes cannot be made", "openat2")),
+        "Linux 5.3.0-1 lacks pidfds (5.4), so boxes cannot be made; openat2",
+        "use a newer kernel");
+  }
+
+  @Test
+  void bubblewrapIsMissing(@TempDir Path directory) throws IOException {
+    Path plain = Files.createFile(directory.resolve("plain"));
+    Path program = Files.createFile(directory.resolve("bwrap"));
+    assertThat(program.toFile().setExecutable(true)).isTrue();
+
+    var missing = Doctor.bubblewrap(List.of(directory.resolve("nowhere"), plain));
+
+    assertThat(missing.verdict()).isEqualTo(FAILED);
+    assertThat(missing.finding()).contains("nowhere, " + plain).contains("there are no boxes");
+    assertThat(missing.remedy()).contains("apt-get install bubblewrap");
+    assertFine(Doctor.bubblewrap(List.of(plain, program)), program.toString());
+  }
+
+  @Test
+  void aUserWhoCannotBecomeAnother() {
+    assertFine(Doctor.user(capabilities(DOCKERS_CAPABILITIES)), "a host uid of its own");
+    assertDegraded(
+        Doctor.user(capabilities(0)),
+        "uid 1000 without CAP_SETUID: all boxes run as this user, so what breaks out of one is you",
+        "run ebb as root");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0, true, false, false, user namespaces are switched off: sysctl user.max_user_namespaces",
+    "9, false, false, false, sysctl kernel.unprivileged_userns_clone=1",
+    "9, true, true, false, sysctl kernel.apparmor_restrict_unprivileged_userns=0",
+    "9, true, true, true, sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+  })
+  void userNamespacesAreRestricted(
+      long namespaces, boolean clone, boolean appArmor, boolean seccomp, String remedy) {
+    assertDegraded(
+        Doctor.namespaces(host(namespaces, clone, appArmor, seccomp)), "boxes need them", remedy);
+  }
+
+  @Test
+  void aSeccompFilterMayForbidThem() {
+    assertFine(Doctor.namespaces(host(9, true, false, false)), "user namespaces allowed: 9");
+    assertThat(Doctor.namespaces(host(9, true, false, false)).finding()).doesNotContain("seccomp");
+    assertFine(Doctor.namespaces(host(9, true, false, true)), "unless the seccomp filter on us");
+  }
+
+  @Test
+  void partsOfProcAreMasked() {
+    var masked = new Confinement(9, true, false, false, List.of("/proc/kcore", "/proc/sys"));
+    assertDegraded(
+        Doctor.proc(masked),
+        "masked: /proc/kcore, /proc/sys; a box cannot have a /proc",
+        "systempaths=unconfined");
+    assertFine(Doctor.proc(host(9, true, false, false)), "nothing of /proc is masked");
+  }
+
+  @Test
+  void noCgroupsAreDelegated() {
+    var none = Doctor.cgroups(cgroups(CgroupMode.NONE, "/sys/fs/cgroup is not writable"), NEW);
+    assertDegraded(none, "mode none: /sys/fs/cgroup is not writable", "Delegate=yes");
+    assertThat(none.finding())
+        .contains("20 times a second", "memfd, tmpfs", "time is not limited", "3 PIDs");
+    assertFine(Doctor.cgroups(cgroups(CgroupMode.V2, "of ours"), NEW), "mode v2: of ours");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"5.13.19-2", "5.4.0", "4.19.0-27-amd64"})
+  void aKernelWithoutCgroupKill(String release) {
+    assertDegraded(
+        Doctor.cgroups(cgroups(CgroupMode.HYBRID, "both"), release),
+        "mode hybrid: both; no cgroup.kill",
+        "use Linux 5.14 or newer");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"5.14.0", "5.15.0-91-generic", "6.1.0-18-cloud-amd64", "10.0.1"})
+  void aKernelWithCgroupKill(String release) {
+    assertFine(Doctor.cgroups(cgroups(CgroupMode.HYBRID, "both"), release), "mode hybrid: both");
+  }
+
+  /** The JVM's own threads count: it takes most of so few. */
+  @Test
+  void tooFewProcessesForAJvmAndItsBoxes() {
+    assertDegraded(
+        Doctor.pids(new PidLimit(99, "/sys/fs/cgroup/pids.max")),
+        "99 processes and threads, by /sys/fs/cgroup/pids.max; Ebb itself takes some 25",
+        "raise it to 100 or more (docker: --pids-limit)");
+    assertFine(
+        Doctor.pids(new PidLimit(100, "RLIMIT_NPROC")), "100 processes and threads, by RLIM");
+  }
+
+  @Test
+  void tooFewOpenFiles() {
+    assertDegraded(Doctor.files(255), "255 open files; a box with a command", "ulimit -n");
+    assertFine(Doctor.files(256), "256 open files");
+  }
+
+  @Test
+  void hardLimitsThatCannotBeRaised() {
+    assertDegraded(
+        Doctor.privileges(capabilities(DOCKERS_CAPABILITIES)), "no CAP_SYS_RESOURCE", "grant it");
+    assertFine(Doctor.privileges(capabilities(-1)), "CAP_SYS_RESOURCE present");
+  }
+
+  @Test
+  void whatCannotBeReadIsToldAndTheRestIsLookedAt() {
+    assertDegraded(
+        Doctor.attempt(
+            "pids",
+            () -> {
+              throw new KernelException("read pids.max", Errno.EACCES);
+            }),
+        "cannot be told: cannot read pids.max: EACCES",
+        "");
+  }
+}
