@@ -18,10 +18,18 @@ final class HeadPatience implements Connection.Listener {
   private static final Duration ROUND = Duration.ofSeconds(2);
 
   private final Scheduler scheduler;
+  private final Duration patience;
+  private final Duration round;
   private final Map<Connection, Watch> watched = new ConcurrentHashMap<>();
 
   HeadPatience(Scheduler scheduler) {
+    this(scheduler, PATIENCE, ROUND);
+  }
+
+  HeadPatience(Scheduler scheduler, Duration patience, Duration round) {
     this.scheduler = scheduler;
+    this.patience = patience;
+    this.round = round;
   }
 
   @Override
@@ -56,7 +64,7 @@ final class HeadPatience implements Connection.Listener {
     }
 
     private void again() {
-      next = scheduler.schedule(this, ROUND.toMillis(), TimeUnit.MILLISECONDS);
+      next = scheduler.schedule(this, round.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     @Override
@@ -77,7 +85,7 @@ final class HeadPatience implements Connection.Listener {
       } else if (connection.getBytesIn() == bytes) {
         since = now;
       }
-      return now - since > PATIENCE.toNanos();
+      return now - since > patience.toNanos();
     }
 
     private boolean isBetweenRequests() {

@@ -47,7 +47,7 @@ public final class Boxes implements AutoCloseable {
 
   private final Engine engine;
   private final History history;
-  private final Events events = new Events();
+  private final Events events = new Events(Instant.now());
   private final AtomicLong orders = new AtomicLong();
 
   /** By the order they came in. */

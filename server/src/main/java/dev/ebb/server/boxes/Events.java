@@ -1,11 +1,13 @@
 package dev.ebb.server.boxes;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -18,6 +20,11 @@ public final class Events {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition news = lock.newCondition();
   private final Deque<Event> latest = new ArrayDeque<>();
+
+  /** What the numbers of this daemon lie above, and those of the one before it below. */
+  private final long begin;
+
+  @GuardedBy("lock")
   private long last;
 
   /** One thing that happened. */
@@ -29,6 +36,11 @@ public final class Events {
    * @param missed some of it is forgotten already
    */
   public record Batch(List<Event> events, boolean missed) {}
+
+  Events(Instant begun) {
+    begin = TimeUnit.MILLISECONDS.toMicros(begun.toEpochMilli());
+    last = begin;
+  }
 
   void publish(String tenant, String kind, Map<String, Object> data) {
     lock.lock();
@@ -52,6 +64,14 @@ public final class Events {
     } finally {
       lock.unlock();
     }
+  }
+
+  /**
+   * From where whoever has seen an event goes on; after 0 comes all that there is. What an earlier
+   * daemon told counts as missed.
+   */
+  public long after(long seen) {
+    return seen == 0 || seen > last() ? begin : seen;
   }
 
   /** Waits for something after {@code seen}; nothing when it has not come in time. */

@@ -43,11 +43,12 @@ final class EventRoutes {
 
   private void events(Exchange exchange) throws IOException, InterruptedException {
     long latest = boxes.events().last();
-    long seen =
+    long told =
         exchange
             .header("Last-Event-ID")
             .map(id -> parse(id))
             .orElseGet(() -> exchange.number("after", latest, Long.MAX_VALUE));
+    long seen = boxes.events().after(told);
     var stream = new EventStream(exchange);
     while (!boxes.isDraining()) {
       Events.Batch batch = boxes.events().await(seen, EventStream.HEARTBEAT);

@@ -181,7 +181,7 @@ final class Exchange {
   }
 
   /** Whoever drips a body is not waited for: each byte would begin the idle timeout anew. */
-  private static void requireInTime(long nanos, long length) {
+  static void requireInTime(long nanos, long length) {
     if (nanos > BODY_PATIENCE.plusSeconds(length / BODY_RATE).toNanos()) {
       throw new Problem(
           Problem.Code.TIMED_OUT, "the body comes slower than " + BODY_RATE + " bytes a second");
