@@ -10,6 +10,8 @@ import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.KeyStore;
 import java.security.PrivateKey;
+import java.security.PublicKey;
+import java.security.Signature;
 import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
 import java.security.spec.PKCS8EncodedKeySpec;
@@ -30,9 +32,11 @@ final class Tls {
   static SslContextFactory.Server context(Settings.Certified files) {
     try {
       var chain = chain(files.certificate());
+      PrivateKey key = key(files.key());
+      requirePair(chain[0].getPublicKey(), key);
       var store = KeyStore.getInstance("PKCS12");
       store.load(null, null);
-      store.setKeyEntry("ebb", key(files.key()), IN_MEMORY, chain);
+      store.setKeyEntry("ebb", key, IN_MEMORY, chain);
       var context = new SslContextFactory.Server();
       context.setKeyStore(store);
       context.setKeyStorePassword("");
@@ -48,10 +52,39 @@ final class Tls {
 
   private static Certificate[] chain(Path file) throws GeneralSecurityException, IOException {
     try (var in = Files.newInputStream(file)) {
-      return CertificateFactory.getInstance("X.509")
-          .generateCertificates(in)
-          .toArray(Certificate[]::new);
+      var chain = CertificateFactory.getInstance("X.509").generateCertificates(in);
+      if (chain.isEmpty()) {
+        throw new IOException("no certificate in " + file);
+      }
+      return chain.toArray(Certificate[]::new);
     }
+  }
+
+  /** The JDK does not ask, and whoever connects would be told of a failed handshake, no more. */
+  private static void requirePair(PublicKey certified, PrivateKey key)
+      throws GeneralSecurityException {
+    byte[] words = "of one pair".getBytes(StandardCharsets.US_ASCII);
+    var signature = Signature.getInstance(signing(key.getAlgorithm()));
+    signature.initSign(key);
+    signature.update(words);
+    byte[] signed = signature.sign();
+    boolean isPair = certified.getAlgorithm().equals(key.getAlgorithm());
+    if (isPair) {
+      signature.initVerify(certified);
+      signature.update(words);
+      isPair = signature.verify(signed);
+    }
+    if (!isPair) {
+      throw new GeneralSecurityException("the key is not that of the certificate");
+    }
+  }
+
+  private static String signing(String algorithm) {
+    return switch (algorithm) {
+      case "RSA" -> "SHA256withRSA";
+      case "EC" -> "SHA256withECDSA";
+      default -> algorithm;
+    };
   }
 
   private static PrivateKey key(Path file) throws GeneralSecurityException, IOException {
