@@ -12,6 +12,7 @@ import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -278,14 +279,32 @@ final class DaemonCliAcceptanceTest {
       while (!line.contains("\"name\":\"last\"") || !line.contains("\"exitCode\":4")) {
         line = lines.readLine();
       }
-      assertThat(Json.readObject(line).string("status")).isEqualTo("exited");
+      JsonObject ended = Json.readObject(line);
+      assertThat(ended.string("status")).isEqualTo("exited");
+      assertThat(firstEvent("--after", Long.toString(Long.parseLong(ended.string("id")) - 1)))
+          .isEqualTo(ended);
     } finally {
-      events.destroy();
-      assertThat(events.waitFor(30, TimeUnit.SECONDS)).isTrue();
+      end(events);
     }
     await()
         .atMost(DaemonProcess.PATIENCE)
         .until(() -> ebb("ls", "-a", "-q", "--name", "last").isEmpty());
+  }
+
+  private static JsonObject firstEvent(String... options) throws Exception {
+    var words = new ArrayList<>(List.of("events", "--json"));
+    words.addAll(List.of(options));
+    Process events = DAEMON.ebb().start(words.toArray(String[]::new));
+    try (var lines = events.inputReader(UTF_8)) {
+      return Json.readObject(lines.readLine());
+    } finally {
+      end(events);
+    }
+  }
+
+  private static void end(Process process) throws InterruptedException {
+    process.destroy();
+    assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
   }
 
   @Test

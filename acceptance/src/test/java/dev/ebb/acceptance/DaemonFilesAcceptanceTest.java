@@ -237,8 +237,16 @@ final class DaemonFilesAcceptanceTest {
     String secret = host.resolve("secret").toString();
     files.mkdir("into");
     assertThat(unpack(files, Tar.of(Tar.FILE, "../up", "", 0644, WORDS))).isEqualTo("bad-request");
-    assertThat(unpack(files, Tar.of(Tar.CHARACTER_DEVICE, "null", "", 0666, new byte[0])))
-        .isEqualTo("forbidden");
+    for (char device : List.of(Tar.CHARACTER_DEVICE, Tar.BLOCK_DEVICE)) {
+      assertThat(unpack(files, Tar.of(device, "device", "", 0666, new byte[0])))
+          .isEqualTo("forbidden");
+    }
+    assertThat(files.list("into")).isEmpty();
+    // A pipe may be made, and keeps nobody waiting.
+    assertThat(unpack(files, Tar.of(Tar.PIPE, "pipe", "", 0666, new byte[0]))).isEmpty();
+    assertThat(refusal(() -> files.read("into/pipe").close())).isEqualTo("conflict");
+    assertThat(unpack(files, Tar.of(Tar.FILE, "pipe", "", 0644, WORDS))).isEmpty();
+    assertThat(text(files.read("into/pipe"))).isEqualTo("words");
     assertThat(unpack(files, Tar.of(Tar.HARD_LINK, "hard", secret, 0644, new byte[0])))
         .isIn("not-found", "bad-request");
     // Not through a link that it brought along, also where that leads into the box itself.

@@ -12,7 +12,9 @@ final class Tar {
   static final char HARD_LINK = '1';
   static final char LINK = '2';
   static final char CHARACTER_DEVICE = '3';
+  static final char BLOCK_DEVICE = '4';
   static final char DIRECTORY = '5';
+  static final char PIPE = '6';
   private static final int BLOCK = 512;
 
   private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();

@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -206,6 +207,29 @@ class TarTest {
         assertThat(e.getMessage()).isNotNull();
       }
     }
+  }
+
+  /** Devices of both kinds and a pipe. */
+  @ParameterizedTest
+  @ValueSource(chars = {'3', '4', '6'})
+  void whatIsNoFileIsLeftOutOfTheHost(char type) throws IOException {
+    unpack(tar(entry("odd", type, ""), entry("after/", TarEntry.DIRECTORY, "")));
+    try (var made = Files.list(to)) {
+      assertThat(made).containsExactly(to.resolve("after"));
+    }
+  }
+
+  @Test
+  @Timeout(30)
+  void nobodyWaitsForTheWriterOfAPipe() throws Exception {
+    Process made = new ProcessBuilder("mkfifo", from.resolve("pipe").toString()).start();
+    assertThat(made.waitFor()).isZero();
+    Files.writeString(from.resolve("plain"), "content");
+
+    unpack(pack());
+
+    assertThat(to.resolve("pipe")).doesNotExist();
+    assertThat(to.resolve("plain")).hasContent("content");
   }
 
   @Test
