@@ -338,6 +338,16 @@ final class DaemonCliAcceptanceTest {
     ebb("rm", "-f", "tty");
   }
 
+  @Test
+  void theTerminalOfTheCommandIsAsLargeAsOurs() throws Exception {
+    ebb("create", "--name", "size");
+    String script = "stty size; until [ \"$(stty size)\" = '50 132' ]; do sleep 0.05; done; exit 6";
+    var resized = Pty.resize(DAEMON.home(), "exec", "-it", "size", "sh", "-c", script);
+    assertThat(resized.said()).startsWith("30 100");
+    assertThat(resized.code()).as(resized.said()).isEqualTo(6);
+    ebb("rm", "-f", "size");
+  }
+
   /** A daemon that stands still has been asked to start it, and has not answered. */
   @Test
   void ctrlCWhileTheCommandIsBeingStartedLeavesNothing() throws Exception {

@@ -47,6 +47,33 @@ final class Pty {
       os.write(1, said)
       """;
 
+  /** A window of one size, and of another once the first was said; ends when that was, too. */
+  private static final String RESIZER =
+      """
+      import fcntl, os, pty, select, struct, sys, termios, time
+      def resize(terminal, rows, columns):
+          fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+      pid, terminal = pty.fork()
+      if pid == 0:
+          resize(0, 30, 100)
+          os.execv(sys.argv[1], sys.argv[1:])
+      said, start, resized = b"", time.monotonic(), False
+      while time.monotonic() - start < float(os.environ["PATIENCE"]):
+          if not resized and b"30 100" in said:
+              resize(terminal, 50, 132)
+              resized = True
+          if select.select([terminal], [], [], 0.005)[0]:
+              try:
+                  said += os.read(terminal, 65536)
+              except OSError:
+                  break
+      else:
+          os.kill(pid, 9)
+      print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+      sys.stdout.flush()
+      os.write(1, said)
+      """;
+
   private Pty() {}
 
   /** What became of it; a code below zero is a signal. */
@@ -59,12 +86,23 @@ final class Pty {
    * @param keys with python's escapes; none to hang up
    */
   static Outcome run(Path home, String when, String keys, String... arguments) throws Exception {
-    var words = new ArrayList<>(List.of("python3", "-c", DRIVER, when, keys));
+    return drive(home, List.of("python3", "-c", DRIVER, when, keys), arguments);
+  }
+
+  /** Runs it in a window of 30 rows and 100 columns, then 50 and 132 when it has said the first. */
+  static Outcome resize(Path home, String... arguments) throws Exception {
+    return drive(home, List.of("python3", "-c", RESIZER), arguments);
+  }
+
+  private static Outcome drive(Path home, List<String> driver, String... arguments)
+      throws Exception {
+    var words = new ArrayList<>(driver);
     words.add(TestHost.root().resolve("ebb").toString());
     words.addAll(List.of(arguments));
     var builder = new ProcessBuilder(words).redirectErrorStream(true);
     builder.environment().put("EBB_HOME", home.toString());
     builder.environment().put("EBB_BUILD", "never");
+    builder.environment().put("PATIENCE", Long.toString(DaemonProcess.PATIENCE.toSeconds()));
     Process process = builder.start();
     String said = new String(process.getInputStream().readAllBytes(), UTF_8);
     assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();

@@ -133,6 +133,8 @@ final class TerminalAttachment {
     try {
       TerminalSession session = execs(running).keyboard(running.number());
       Signal.handle(new Signal("WINCH"), signal -> resize(session));
+      // RACE: the size that it was started with may be that of before.
+      resize(session);
       inBackground("ebb-terminal", () -> readToTheEnd(session));
       if (input) {
         inBackground("ebb-stdin", () -> pumpInput(session));
