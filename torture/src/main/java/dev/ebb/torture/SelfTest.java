@@ -26,6 +26,7 @@ final class SelfTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
+  private final Host host;
   private final Path home;
 
   /** Of the one who is at it alone: others may test themselves at the same time. */
@@ -48,8 +49,14 @@ final class SelfTest {
     }
   }
 
+  /** What is there now, and should not be. */
+  interface Look {
+    List<Trace> leaks() throws IOException;
+  }
+
   /** All that the oracle can look at without a daemon: of one's own process what it has of that. */
-  private record Looks(Snapshot host, Footprint footprint, DiskUse disk, Path home) {
+  private record Looks(Snapshot host, Footprint footprint, DiskUse disk, Path home)
+      implements Look {
     static Looks take(OneHome ours) throws IOException {
       return new Looks(
           Snapshot.take(Judge.detectors(ours)),
@@ -62,7 +69,8 @@ final class SelfTest {
       return Footprint.of((int) ProcessHandle.current().pid());
     }
 
-    List<Trace> leaks() throws IOException {
+    @Override
+    public List<Trace> leaks() throws IOException {
       var all = new ArrayList<>(host.leaksSince());
       all.addAll(ownFootprint().growthSince(footprint));
       all.addAll(DiskUse.of(home).growthSince(disk));
@@ -71,30 +79,53 @@ final class SelfTest {
   }
 
   SelfTest(Host host) {
+    this.host = host;
     home = host.home();
     name = "ebb-" + home.getFileName();
   }
 
   boolean run(boolean json) throws IOException {
+    var ours = new OneHome(home);
+    testOracle(ours);
+    testAnswers(ours);
+    tell(json);
+    return results.stream().allMatch(Result::isGood);
+  }
+
+  /** Of what is found on the host, whoever made it. */
+  private void testOracle(OneHome ours) throws IOException {
     Path instance = home.resolve("instances").resolve(name);
     Files.createDirectories(instance);
     Files.createDirectories(home.resolve("lib"));
     Files.createFile(instance.resolve("ledger"));
     warmUp();
-    var ours = new OneHome(home);
     ours.learn();
     try {
       for (Weed weed : new Weeds(home, name).all()) {
-        results.add(test(weed, ours));
+        results.add(weed.lack().isPresent() ? lacking(weed) : test(weed, Looks.take(ours)));
       }
-      results.add(judgement(Invariant.I12, "a second stop that is refused"));
-      results.add(judgement(Invariant.I13, "a run that breaks off"));
     } finally {
       Files.delete(instance.resolve("ledger"));
       Files.delete(instance);
     }
-    tell(json);
-    return results.stream().allMatch(Result::isGood);
+  }
+
+  /** Of what a daemon says. */
+  private void testAnswers(OneHome ours) throws IOException {
+    Snapshot before = Snapshot.take(Judge.detectors(ours));
+    var daemon = new ServedHome(host, ours);
+    try (daemon) {
+      daemon.start();
+      var weeds = new ServedWeeds(daemon);
+      var removal = weeds.new Removal();
+      results.add(
+          test(Weed.of(Invariant.I12, "a removal that is refused", removal::plant), removal));
+      var record = weeds.new EndRecord();
+      results.add(test(Weed.of(Invariant.I13, "a time that is forgotten", record::plant), record));
+    }
+    for (Trace left : awaitNothing(before::leaksSince)) {
+      results.add(new Result(left.invariant(), "nothing, by a daemon", "LEFT", left.toString()));
+    }
   }
 
   /** The JDK keeps a socket for good with the first that is closed. */
@@ -103,11 +134,15 @@ final class SelfTest {
     ServerSocketChannel.open().close();
   }
 
-  private static Result test(Weed weed, OneHome ours) throws IOException {
-    if (weed.lack().isPresent()) {
-      return new Result(weed.invariant(), weed.name(), "skipped", weed.lack().get());
+  private static Result lacking(Weed weed) {
+    return new Result(weed.invariant(), weed.name(), "skipped", weed.lack().orElse(""));
+  }
+
+  private static Result test(Weed weed, Look look) throws IOException {
+    List<Trace> early = awaitNothing(look);
+    if (!early.isEmpty()) {
+      return new Result(weed.invariant(), weed.name(), "SEEN EARLY", early.getFirst().toString());
     }
-    Looks before = Looks.take(ours);
     Weed.Pulling pulling;
     try {
       pulling = weed.planting().plant();
@@ -116,11 +151,11 @@ final class SelfTest {
     }
     Optional<Trace> seen;
     try {
-      seen = awaitSeen(before, weed.invariant());
+      seen = awaitSeen(look, weed.invariant());
     } finally {
       pull(pulling);
     }
-    List<Trace> left = awaitNothing(before);
+    List<Trace> left = awaitNothing(look);
     String verdict = seen.isPresent() ? "seen" : "NOT SEEN";
     return left.isEmpty()
         ? new Result(weed.invariant(), weed.name(), verdict, seen.map(Trace::toString).orElse(""))
@@ -137,11 +172,11 @@ final class SelfTest {
     }
   }
 
-  private static Optional<Trace> awaitSeen(Looks looks, Invariant invariant) throws IOException {
+  private static Optional<Trace> awaitSeen(Look look, Invariant invariant) throws IOException {
     Deadline deadline = Deadline.in(PATIENCE);
     while (true) {
       Optional<Trace> seen =
-          looks.leaks().stream().filter(trace -> trace.invariant() == invariant).findFirst();
+          look.leaks().stream().filter(trace -> trace.invariant() == invariant).findFirst();
       if (seen.isPresent() || deadline.isOver()) {
         return seen;
       }
@@ -149,21 +184,14 @@ final class SelfTest {
     }
   }
 
-  private static List<Trace> awaitNothing(Looks looks) throws IOException {
+  private static List<Trace> awaitNothing(Look look) throws IOException {
     Deadline deadline = Deadline.in(PATIENCE);
-    List<Trace> left = looks.leaks();
+    List<Trace> left = look.leaks();
     while (!left.isEmpty() && !deadline.isOver()) {
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
-      left = looks.leaks();
+      left = look.leaks();
     }
     return left;
-  }
-
-  /** What no detector finds on the host but a worker is told by the daemon. */
-  private static Result judgement(Invariant invariant, String what) {
-    var tally = new Tally();
-    tally.broken(invariant, what, "self-test");
-    return new Result(invariant, what, tally.isClean() ? "NOT SEEN" : "seen", "told to the tally");
   }
 
   private void tell(boolean json) {

@@ -38,6 +38,7 @@ final class Worker {
   private final Round round;
   private final String where;
   private final int generation;
+  private final long began = System.nanoTime();
   private @Nullable String box;
   private Held held = Held.nothingOf("none");
 
@@ -74,6 +75,10 @@ final class Worker {
       word = isOwn ? "internal: " + refusal.detail().replace(held.box(), "BOX") : refusal.code();
     }
     tally.count(Tally.Group.REFUSAL, word);
+  }
+
+  private Duration sinceBegin() {
+    return Duration.ofNanos(System.nanoTime() - began);
   }
 
   private void work() throws IOException {
@@ -175,14 +180,12 @@ final class Worker {
   private void stop(EbbClient client, String id) throws IOException {
     look(client, id);
     ending = true;
-    client.boxes().stop(id, GRACE);
-    Box again = client.boxes().stop(id, GRACE);
-    Certificate certificate = again.certificate();
-    if (certificate == null || !certificate.clean()) {
-      tally.broken(
-          Invariant.I12, "a second stop of " + id + " is not clean: " + certificate, where);
-    } else {
-      tally.checked(Invariant.I12, where, List.of());
+    Box stopped = client.boxes().stop(id, GRACE);
+    Certificate certificate = stopped.certificate();
+    boolean isClean = certificate != null && certificate.clean();
+    tally.checked(Invariant.I12, where, Answers.stopAgain(client, id, GRACE));
+    if (isClean) {
+      tally.checked(Invariant.I13, where, Answers.record(client, stopped));
     }
   }
 
@@ -190,8 +193,7 @@ final class Worker {
     for (Exec exec : execs) {
       Exec ended = client.execs(id).kill(exec.number(), GRACE);
       requireEnded(ended);
-      requireEnded(client.execs(id).kill(exec.number(), GRACE));
-      tally.checked(Invariant.I12, where, List.of());
+      tally.checked(Invariant.I12, where, Answers.killAgain(client, exec, GRACE));
     }
   }
 
@@ -248,7 +250,7 @@ final class Worker {
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
     judge.gone(held, where);
-    requireForgotten(id);
+    tally.checked(Invariant.I12, where, Answers.removeAgain(daemon.client(), id));
   }
 
   private boolean isRemoved(String id) throws IOException {
@@ -257,13 +259,13 @@ final class Worker {
     if (round.ending() == Ending.REMOVE_TWICE_AT_ONCE) {
       other = Optional.of(Thread.ofVirtual().name("torture-twice").start(() -> removeToo(id)));
     }
-    long began = System.nanoTime();
+    long asked = System.nanoTime();
     try {
       Certificate certificate = client.boxes().remove(id, true);
       if (certificate.clean()) {
         tally.count(Tally.Group.BOX, "certified");
-        tally.gone(held.size(), Duration.ofNanos(System.nanoTime() - began));
-        tally.checked(Invariant.I13, where, List.of());
+        tally.gone(held.size(), Duration.ofNanos(System.nanoTime() - asked));
+        tally.checked(Invariant.I13, where, Answers.time(certificate, sinceBegin()));
       }
       return certificate.clean();
     } catch (NotFoundException e) {
@@ -288,15 +290,6 @@ final class Worker {
       thread.join();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    }
-  }
-
-  /** Asking once more for what is gone is answered, and changes nothing. */
-  private void requireForgotten(String id) throws IOException {
-    try {
-      daemon.client().boxes().remove(id, true);
-    } catch (NotFoundException e) {
-      tally.checked(Invariant.I12, where, List.of());
     }
   }
 

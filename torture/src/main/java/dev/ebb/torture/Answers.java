@@ -1,0 +1,89 @@
+package dev.ebb.torture;
+
+import dev.ebb.client.Box;
+import dev.ebb.client.Certificate;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.EbbException;
+import dev.ebb.client.Exec;
+import dev.ebb.client.NotFoundException;
+import dev.ebb.oracle.Invariant;
+import dev.ebb.oracle.Trace;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a daemon says of an end: asked for again it is success, and its time stays what it was. Each
+ * method returns what is wrong with the answer.
+ */
+final class Answers {
+  private Answers() {}
+
+  /** Of a box that was stopped. */
+  static List<Trace> stopAgain(EbbClient client, String id, Duration grace) throws IOException {
+    try {
+      return requireClean(id, "a second stop", client.boxes().stop(id, grace).certificate());
+    } catch (EbbException e) {
+      return refused(id, "a second stop", e);
+    }
+  }
+
+  /** Of a box that was removed: it is gone, or it goes now. */
+  static List<Trace> removeAgain(EbbClient client, String id) throws IOException {
+    try {
+      return requireClean(id, "a second removal", client.boxes().remove(id, true));
+    } catch (NotFoundException e) {
+      return List.of();
+    } catch (EbbException e) {
+      return refused(id, "a second removal", e);
+    }
+  }
+
+  /** Of a command that was killed. */
+  static List<Trace> killAgain(EbbClient client, Exec killed, Duration grace) throws IOException {
+    Exec again = client.execs(killed.box()).kill(killed.number(), grace);
+    String what = "a second kill of command %d".formatted(killed.number());
+    return again.hasEnded()
+        ? List.of()
+        : List.of(broken(Invariant.I12, killed.box(), what + " does not end it"));
+  }
+
+  /** How a box came to its end, and how long that took, is known for as long as the box is. */
+  static List<Trace> record(EbbClient client, Box stopped) throws IOException {
+    Certificate told = stopped.certificate();
+    if (told == null) {
+      return List.of(broken(Invariant.I13, stopped.id(), "was stopped without a certificate"));
+    }
+    Certificate now = client.boxes().inspect(stopped.id()).certificate();
+    boolean isSame =
+        now != null
+            && now.duration().equals(told.duration())
+            && now.released().equals(told.released());
+    String what = "was told as \"%s\", and is now \"%s\"".formatted(told, now);
+    return isSame ? List.of() : List.of(broken(Invariant.I13, stopped.id(), what));
+  }
+
+  /** Nothing takes longer to end than {@code life}, the time since it was asked for. */
+  static List<Trace> time(Certificate certificate, Duration life) {
+    String what = "ended in %s, within %s".formatted(certificate.duration(), life);
+    return certificate.duration().isNegative() || certificate.duration().compareTo(life) > 0
+        ? List.of(broken(Invariant.I13, certificate.subject(), what))
+        : List.of();
+  }
+
+  private static List<Trace> requireClean(
+      String id, String what, @Nullable Certificate certificate) {
+    return certificate != null && certificate.clean()
+        ? List.of()
+        : List.of(broken(Invariant.I12, id, what + " is not clean: " + certificate));
+  }
+
+  private static List<Trace> refused(String id, String what, EbbException e) {
+    return List.of(broken(Invariant.I12, id, what + " is refused: " + e.getMessage()));
+  }
+
+  private static Trace broken(Invariant invariant, String id, String what) {
+    return new Trace(invariant, "broken", id + " " + what, "box " + id + ": " + what);
+  }
+}

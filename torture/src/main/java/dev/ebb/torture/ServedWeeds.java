@@ -1,0 +1,98 @@
+package dev.ebb.torture;
+
+import dev.ebb.client.Box;
+import dev.ebb.client.BoxRequest;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.oracle.Trace;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.List;
+
+/** What only a daemon can do wrong: a real one is brought to it, by what lies in its home. */
+final class ServedWeeds {
+  /** Of the last line of a record, which is longer. */
+  private static final int TORN_BYTES = 8;
+
+  private final ServedHome daemon;
+
+  ServedWeeds(ServedHome daemon) {
+    this.daemon = daemon;
+  }
+
+  /** A box that was removed, or cannot be. */
+  final class Removal implements SelfTest.Look {
+    private String box;
+
+    /** One that could. */
+    Removal() throws IOException {
+      box = create(BoxRequest.defaults()).id();
+      daemon.client().boxes().remove(box, true);
+    }
+
+    /** Nobody removes what is not Ebb's, so the directory of the box stays, and the box with it. */
+    Weed.Pulling plant() throws IOException, KernelException {
+      Box made = create(BoxRequest.defaults());
+      Path foreign = directory(made).resolve("foreign");
+      Filesystem.mkdir(foreign, 0700);
+      box = made.id();
+      return () -> Filesystem.rmdir(foreign);
+    }
+
+    @Override
+    public List<Trace> leaks() throws IOException {
+      return Answers.removeAgain(daemon.client(), box);
+    }
+  }
+
+  /** What is known of the end of a box when the daemon that saw it is dead. */
+  final class EndRecord implements SelfTest.Look {
+    private final Box stopped;
+    private final Path file;
+    private boolean isRemoved;
+
+    /** One that is as it was. */
+    EndRecord() throws IOException {
+      Box made = create(BoxRequest.defaults().withDetached());
+      file = directory(made).resolve("record");
+      stopped = daemon.client().boxes().stop(made.id(), Duration.ZERO);
+      daemon.restart(() -> {});
+    }
+
+    /** Its last line is torn, and that was the end of the box. */
+    Weed.Pulling plant() throws IOException {
+      daemon.restart(this::tear);
+      return () -> {
+        isRemoved = daemon.client().boxes().remove(stopped.id(), true).clean();
+      };
+    }
+
+    private void tear() {
+      try (var channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+        channel.truncate(channel.size() - TORN_BYTES);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+
+    @Override
+    public List<Trace> leaks() throws IOException {
+      return isRemoved ? List.of() : Answers.record(daemon.client(), stopped);
+    }
+  }
+
+  private Box create(BoxRequest request) throws IOException {
+    String id = daemon.client().boxes().create(request).id();
+    return daemon.client().boxes().inspect(id);
+  }
+
+  private static Path directory(Box box) throws IOException {
+    return Held.of(box).directories().stream()
+        .findFirst()
+        .orElseThrow(() -> new IOException("box " + box.id() + " lists no directory"));
+  }
+}
