@@ -2,7 +2,9 @@ package dev.ebb.acceptance;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import dev.ebb.client.EbbClient;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -122,6 +124,56 @@ final class DaemonCliStartAcceptanceTest {
     assertThat(purge.code()).as(purge.stderr()).isZero();
     assertThat(purge.text()).contains("removed    " + home + "\n");
     assertThat(home).doesNotExist();
+  }
+
+  /** As a torture that was killed leaves it: a daemon's home whose boxes are detached. */
+  @Test
+  void purgeTakesHomesAsideAlong() throws Exception {
+    assertThat(ebb.call("run", "--", "true").code()).isZero();
+    Path side = Files.createDirectories(home.resolve("side").resolve("0badcafe"));
+    Path second = Files.createDirectory(home.resolve("side").resolve("0badbeef"));
+    Process living = hold(second);
+    var aside = new Ebb(side);
+    var created = aside.call("create", "--name", "left");
+    assertThat(created.code()).as(created.stderr()).isZero();
+    HostBox left;
+    try (EbbClient client = EbbClient.connect(side.resolve("ebb.sock"))) {
+      left = HostBox.look(client, "left");
+    }
+    left.assertIsThere();
+
+    var refused = ebb.call("purge", "--yes");
+
+    assertThat(refused.code()).as(refused.text()).isEqualTo(125);
+    assertThat(refused.text()).contains("a living process has a home there");
+    // What its daemon's keepers have not reaped yet, they or we will.
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .untilAsserted(
+            () -> {
+              TestHost.reapOrphans();
+              left.assertIsGone();
+            });
+    assertThat(side).doesNotExist();
+    assertThat(second).isEmptyDirectory();
+    assertThat(living.isAlive()).isTrue();
+    living.destroyForcibly().waitFor();
+    var purge = ebb.call("purge", "--yes");
+    assertThat(purge.code()).as(purge.stderr()).isZero();
+    assertThat(home).doesNotExist();
+  }
+
+  /** Whoever has it locked lives. */
+  private static Process hold(Path directory) throws Exception {
+    Process process =
+        new ProcessBuilder(
+                "sh",
+                "-c",
+                "exec 9< \"$0\"; flock 9; echo up; exec sleep 1000",
+                directory.toString())
+            .start();
+    assertThat(process.inputReader(UTF_8).readLine()).isEqualTo("up");
+    return process;
   }
 
   /** A link, and the place it names, are somebody's, as a mount would be. */

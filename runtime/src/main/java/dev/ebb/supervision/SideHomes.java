@@ -13,6 +13,7 @@ import dev.ebb.store.Home;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -50,8 +51,13 @@ public final class SideHomes {
         lock(brief);
         Path made = directory.resolve(HexFormat.of().formatHex(Self.randomBytes(ID_BYTES)));
         Filesystem.mkdir(made, 0700);
-        Filesystem.lock(open(scope, made));
-        return made;
+        Fd held = open(scope, made);
+        Filesystem.lock(held);
+        // RACE: the directory that we locked may have been replaced, and this one taken for dead.
+        if (isDirectory(made)) {
+          return made;
+        }
+        scope.release(held);
       } catch (KernelException e) {
         // RACE: whoever took the last one away takes the directory along.
         if (!e.is(Errno.ENOENT)) {
@@ -83,7 +89,7 @@ public final class SideHomes {
   /** Takes away all whose process is dead, with whatever they hold; a dry run only tells. */
   public List<Recovery.Finding> recover(boolean dryRun) throws KernelException, IOException {
     var findings = new ArrayList<Recovery.Finding>();
-    if (Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
+    if (isDirectory(directory)) {
       try (var scope = new Scope()) {
         for (Path dead : claimDead(scope)) {
           findings.addAll(dryRun ? plan(dead) : remove(dead));
@@ -106,19 +112,46 @@ public final class SideHomes {
 
   private List<Path> claimDead(Scope scope) throws KernelException, IOException {
     var dead = new ArrayList<Path>();
-    try (var brief = new Scope();
-        var entries = Files.list(directory)) {
+    try (var brief = new Scope()) {
       lock(brief);
-      for (Path each : entries.filter(path -> Files.isDirectory(path)).sorted().toList()) {
-        Fd lock = open(scope, each);
-        if (Filesystem.tryLock(lock)) {
-          dead.add(each);
-        } else {
-          scope.release(lock);
-        }
+      for (Path each : directories()) {
+        claim(scope, each).ifPresent(dead::add);
+      }
+    } catch (KernelException e) {
+      if (!e.is(Errno.ENOENT)) {
+        throw e;
       }
     }
     return dead;
+  }
+
+  private List<Path> directories() throws IOException {
+    try (var entries = Files.list(directory)) {
+      // SAFETY: a link leads to what is not ours.
+      return entries.filter(SideHomes::isDirectory).sorted().toList();
+    } catch (NoSuchFileException e) {
+      return List.of();
+    }
+  }
+
+  private static boolean isDirectory(Path path) {
+    return Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS);
+  }
+
+  /** RACE: another takes them away without the lock, also between any two of these lines. */
+  private static Optional<Path> claim(Scope scope, Path path) throws KernelException {
+    try {
+      Fd lock = open(scope, path);
+      if (Filesystem.tryLock(lock) && isDirectory(path)) {
+        return Optional.of(path);
+      }
+      scope.release(lock);
+    } catch (KernelException e) {
+      if (!e.is(Errno.ENOENT)) {
+        throw e;
+      }
+    }
+    return Optional.empty();
   }
 
   private List<Recovery.Finding> plan(Path path) throws KernelException, IOException {
