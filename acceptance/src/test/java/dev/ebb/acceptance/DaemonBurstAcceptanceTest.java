@@ -109,7 +109,10 @@ final class DaemonBurstAcceptanceTest {
       client.boxes().pause("one");
       assertThat(client.boxes().resume("one").state()).isEqualTo(BoxState.RUNNING);
     }
-    assertThat(client.execs("one").run(SHOW_NETWORK).exec().exitCode()).isZero();
+    Exec shown = client.execs("one").start(SHOW_NETWORK);
+    // What is frozen still would not end, and is not waited for as long as the test may last.
+    Exec ended = client.execs("one").await(shown.number(), DaemonProcess.PATIENCE);
+    assertThat(ended.exitCode()).as("%s", ended).isZero();
     operate(client, seed);
     assertEnded(client, box.id());
     seen.assertIsGone();
