@@ -5,7 +5,10 @@ import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.step.Step;
 import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -27,6 +30,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * sync: it must survive kill -9, and after a power loss nothing it names exists. Thread-safe.
  */
 public final class Ledger {
+  private static final Logger LOG = System.getLogger(Ledger.class.getName());
+
   /** Above this the file is started anew. */
   private static final long COMPACT_ABOVE = 1 << 20;
 
@@ -111,34 +116,54 @@ public final class Ledger {
       append(text.toString());
       gone.forEach(holding -> holdings.remove(holding.number()));
       if (size > compactAbove) {
-        compact();
+        tryToCompact();
       }
     } finally {
       lock.unlock();
     }
   }
 
-  /** Starts the file anew with what is listed; as a whole or not at all. */
-  private void compact() throws KernelException {
+  /** One that is too long says the same, and is tried again when it has grown as much again. */
+  private void tryToCompact() {
     Path next = path.resolveSibling(NEXT);
-    Filesystem.unlinkIfPresent(next);
-    Fd old = file;
-    Fd anew =
-        Fd.open(scope, next, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.EXCLUSIVE, Fd.Flag.APPEND);
+    try {
+      compact(next);
+    } catch (KernelException e) {
+      compactAbove = size + COMPACT_ABOVE;
+      LOG.log(Level.DEBUG, "event=ledger_not_compacted, ignoring path=" + path, e);
+    }
+  }
+
+  /** Starts the file anew with what is listed; as a whole or not at all. */
+  private void compact(Path next) throws KernelException {
     var text = new StringBuilder();
     holdings.values().forEach(holding -> text.append(LedgerLine.hold(holding)));
-    write(anew, text.toString().getBytes(StandardCharsets.UTF_8));
-    try {
-      Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
-    } catch (IOException e) {
-      scope.release(anew);
-      throw new KernelException("start " + path + " anew (" + e + ")", Errno.EIO);
+    try (var building = new Scope()) {
+      Step.OPEN_NEXT_LEDGER.reach();
+      Filesystem.unlinkIfPresent(next);
+      Fd anew =
+          Fd.open(building, next, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.EXCLUSIVE, Fd.Flag.APPEND);
+      Step.WRITE_NEXT_LEDGER.reach();
+      write(anew, text.toString().getBytes(StandardCharsets.UTF_8));
+      Step.REPLACE_LEDGER.reach();
+      replace(next);
+      Step.USE_NEXT_LEDGER.reach();
+      building.moveTo(scope);
+      Fd old = file;
+      file = anew;
+      scope.release(old);
     }
-    file = anew;
-    scope.release(old);
     torn = false;
     size = text.length();
     compactAbove = Math.max(COMPACT_ABOVE, 2 * size);
+  }
+
+  private void replace(Path next) throws KernelException {
+    try {
+      Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException e) {
+      throw new KernelException("start " + path + " anew (" + e + ")", Errno.EIO);
+    }
   }
 
   /** What may exist now, in the order it was made. */

@@ -5,6 +5,7 @@ import java.util.Locale;
 /** What a step is part of. */
 public enum Phase {
   OPEN,
+  LEDGER,
   CREATE,
   EXEC,
   KILL,

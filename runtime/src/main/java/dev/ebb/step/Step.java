@@ -30,6 +30,11 @@ public enum Step {
   HOLD_SUBTREE(Phase.OPEN, ENOSPC, "an empty ledger is no reason to stay"),
   MAKE_SUBTREE(Phase.OPEN, EAGAIN, "a listed cgroup that was never made is no error"),
 
+  OPEN_NEXT_LEDGER(Phase.LEDGER, EMFILE, "a ledger that has grown too long is as good as any"),
+  WRITE_NEXT_LEDGER(Phase.LEDGER, ENOSPC, "half of the next ledger is not read"),
+  REPLACE_LEDGER(Phase.LEDGER, EIO, "the next ledger, whole as it is, is not read before its time"),
+  USE_NEXT_LEDGER(Phase.LEDGER, null, "the next ledger lists all that the last one did"),
+
   HOLD_BOX(Phase.CREATE, ENOSPC, "a uid that is only lent costs nothing; refused, it comes back"),
   MAKE_LOGS(Phase.CREATE, ENOSPC, "a listed directory that was never made is no error"),
   MAKE_BOX_CGROUP(Phase.CREATE, EAGAIN, "the directory goes when there is no cgroup yet"),

@@ -60,6 +60,20 @@ enum Life {
     }
   },
 
+  /** Of a ledger that grows too long while it lists a box. */
+  LISTED {
+    @Override
+    void live(Path home, Witness witness) {
+      witness.withEngine(
+          () -> Engine.open(home),
+          (engine, _) -> {
+            Box box = engine.create(BoxSpec.defaults());
+            witness.attempt(() -> lengthen(engine, box));
+            witness.release(engine, box);
+          });
+    }
+  },
+
   /** Of boxes that outlive their daemon. */
   DETACHED {
     @Override
@@ -115,6 +129,8 @@ enum Life {
   static final String LEAF_LEFT = "a leaf is left";
 
   private static final String NOBODY = "bffffffffffff";
+  private static final String LONG_NAME = "/nowhere/" + "x".repeat(10_000);
+  private static final int LINES = 150;
   private static final String FOREVER = "exec sleep 1000";
   private static final Duration SOON = Eventually.SOON;
 
@@ -132,6 +148,16 @@ enum Life {
     witness.told().forEach(Witness::say);
     witness.wrongs().forEach(Witness::say);
     Witness.say("over");
+  }
+
+  /** By more than it may hold before it is started anew. */
+  private static void lengthen(Engine engine, Box box) throws Exception {
+    Ledger ledger = box.host().instance().ledger();
+    for (int i = 0; i < LINES; i++) {
+      ledger.strike(List.of(ledger.hold(NOBODY, Kind.DIRECTORY, LONG_NAME)));
+    }
+    Path instance = Objects.requireNonNull(box.logs().path().getParent());
+    assertThat(Ledger.read(instance.resolve("ledger"))).isEqualTo(engine.holdings());
   }
 
   private static void plant(Engine engine, Box box) throws Exception {

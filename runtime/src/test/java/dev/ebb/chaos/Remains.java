@@ -73,6 +73,28 @@ final class Remains {
         .toList();
   }
 
+  /** At every instruction: a line is there before what it names, and goes after it. */
+  void assertListed() throws Exception {
+    var found = new ArrayList<String>();
+    for (Path instance : instances) {
+      directories(instance).forEach(path -> found.add(path.toString()));
+      String id = instance.getFileName().toString();
+      for (Path subtree : Hierarchies.detect().everywhere(id)) {
+        if (Files.exists(subtree)) {
+          found.add(subtree.toString());
+          directories(subtree).forEach(path -> found.add(path.toString()));
+        }
+      }
+    }
+    assertThat(holdings).extracting(Holding::subject).containsAll(found);
+  }
+
+  private static List<Path> directories(Path path) throws IOException {
+    try (var entries = Files.list(path)) {
+      return entries.filter(Files::isDirectory).toList();
+    }
+  }
+
   /** Every process that the ledgers still list. */
   List<String> processes() {
     return subjects(Kind.PROCESS);

@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class StepChaosTest {
   private static final int KILLED = 128 + 9;
   private static final Set<Life> ENDS_WITH_ITS_ENGINE =
-      EnumSet.of(Life.ATTACHED, Life.REFUSED, Life.SWEPT);
+      EnumSet.of(Life.ATTACHED, Life.REFUSED, Life.LISTED, Life.SWEPT);
   private static final Duration MANY_LIVES = TestHost.patience(Duration.ofMinutes(4));
 
   /** Most of a short life is the start of its JVM. */
@@ -66,6 +66,7 @@ final class StepChaosTest {
     return switch (step.phase()) {
       case DETACH, ADOPTION -> Stream.of(new Case(Life.DETACHED, step));
       case RECOVERY -> Stream.of(new Case(Life.RECOVERED, step));
+      case LEDGER -> Stream.of(new Case(Life.LISTED, step));
       case SWEEP -> Stream.of(new Case(Life.SWEPT, step));
       case RELEASE -> Stream.of(new Case(Life.ATTACHED, step), new Case(Life.REFUSED, step));
       case OPEN, CREATE, EXEC, KILL, PAUSE, LANE, CLOSE -> Stream.of(new Case(Life.ATTACHED, step));
@@ -91,6 +92,10 @@ final class StepChaosTest {
     try (ChildJvm jvm = start(Life.class, Faults.crashAt(at.step), home, at.life.name())) {
       assertThat(jvm.awaitExit()).as(() -> "exit of\n" + describe(jvm)).isEqualTo(KILLED);
       said = jvm.lines();
+    }
+    if (at.life != Life.SWEPT) {
+      // What is to be swept is there because nobody listed it.
+      Remains.of(home).assertListed();
     }
     if (ENDS_WITH_ITS_ENGINE.contains(at.life)) {
       Remains.of(home).dieByThemselves();

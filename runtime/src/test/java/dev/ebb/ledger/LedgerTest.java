@@ -203,6 +203,24 @@ class LedgerTest {
   }
 
   @Test
+  void oneThatCannotStartAnewGoesOnAsItIs() throws Exception {
+    Path inTheWay = Files.createDirectory(directory.resolve(Ledger.NEXT));
+    String subject = "x".repeat(10_000);
+    var keep = hold("keep");
+    for (int i = 0; i < 150; i++) {
+      ledger.strike(List.of(hold(subject)));
+    }
+    assertThat(Files.size(path)).isGreaterThan(1_100_000);
+    assertThat(Ledger.read(path)).containsExactly(keep);
+    Files.delete(inTheWay);
+    for (int i = 0; i < 150; i++) {
+      ledger.strike(List.of(hold(subject)));
+    }
+    assertThat(Files.size(path)).isLessThan(1_100_000);
+    assertThat(Ledger.read(path)).containsExactly(keep);
+  }
+
+  @Test
   void holdsAndStrikesOfManyThreadsAreAllThere() throws Exception {
     int threads = 8;
     int each = 200;
