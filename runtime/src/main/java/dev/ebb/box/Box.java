@@ -43,6 +43,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -71,6 +72,10 @@ public final class Box {
   private final Scope scope;
   private final OomWatch oomWatch;
   private final BoxLifecycle lifecycle;
+
+  /** Somebody ends it, or waits for the lock to do so. */
+  private volatile boolean endWanted;
+
   private final AtomicInteger execs = new AtomicInteger();
   private final List<Holding> holdings = new ArrayList<>();
   private final ReentrantLock releasing = new ReentrantLock();
@@ -288,9 +293,15 @@ public final class Box {
    * Finds a box again that another engine had detached: running, or paused, or dead.
    *
    * @param holdings what the ledger lists for it
+   * @param isCalledOff somebody wants its end instead
    */
   public static Box adopt(
-      BoxHost host, BoxId id, BoxRecord record, List<Holding> holdings, Heir heir)
+      BoxHost host,
+      BoxId id,
+      BoxRecord record,
+      List<Holding> holdings,
+      Heir heir,
+      BooleanSupplier isCalledOff)
       throws KernelException, IOException, InterruptedException {
     Journal.Contents contents = host.instance().logs(id.value()).record().contents();
     List<JournalEntry> entries = contents.entries();
@@ -311,11 +322,14 @@ public final class Box {
       box.certificate = end.get().certificate();
     }
     try {
-      boolean hears = init.isPresent() && box.reach(init.get(), record);
+      boolean hears = init.isPresent() && box.reach(init.get(), record, isCalledOff);
       Step.INHERIT_EXECS.reach();
       heir.inherit(box, entries);
       if (hears) {
-        box.greet(init.get());
+        box.greet(init.get(), isCalledOff);
+      }
+      if (isCalledOff.getAsBoolean()) {
+        throw new KernelException("adopt box " + id + ", somebody ends it", Errno.EBUSY);
       }
       return box;
     } catch (KernelException | IOException | InterruptedException | RuntimeException e) {
@@ -367,9 +381,9 @@ public final class Box {
     return pidfd;
   }
 
-  /** Adopts a box. */
+  /** Adopts a box, unless that is called off. */
   public interface Adoption {
-    Optional<Box> adopt() throws InterruptedException;
+    Optional<Box> adopt(BooleanSupplier isCalledOff) throws InterruptedException;
   }
 
   /**
@@ -382,7 +396,7 @@ public final class Box {
       if (state() != BoxState.UNREACHABLE) {
         return Optional.empty();
       }
-      Optional<Box> heir = adoption.adopt();
+      Optional<Box> heir = adoption.adopt(() -> endWanted);
       if (heir.isPresent()) {
         // Of this object only: the box goes on.
         lifecycle.listen(_ -> {});
@@ -442,7 +456,8 @@ public final class Box {
   }
 
   /** False when nobody listens: its init is dying, and it is lost. */
-  private boolean reach(ProcessRef init, BoxRecord record) throws KernelException {
+  private boolean reach(ProcessRef init, BoxRecord record, BooleanSupplier isCalledOff)
+      throws KernelException {
     try (var brief = new Scope()) {
       Step.OPEN_INIT.reach();
       Pidfd pidfd = open(init);
@@ -461,26 +476,27 @@ public final class Box {
       if (!e.is(Errno.ESRCH) && !e.is(Errno.ECONNREFUSED) && !e.is(Errno.ENOENT)) {
         throw e;
       }
-      requireDead(init);
+      requireDead(init, isCalledOff);
       lifecycle.become(BoxState.LOST);
       return false;
     }
   }
 
-  private void greet(ProcessRef init) throws KernelException, InterruptedException {
+  private void greet(ProcessRef init, BooleanSupplier isCalledOff)
+      throws KernelException, InterruptedException {
     InitChannel up = requireNonNull(channel);
-    if (!up.greet(Deadline.in(GREET_BOUND))) {
-      requireDead(init);
+    if (!up.greet(Deadline.in(GREET_BOUND), isCalledOff)) {
+      requireDead(init, isCalledOff);
       lifecycle.become(BoxState.LOST);
     }
     watchOver(up);
   }
 
   /** One that lives and does not answer is not ours to end: it may be late, or too new for us. */
-  private void requireDead(ProcessRef init) throws KernelException {
+  private void requireDead(ProcessRef init, BooleanSupplier isCalledOff) throws KernelException {
     Deadline deadline = Deadline.in(REAPED_BOUND);
     while (init.isAlive()) {
-      if (deadline.isOver()) {
+      if (deadline.isOver() || isCalledOff.getAsBoolean()) {
         throw new KernelException("hear from the init of box " + id + ", " + init, Errno.EBUSY);
       }
       LockSupport.parkNanos(REAP_RETRY_NANOS);
@@ -752,6 +768,8 @@ public final class Box {
 
   private Certificate release(boolean keepsLogs, Map<String, String> note) {
     boolean interrupted = Thread.interrupted();
+    // ORDER: whoever tries to adopt it has the lock, and need not wait for an answer any more.
+    endWanted = true;
     releasing.lock();
     try {
       if (certificate == null || !certificate.isClean()) {

@@ -62,6 +62,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -333,7 +334,7 @@ public final class Engine implements AutoCloseable {
     var adopted = new ArrayList<Adopted>();
     for (var listed : byBox.entrySet()) {
       var id = new BoxId(listed.getKey());
-      adopt(id, listed.getValue())
+      adopt(id, listed.getValue(), () -> false)
           .or(() -> leaveAlone(id, listed.getValue()))
           .ifPresent(adopted::add);
     }
@@ -365,8 +366,8 @@ public final class Engine implements AutoCloseable {
     BoxId id = unreachable.id();
     Optional<Box> heir =
         unreachable.handOver(
-            () -> {
-              adopt(id, linesOf(id)).ifPresent(found::add);
+            isCalledOff -> {
+              adopt(id, linesOf(id), isCalledOff).ifPresent(found::add);
               return found.stream().findFirst().map(Adopted::box);
             });
     if (heir.isPresent()) {
@@ -379,7 +380,8 @@ public final class Engine implements AutoCloseable {
     return holdings().stream().filter(held -> held.box().equals(id.value())).toList();
   }
 
-  private Optional<Adopted> adopt(BoxId id, List<Holding> listed) throws InterruptedException {
+  private Optional<Adopted> adopt(BoxId id, List<Holding> listed, BooleanSupplier isCalledOff)
+      throws InterruptedException {
     var execs = new ArrayList<Exec>();
     try {
       Step.READ_RECORD.reach();
@@ -390,7 +392,8 @@ public final class Engine implements AutoCloseable {
               id,
               record,
               listed,
-              (found, entries) -> execs.addAll(Exec.adopt(found, entries)));
+              (found, entries) -> execs.addAll(Exec.adopt(found, entries)),
+              isCalledOff);
       boxes.add(box);
       return Optional.of(new Adopted(box, Optional.of(record), execs));
     } catch (KernelException | IOException | RuntimeException e) {

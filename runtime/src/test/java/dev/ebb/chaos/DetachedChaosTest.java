@@ -29,8 +29,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.FutureTask;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -214,6 +216,35 @@ final class DetachedChaosTest {
       assertThat(engine.release(found.box()).isClean()).isTrue();
     }
     assertNothingIsLeft();
+  }
+
+  @Test
+  void oneThatIsTriedAgainIsEndedWithoutWaitingForItsAnswer() throws Exception {
+    killPatron(1, FOREVER);
+    ProcessRef init = init();
+    Path record = Path.of(Remains.of(host.home()).records().getFirst());
+    byte[] whole = Files.readAllBytes(record);
+    Files.writeString(record, "nonsense\n");
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      Box silent = engine.adopt().getFirst().box();
+      Files.write(record, whole);
+      assertThat(init.signal(Signal.STOP)).isTrue();
+      var trying = new FutureTask<>(() -> engine.adoptAgain(silent));
+      Thread adopter = Thread.ofPlatform().name("adopter").start(trying);
+      Eventually.holds("it is greeted", () -> isIn(adopter, "greet"));
+
+      long asked = System.nanoTime();
+      assertThat(engine.release(silent).isClean()).isTrue();
+      // It would have had ten seconds to answer.
+      assertThat(Duration.ofNanos(System.nanoTime() - asked))
+          .isLessThan(TestHost.patience(Duration.ofSeconds(5)));
+      assertThat(trying.get()).isEmpty();
+    }
+    assertNothingIsLeft();
+  }
+
+  private static boolean isIn(Thread thread, String method) {
+    return Stream.of(thread.getStackTrace()).anyMatch(at -> at.getMethodName().equals(method));
   }
 
   @Test

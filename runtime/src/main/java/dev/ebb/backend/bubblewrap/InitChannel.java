@@ -43,6 +43,10 @@ public final class InitChannel {
   private static final Logger LOG = System.getLogger(InitChannel.class.getName());
   private static final int CHUNK = 64 * 1024;
   private static final Duration SEND_DEADLINE = Duration.ofSeconds(10);
+
+  /** How often whoever waits for long looks whether that is still wanted. */
+  private static final Duration GLANCE = Duration.ofMillis(20);
+
   private static final long SEND_RETRY_NANOS = 200_000;
 
   /** The version of the oldest init that a box may still have. */
@@ -123,12 +127,19 @@ public final class InitChannel {
   /**
    * Hears what has become of each exec meanwhile; one that init does not know is lost.
    *
-   * @return false when the box died, or the deadline came first
+   * @param isCalledOff nobody wants to know any more
+   * @return false when the box died, it was called off, or the deadline came first
    */
-  public boolean greet(Deadline deadline) throws KernelException, InterruptedException {
+  public boolean greet(Deadline deadline, BooleanSupplier isCalledOff)
+      throws KernelException, InterruptedException {
     Step.GREET.reach();
     listen();
-    return await(() -> hello && known, deadline);
+    boolean isOver = false;
+    while (!isOver && !isCalledOff.getAsBoolean()) {
+      isOver = await(() -> closed || (hello && known), deadline.sooner(GLANCE));
+      isOver |= deadline.isOver();
+    }
+    return await(() -> hello && known, Deadline.in(Duration.ZERO));
   }
 
   /** RACE: the first words may be there before we know by what we listen. */
