@@ -23,12 +23,30 @@ final class Peer implements AutoCloseable {
 
   /**
    * Ends {@code command}, which tells by its first byte that it is all there, and whatever came of
-   * it, in {@code cgroup}, which must not exist.
+   * it, in {@code cgroup}, which must not exist, and nothing else.
    */
   static Peer reaping(Path cgroup, List<String> command) throws IOException {
-    var words = new ArrayList<>(List.of(cgroup.toString()));
+    return start("reaper", words(List.of(), List.of(cgroup), command));
+  }
+
+  /**
+   * The same with what a box has: a pid 1 in namespaces of its own, as many cgroups in version 2,
+   * one in each hierarchy of version 1, and a directory with two logs.
+   *
+   * @param cgroups none of which may exist: that of version 2 first
+   */
+  static Peer reapingBox(Path directory, List<Path> cgroups, List<String> command)
+      throws IOException {
+    return start("reaper", words(List.of("--box", directory.toString()), cgroups, command));
+  }
+
+  private static List<String> words(
+      List<String> options, List<Path> cgroups, List<String> command) {
+    var words = new ArrayList<>(options);
+    cgroups.forEach(cgroup -> words.add(cgroup.toString()));
+    words.add("--");
     words.addAll(command);
-    return start("reaper", words);
+    return words;
   }
 
   private static Peer start(String program, List<String> arguments) throws IOException {

@@ -74,10 +74,18 @@ final class Series {
     return timeRow(base) + " %.2f |".formatted(cpuMillis / millis.length);
   }
 
-  /** The same without processor time, where much of that is not what is measured. */
-  String timeRow(Series base) {
-    return "| %s | %.2f | %.2f | %.2f |"
-        .formatted(name, percentile(0.5), percentile(0.99), percentile(0.5) / base.percentile(0.5));
+  /**
+   * The same without processor time, where much of that is not what is measured; with a ratio for
+   * each of {@code bases}.
+   */
+  String timeRow(Series... bases) {
+    var row =
+        new StringBuilder(
+            "| %s | %.2f | %.2f |".formatted(name, percentile(0.5), percentile(0.99)));
+    for (Series base : bases) {
+      row.append(" %.2f |".formatted(percentile(0.5) / base.percentile(0.5)));
+    }
+    return row.toString();
   }
 
   /** The same with how many processes there are meanwhile. */

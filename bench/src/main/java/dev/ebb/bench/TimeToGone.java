@@ -6,15 +6,21 @@ import dev.ebb.box.Limits;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.ledger.Certificate;
+import dev.ebb.process.ExitCause;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 
 /**
- * From the release of a box to its certificate, by how many processes its command has; in turn with
- * the end of the same command by hand: cgroup.kill, reap, rmdir.
+ * How long the end of a command takes, and of its box, by how many processes it has; in turn with
+ * the end of the same command by hand, cgroup.kill, reap, rmdir: in a cgroup and nothing else, and
+ * in as many cgroups and namespaces as a box has, with a directory of logs.
+ *
+ * <p>Arguments: how many rounds, and in which directory Ebb's home shall be.
  */
 public final class TimeToGone {
   private static final List<Integer> COUNTS = List.of(1, 10, 100, 1000);
@@ -26,38 +32,49 @@ public final class TimeToGone {
 
   public static void main(String[] args) throws Exception {
     int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 100;
-    Path home = Files.createTempDirectory("ebb-bench");
+    Path parent = Path.of(args.length > 1 ? args[1] : System.getProperty("java.io.tmpdir"));
+    Path home = Files.createTempDirectory(parent, "ebb-bench");
     try (Engine engine = Engine.open(home)) {
+      Box living = create(engine, 1);
       for (int i = 0; i < WARM_UP; i++) {
+        kill(engine, living, 1);
         release(engine, 1);
       }
-      System.out.println("| " + rounds + " rounds | p50 ms | p99 ms | p50 ÷ raw |");
-      System.out.println("|---|---|---|---|");
+      engine.release(living);
+      System.out.println("| " + rounds + " rounds | p50 ms | p99 ms | ÷ bare | ÷ alike |");
+      System.out.println("|---|---|---|---|---|");
       for (int count : COUNTS) {
-        compare(engine, count, rounds);
+        compare(engine, home.resolve("by-hand"), count, rounds);
       }
     } finally {
       ServedDaemon.delete(home);
     }
   }
 
-  private static void compare(Engine engine, int count, int rounds) throws Exception {
-    Path cgroup =
-        engine
-            .hierarchies()
-            .unified()
-            .orElseThrow()
-            .resolve("bench-" + ProcessHandle.current().pid());
-    try (Peer byHand = Peer.reaping(cgroup, command(count))) {
-      var raw =
-          new Series("raw, " + count + (count == 1 ? " process" : " processes"), byHand.pid());
-      var box = new Series("Ebb, the same, to its certificate");
+  private static void compare(Engine engine, Path directory, int count, int rounds)
+      throws Exception {
+    String name = "bench-" + ProcessHandle.current().pid();
+    List<Path> cgroups = engine.hierarchies().everywhere(name);
+    List<String> command = command(count);
+    Box living = create(engine, count);
+    try (Peer bare = Peer.reaping(cgroups.getFirst().resolveSibling(name + "-bare"), command);
+        Peer alike = Peer.reapingBox(directory, cgroups, command)) {
+      var rawBare = new Series(count + ", bare: one cgroup, by hand", bare.pid());
+      var killed = new Series(count + ", Ebb: a command, its box lives on");
+      var rawAlike = new Series(count + ", alike: all that a box has, by hand", alike.pid());
+      var released = new Series(count + ", Ebb: a box, to its certificate");
       for (int i = 0; i < rounds; i++) {
-        raw.take(byHand::nanos, true);
-        box.take(() -> release(engine, count), true);
+        rawBare.take(bare::nanos, true);
+        killed.take(() -> kill(engine, living, count), true);
+        rawAlike.take(alike::nanos, true);
+        released.take(() -> release(engine, count), true);
       }
-      System.out.println(raw.timeRow(raw));
-      System.out.println(box.timeRow(raw));
+      System.out.println(rawBare.timeRow(rawBare) + " |");
+      System.out.println(killed.timeRow(rawBare) + " |");
+      System.out.println(rawAlike.timeRow(rawBare, rawAlike));
+      System.out.println(released.timeRow(rawBare, rawAlike));
+    } finally {
+      engine.release(living);
     }
   }
 
@@ -69,12 +86,39 @@ public final class TimeToGone {
     return List.of("/bin/sh", "-c", script);
   }
 
-  /** How many nanoseconds the end of a box takes whose command has so many processes. */
-  private static long release(Engine engine, int count) throws InterruptedException {
+  private static Box create(Engine engine, int count) {
     var limits = Limits.defaults().withPids(count + 10).withMemory(ByteSize.mebibytes(4096));
-    Box box = engine.create(BoxSpec.defaults().withLimits(limits));
+    return engine.create(BoxSpec.defaults().withLimits(limits));
+  }
+
+  private static Exec start(Engine engine, Box box, int count) throws InterruptedException {
     Exec exec = engine.start(box, ExecSpec.of(command(count).toArray(String[]::new)));
     exec.awaitOutput(0, 0);
+    return exec;
+  }
+
+  /** How many nanoseconds it takes to kill a command of so many processes, seen to be gone. */
+  private static long kill(Engine engine, Box box, int count) throws InterruptedException {
+    try (Exec exec = start(engine, box, count)) {
+      long begun = System.nanoTime();
+      ExecResult result = exec.killAndAwait(Duration.ZERO);
+      long took = System.nanoTime() - begun;
+      boolean isGone = box.pids().equals(List.of(box.initPid())) && !hasLeaf(box);
+      if (!isGone || !(result.cause() instanceof ExitCause.Killed)) {
+        throw new IllegalStateException("a command was not killed, or has left something");
+      }
+      return took;
+    }
+  }
+
+  private static boolean hasLeaf(Box box) {
+    return box.enclosure().lastLeaf() != 0;
+  }
+
+  /** How many nanoseconds the end of a box takes whose command has so many processes. */
+  private static long release(Engine engine, int count) throws InterruptedException {
+    Box box = create(engine, count);
+    start(engine, box, count);
     long begun = System.nanoTime();
     Certificate certificate = engine.release(box);
     long took = System.nanoTime() - begun;
