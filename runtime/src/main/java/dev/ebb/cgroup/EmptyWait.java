@@ -23,8 +23,11 @@ public interface EmptyWait {
     return (cgroup, deadline) -> {
       try (var scope = new Scope()) {
         Fd events = Fd.open(scope, cgroup.path().resolve("cgroup.events"), Fd.Flag.READ);
-        var changed = new Readiness(scope, poller, events, Poller.Interest.PRIORITY);
         byte[] text = new byte[256];
+        if (!isPopulated(events, text)) {
+          return true;
+        }
+        var changed = new Readiness(scope, poller, events, Poller.Interest.PRIORITY);
         while (isPopulated(events, text)) {
           if (deadline.isOver()) {
             return false;
