@@ -323,7 +323,9 @@ public final class Exec implements AutoCloseable {
 
     @Override
     public void ended(Ended ended) {
-      end(new Outcome.Ended(ended, oomKills()), ended.stdoutSize(), ended.stderrSize());
+      // Of one that was ended it is known why.
+      long kills = ended.reason() == Reason.BY_ITSELF ? oomKills() : oomKillsBefore;
+      end(new Outcome.Ended(ended, kills), ended.stdoutSize(), ended.stderrSize());
     }
 
     @Override
