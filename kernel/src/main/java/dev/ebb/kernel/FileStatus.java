@@ -15,7 +15,8 @@ import java.lang.foreign.MemorySegment;
 public record FileStatus(int mode, int uid, long size) {
   private static final int AT_EMPTY_PATH = 0x1000;
   private static final int STATX_BASIC_STATS = 0x7ff;
-  private static final int STATX_SIZE = 256;
+  static final int STATX_SIZE = 256;
+  static final int STATX_LINKS = 16;
   private static final int S_IFMT = 0170000;
   private static final int S_IFREG = 0100000;
   private static final int WRITABLE_BY_OTHERS = 0022;

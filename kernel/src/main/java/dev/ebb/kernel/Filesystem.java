@@ -6,8 +6,10 @@ import static dev.ebb.kernel.SystemCall.FLOCK;
 import static dev.ebb.kernel.SystemCall.FTRUNCATE;
 import static dev.ebb.kernel.SystemCall.GETDENTS64;
 import static dev.ebb.kernel.SystemCall.MKDIRAT;
+import static dev.ebb.kernel.SystemCall.STATX;
 import static dev.ebb.kernel.SystemCall.UNLINKAT;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import java.io.ByteArrayOutputStream;
@@ -30,6 +32,11 @@ public final class Filesystem {
   private static final int DIRENTS_SIZE = 8192;
   private static final byte DT_UNKNOWN = 0;
   private static final byte DT_DIR = 4;
+  private static final int STATX_NLINK = 4;
+
+  /** Its name, and its own "."; each directory in it adds a "..". */
+  private static final int LINKS_OF_EMPTY = 2;
+
   private static final int LOCK_EX = 2;
   private static final int LOCK_NB = 4;
 
@@ -57,9 +64,24 @@ public final class Filesystem {
    * The directories in a directory, but "." and "..".
    *
    * <p>KERNEL: the entries of a cgroup, of which there are dozens, tell what they are; none needs
-   * to be asked.
+   * to be asked. And most have no cgroup below, which their count of links tells.
    */
   public static List<Path> directories(Path path) throws KernelException {
+    return hasNoDirectory(path) ? List.of() : list(path);
+  }
+
+  private static boolean hasNoDirectory(Path path) throws KernelException {
+    try (var frame = new Frame()) {
+      MemorySegment status = frame.allocate(FileStatus.STATX_SIZE);
+      long result =
+          frame.call(
+              STATX, AT_FDCWD, frame.string(path.toString()), 0, STATX_NLINK, status.address());
+      Frame.check(result, "look at " + path);
+      return status.get(JAVA_INT, FileStatus.STATX_LINKS) == LINKS_OF_EMPTY;
+    }
+  }
+
+  private static List<Path> list(Path path) throws KernelException {
     try (var scope = new Scope();
         var frame = new Frame();
         var use = Fd.open(scope, path, Fd.Flag.READ, Fd.Flag.DIRECTORY).new Use()) {
@@ -71,19 +93,23 @@ public final class Filesystem {
           return found;
         }
         for (long at = 0; at < n; at += entries.get(JAVA_SHORT_UNALIGNED, at + DIRENT_LENGTH)) {
-          Path child = path.resolve(entries.getString(at + DIRENT_NAME));
-          if (isDirectory(entries.get(JAVA_BYTE, at + DIRENT_TYPE), child)) {
-            found.add(child);
+          byte type = entries.get(JAVA_BYTE, at + DIRENT_TYPE);
+          if (type == DT_DIR || type == DT_UNKNOWN) {
+            add(found, path, entries.getString(at + DIRENT_NAME), type);
           }
         }
       }
     }
   }
 
-  private static boolean isDirectory(byte type, Path child) {
-    boolean isOne =
-        type == DT_UNKNOWN ? Files.isDirectory(child, LinkOption.NOFOLLOW_LINKS) : type == DT_DIR;
-    return isOne && !child.endsWith(".") && !child.endsWith("..");
+  private static void add(List<Path> found, Path parent, String name, byte type) {
+    if (name.equals(".") || name.equals("..")) {
+      return;
+    }
+    Path child = parent.resolve(name);
+    if (type == DT_DIR || Files.isDirectory(child, LinkOption.NOFOLLOW_LINKS)) {
+      found.add(child);
+    }
   }
 
   public static void mkdir(Path path, int mode) throws KernelException {
@@ -97,9 +123,9 @@ public final class Filesystem {
     Frame.check(unlink(path, AT_REMOVEDIR), "remove directory " + path);
   }
 
-  /** What is absent is success. */
-  public static void rmdirIfPresent(Path path) throws KernelException {
-    checkPresent(unlink(path, AT_REMOVEDIR), "remove directory " + path);
+  /** What is absent is success; false then. */
+  public static boolean rmdirIfPresent(Path path) throws KernelException {
+    return checkPresent(unlink(path, AT_REMOVEDIR), "remove directory " + path);
   }
 
   public static void unlink(Path path) throws KernelException {
@@ -117,10 +143,12 @@ public final class Filesystem {
     }
   }
 
-  private static void checkPresent(long result, String action) throws KernelException {
-    if (result != -Errno.ENOENT.number()) {
-      Frame.check(result, action);
+  private static boolean checkPresent(long result, String action) throws KernelException {
+    if (result == -Errno.ENOENT.number()) {
+      return false;
     }
+    Frame.check(result, action);
+    return true;
   }
 
   public static void chown(Path path, int uid, int gid) throws KernelException {

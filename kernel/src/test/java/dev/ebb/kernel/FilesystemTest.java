@@ -57,14 +57,14 @@ class FilesystemTest {
   @Test
   void whatIsAbsentCanBeRemovedButWhatIsInTheWayStays() throws KernelException, IOException {
     Path parent = directory.resolve("parent");
-    Filesystem.rmdirIfPresent(parent);
+    assertThat(Filesystem.rmdirIfPresent(parent)).isFalse();
     Filesystem.mkdir(parent, 0700);
     Path file = parent.resolve("file");
     Filesystem.unlinkIfPresent(file);
     Files.createFile(file);
     assertThatThrownBy(() -> Filesystem.rmdirIfPresent(parent)).hasMessageEndingWith("ENOTEMPTY");
     Filesystem.unlinkIfPresent(file);
-    Filesystem.rmdirIfPresent(parent);
+    assertThat(Filesystem.rmdirIfPresent(parent)).isTrue();
     assertThat(directory).isEmptyDirectory();
   }
 
@@ -77,6 +77,9 @@ class FilesystemTest {
     }
     Files.createFile(directory.resolve("file"));
     Files.createSymbolicLink(directory.resolve("link"), made.getFirst());
+    Path below = Files.createDirectory(made.getFirst().resolve("below"));
+    assertThat(Filesystem.directories(made.getFirst())).containsExactly(below);
+    assertThat(Filesystem.directories(below)).isEmpty();
     assertThat(Filesystem.directories(directory)).containsExactlyInAnyOrderElementsOf(made);
     assertThatThrownBy(() -> Filesystem.directories(directory.resolve("absent")))
         .hasMessageEndingWith("ENOENT");

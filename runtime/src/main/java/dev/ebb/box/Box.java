@@ -997,19 +997,24 @@ public final class Box {
 
   private void removeCgroups(Account account) throws KernelException {
     if (!account.isClean()) {
-      enclosure.paths().stream()
-          .filter(path -> path.toFile().exists())
+      presentCgroups()
           .forEach(path -> account.stuck(Kind.CGROUP, path.toString(), "kept with its processes"));
       return;
     }
-    long present =
-        Stream.concat(enclosure.paths().stream(), enclosure.lanePaths().stream())
-            .filter(path -> path.toFile().exists())
-            .count();
-    account.held(Kind.CGROUP, (int) present);
-    Step.REMOVE_CGROUPS.reach();
-    enclosure.remove();
-    account.released(Kind.CGROUP, (int) present);
+    try {
+      Step.REMOVE_CGROUPS.reach();
+      int count = enclosure.remove();
+      account.held(Kind.CGROUP, count);
+      account.released(Kind.CGROUP, count);
+    } catch (KernelException e) {
+      account.held(Kind.CGROUP, (int) presentCgroups().count());
+      throw e;
+    }
+  }
+
+  private Stream<Path> presentCgroups() {
+    return Stream.concat(enclosure.paths().stream(), enclosure.lanePaths().stream())
+        .filter(path -> path.toFile().exists());
   }
 
   private void removeLogs(Account account) throws KernelException {

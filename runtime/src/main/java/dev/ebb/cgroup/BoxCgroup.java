@@ -48,6 +48,8 @@ public final class BoxCgroup implements Enclosure {
 
   private final Hierarchies hierarchies;
   private final String name;
+  private final List<Path> paths;
+  private final List<Path> lanePaths;
   private final EmptyWait emptyWait;
   private final CgroupRemoval removal;
 
@@ -65,17 +67,19 @@ public final class BoxCgroup implements Enclosure {
       Hierarchies hierarchies, String name, EmptyWait emptyWait, CgroupRemoval removal) {
     this.hierarchies = hierarchies;
     this.name = name;
+    paths = hierarchies.everywhere(name);
+    lanePaths = hierarchies.everywhere(name + "-lane").subList(1, paths.size());
     this.emptyWait = emptyWait;
     this.removal = removal;
   }
 
   @Override
   public List<Path> paths() {
-    return hierarchies.everywhere(name);
+    return paths;
   }
 
   public Cgroup box() {
-    return new Cgroup(hierarchies.unified().orElseThrow().resolve(name));
+    return new Cgroup(paths.getFirst());
   }
 
   public Cgroup init() {
@@ -256,7 +260,7 @@ public final class BoxCgroup implements Enclosure {
   /** KERNEL: a v1 limit holds for all below it, so there the lane lies beside the box. */
   @Override
   public List<Path> lanePaths() {
-    return hierarchies.everywhere(name + "-lane").subList(1, paths().size());
+    return lanePaths;
   }
 
   @Override
@@ -485,29 +489,32 @@ public final class BoxCgroup implements Enclosure {
 
   /** Bottom-up. */
   @Override
-  public void remove() throws KernelException {
+  public int remove() throws KernelException {
     var failures = new ArrayList<KernelException>();
+    int removed = 0;
     for (Cgroup cgroup : box().bottomUp()) {
-      removeOne(cgroup, failures);
+      boolean isRemoved = removeOne(cgroup, failures);
+      removed += isRemoved && cgroup.equals(box()) ? 1 : 0;
     }
-    for (Path path : paths()) {
-      removeOne(new Cgroup(path), failures);
-    }
-    for (Path path : lanePaths()) {
-      removeOne(new Cgroup(path), failures);
+    for (List<Path> version1 : List.of(paths.subList(1, paths.size()), lanePaths)) {
+      for (Path path : version1) {
+        removed += removeOne(new Cgroup(path), failures) ? 1 : 0;
+      }
     }
     if (!failures.isEmpty()) {
       KernelException first = failures.removeFirst();
       failures.forEach(first::addSuppressed);
       throw first;
     }
+    return removed;
   }
 
-  private void removeOne(Cgroup cgroup, List<KernelException> failures) {
+  private boolean removeOne(Cgroup cgroup, List<KernelException> failures) {
     try {
-      removal.remove(cgroup);
+      return removal.remove(cgroup);
     } catch (KernelException e) {
       failures.add(e);
+      return false;
     }
   }
 }

@@ -149,7 +149,9 @@ public final class BoxNamespace implements Enclosure {
   }
 
   @Override
-  public void remove() {}
+  public int remove() {
+    return 0;
+  }
 
   @Override
   public boolean canFreeze() {

@@ -209,12 +209,10 @@ public record Cgroup(Path path) {
     }
   }
 
-  /** This cgroup and all below it, children before their parents. */
+  /** This cgroup and all below it, children before their parents; none if it is gone. */
   public List<Cgroup> bottomUp() throws KernelException {
     var all = new ArrayList<Cgroup>();
-    if (exists()) {
-      collect(this, all);
-    }
+    collect(this, all);
     return all;
   }
 
@@ -224,7 +222,7 @@ public record Cgroup(Path path) {
         collect(new Cgroup(child), into);
       }
     } catch (KernelException e) {
-      if (isGone(e)) {
+      if (isGone(e) || e.is(Errno.ENOTDIR)) {
         return;
       }
       throw e;

@@ -39,16 +39,19 @@ public final class CgroupRemoval {
   /**
    * Removes {@code cgroup} and whatever lies below it; an absent one is success.
    *
+   * @return false when it was absent
    * @throws KernelException EBUSY when it outlived the bound, EINTR when the thread was interrupted
    */
-  public void remove(Cgroup cgroup) throws KernelException {
-    if (rmdir(cgroup)) {
-      return;
+  public boolean remove(Cgroup cgroup) throws KernelException {
+    Attempt first = rmdir(cgroup);
+    if (first != Attempt.BUSY) {
+      return first == Attempt.REMOVED;
     }
     leaks.incrementAndGet();
     LOG.log(Level.WARNING, "event=cgroup_busy errno=EBUSY path={0}", cgroup.path());
     try {
       removeBusy(cgroup, Deadline.in(BOUND));
+      return true;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new KernelException("remove " + cgroup.path(), Errno.EINTR);
@@ -64,7 +67,7 @@ public final class CgroupRemoval {
       }
       boolean left = false;
       for (Cgroup each : cgroup.bottomUp()) {
-        left |= !rmdir(each);
+        left |= rmdir(each) == Attempt.BUSY;
       }
       if (!left) {
         return;
@@ -80,16 +83,20 @@ public final class CgroupRemoval {
     }
   }
 
-  /** False if it is busy; gone is success, whoever did it. */
-  private static boolean rmdir(Cgroup cgroup) throws KernelException {
+  private enum Attempt {
+    REMOVED,
+    ABSENT,
+    BUSY
+  }
+
+  private static Attempt rmdir(Cgroup cgroup) throws KernelException {
     try {
       Step.RMDIR_CGROUP.reach();
-      Filesystem.rmdirIfPresent(cgroup.path());
-      return true;
+      return Filesystem.rmdirIfPresent(cgroup.path()) ? Attempt.REMOVED : Attempt.ABSENT;
     } catch (KernelException e) {
       // A directory of a plain file system, as unit tests use it, says ENOTEMPTY.
       if (e.is(Errno.EBUSY) || e.is(Errno.ENOTEMPTY)) {
-        return false;
+        return Attempt.BUSY;
       }
       throw e;
     }

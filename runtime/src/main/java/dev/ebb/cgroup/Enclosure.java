@@ -51,8 +51,12 @@ public interface Enclosure {
   /** False when members are still alive at the deadline. */
   boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException;
 
-  /** Removes what was made; what is absent is success. */
-  void remove() throws KernelException;
+  /**
+   * Removes what was made; what is absent is success.
+   *
+   * @return how many of {@link #paths} and {@link #lanePaths} there were
+   */
+  int remove() throws KernelException;
 
   /** Whether its commands can be made to stand still. */
   boolean canFreeze();

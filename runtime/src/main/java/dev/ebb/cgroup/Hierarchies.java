@@ -249,6 +249,6 @@ public record Hierarchies(
     var paths = new ArrayList<Path>();
     unified.ifPresent(root -> paths.add(root.resolve(name)));
     version1.values().stream().distinct().sorted().forEach(root -> paths.add(root.resolve(name)));
-    return paths;
+    return List.copyOf(paths);
   }
 }

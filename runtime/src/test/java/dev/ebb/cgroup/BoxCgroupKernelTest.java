@@ -80,9 +80,9 @@ class BoxCgroupKernelTest {
     assertThat(box.paths()).allMatch(Files::isDirectory);
     assertThat(box.procs()).isEmpty();
     box.createLeaf(1, UID);
-    box.remove();
+    assertThat(box.remove()).isEqualTo(box.paths().size());
     assertThat(box.paths()).noneMatch(Files::exists);
-    box.remove();
+    assertThat(box.remove()).isZero();
     assertThat(log.lines()).isEmpty();
     assertThat(removal.leaks()).isZero();
   }

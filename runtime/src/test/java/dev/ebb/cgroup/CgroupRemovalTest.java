@@ -56,7 +56,7 @@ class CgroupRemovalTest {
   void anEmptyCgroupIsRemovedInSilence() throws Exception {
     fake.vacate(cgroup.path());
     var removal = new CgroupRemoval(dying);
-    removal.remove(cgroup);
+    assertThat(removal.remove(cgroup)).isTrue();
     assertThat(cgroup.exists()).isFalse();
     assertThat(removal.leaks()).isZero();
     assertThat(log.lines()).isEmpty();
@@ -66,7 +66,7 @@ class CgroupRemovalTest {
   @Test
   void anAbsentCgroupIsSuccessInSilence() throws Exception {
     var removal = new CgroupRemoval(dying);
-    removal.remove(new Cgroup(root.resolve("absent/below")));
+    assertThat(removal.remove(new Cgroup(root.resolve("absent/below")))).isFalse();
     assertThat(removal.leaks()).isZero();
     assertThat(log.lines()).isEmpty();
   }
@@ -75,7 +75,7 @@ class CgroupRemovalTest {
   void aBusyOneIsToldCountedKilledWaitedForAndRemoved() throws Exception {
     fake.create("ebb-1/nested");
     var removal = new CgroupRemoval(dying);
-    removal.remove(cgroup);
+    assertThat(removal.remove(cgroup)).isTrue();
     assertThat(cgroup.exists()).isFalse();
     assertThat(asked).containsExactly("kill=1");
     assertThat(removal.leaks()).isEqualTo(1);
