@@ -7,9 +7,11 @@ import random
 import re
 import resource
 import select
+import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import termios
 import time
 
@@ -274,12 +276,18 @@ print([line for line in open("/proc/self/status") if line.startswith(("SigB", "S
     # ---------------------------------------------------------------- orphans
 
     def test_what_dies_with_the_program_is_gone_before_its_status_is_told(self):
-        count = 50 // PATIENCE  # the outer one does not wait longer on a slow host
-        script = f"for i in $(seq {count}); do setsid sh -c 'sleep 0.2 & echo $!; exec sleep 0.1' & echo $!; done; wait; exit 7"
-        kept = self.shell("(" + script + ") & sleep 0.05; exit 7")
-        pids = [int(pid) for pid in kept.rest().split()]
+        count = max(1, 50 // PATIENCE)  # the outer one does not wait longer on a slow host
+        # Each reads to the end of what only the program can write to, so all end with it.
+        orphans = f"for i in $(seq {count}); do setsid sh -c 'cat <&4 & echo $!; exec cat' <&4 3>&- & echo $!; done"
+        directory = tempfile.mkdtemp(prefix=NAME + "-")
+        fifo = directory + "/fifo"
+        os.mkfifo(fifo)
+        kept = self.shell(f"exec 3<>{fifo} 4<{fifo}; {orphans}; exec 4<&-; read all; exit 7", stdin=subprocess.PIPE)
+        pids = [int(kept.line()) for _ in range(2 * count)]
+        kept.outer.stdin.close()
+        self.assertEqual(b"", kept.rest())
         self.assertEqual(7, kept.end())
-        self.assertEqual(2 * count, len(pids))
+        shutil.rmtree(directory)
         self.assertEqual([], [pid for pid in pids if os.path.exists(f"/proc/{pid}")])
         self.assertEqual([], children())
 
