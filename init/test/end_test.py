@@ -176,7 +176,7 @@ class EndTest(Case):
             many.wait()
             self.assert_exited(many)
             self.assert_exited(box.run("true"))
-            self.assertLess(time.monotonic() - start, 2 * PATIENCE)
+            self.assertLess(time.monotonic() - start, 10 * PATIENCE)
             left = subprocess.run(["ps", "--ppid", str(box.init_pid), "-o", "pid="], capture_output=True).stdout
             self.assertEqual(b"", left)
 
@@ -185,7 +185,7 @@ class EndTest(Case):
             for tail in ("", " >/dev/null 2>&1"):
                 start = time.monotonic()
                 exec_ = box.shell(f"setsid sleep 100{tail} & echo $!; exit 4")
-                self.assertLess(time.monotonic() - start, 1 * PATIENCE)
+                self.assertLess(time.monotonic() - start, 10 * PATIENCE)
                 self.assert_exited(exec_, 4)
                 self.assertEqual((1, 0), (exec_.ended["leftovers"], exec_.ended["flags"]))
                 self.assertEqual([], exec_.members())
@@ -236,7 +236,7 @@ class EndTest(Case):
                 wait_until(lambda: not exec_.members(), what="death after the thaw")
                 wait_until(lambda: not os.path.exists(f"/proc/{pid}"), what="reaped")
         finally:
-            wait_until(lambda: remove(freezer), 5, "rmdir of the freezer")
+            wait_until(lambda: remove(freezer), 10, "rmdir of the freezer")
 
     def test_the_lifeline_kills_everything(self):
         box = self.box()
@@ -246,7 +246,7 @@ class EndTest(Case):
         start = time.monotonic()
         box.control.close()
         self.assertEqual(0, box.wait_init())
-        self.assertLess(time.monotonic() - start, 2 * PATIENCE)
+        self.assertLess(time.monotonic() - start, 10 * PATIENCE)
         wait_until(lambda: not any(is_alive(pid) for pid in pids), what="a dead box")
 
     def test_killing_init_kills_everything(self):

@@ -124,8 +124,8 @@ for number in range(1, 65):
             box.outside.kill()
             box.outside.wait()
             with contextlib.suppress(EOFError):
-                box.pump(lambda: box.is_greeted, 2, "hello or end")
-            wait_until(lambda: box.is_greeted or box.is_gone(), 2, "the end of the box")
+                box.pump(lambda: box.is_greeted, 10, "hello or end")
+            wait_until(lambda: box.is_greeted or box.is_gone(), 10, "the end of the box")
             box.destroy()
 
     def test_descriptors_for_bwrap_are_passed(self):

@@ -20,7 +20,7 @@ class ProtocolTest(Case):
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             play(box)
         with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
-            wait_until(lambda: box.reap_init() or is_answering(box), 5, "an end or an answer")
+            wait_until(lambda: box.reap_init() or is_answering(box), 20, "an end or an answer")
         box.control.close()
         status = box.wait_init()
         self.assertNotEqual(SANITIZER_FOUND, status)
@@ -103,7 +103,7 @@ class ProtocolTest(Case):
 def is_answering(box):
     """True once a fresh command was refused or ran."""
     exec_ = box.start("true")
-    box.pump(lambda: exec_.ended or exec_.refused, 2, "answer")
+    box.pump(lambda: exec_.ended or exec_.refused, 10, "answer")
     return True
 
 
