@@ -91,7 +91,8 @@ final class Kin {
   }
 
   /**
-   * Every process, dead or alive, that runs as the user of a box on the ledger. All boxes of an
+   * Every process below this JVM, which is a subreaper, dead or alive, that runs as the user of a
+   * box on the ledger; another home, of another JVM, may lend the same users. All boxes of an
    * ordinary user run as himself, so every process of his that is in a box.
    */
   static List<Integer> boxed(List<Holding> ledger) throws IOException {
@@ -100,7 +101,8 @@ final class Kin {
     var pids = new ArrayList<Integer>();
     for (int pid : all()) {
       if (uid(pid).filter(users::contains).isPresent()
-          && (!shared || isBelowOurPidNamespace(pid))) {
+          && (!shared || isBelowOurPidNamespace(pid))
+          && isBelowUs(pid)) {
         pids.add(pid);
       }
     }
@@ -115,6 +117,15 @@ final class Kin {
 
   static String describe(int pid) {
     return ProcFs.stat(pid) + " " + ProcFs.waitChannel(pid) + " " + ProcFs.commandLine(pid);
+  }
+
+  private static boolean isBelowUs(int pid) {
+    int self = Math.toIntExact(ProcessHandle.current().pid());
+    Optional<Integer> ancestor = Optional.of(pid);
+    while (ancestor.isPresent() && ancestor.get() != self) {
+      ancestor = parent(ancestor.get());
+    }
+    return ancestor.isPresent();
   }
 
   static Optional<Integer> parent(int pid) {
