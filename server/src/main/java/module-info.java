@@ -5,6 +5,9 @@ module dev.ebb.server {
   requires dev.ebb.runtime;
   requires info.picocli;
   requires io.avaje.json;
+  requires io.prometheus.metrics.core;
+  requires io.prometheus.metrics.model;
+  requires io.prometheus.writer.text;
   requires java.logging;
   requires jdk.net;
   requires jdk.unsupported;

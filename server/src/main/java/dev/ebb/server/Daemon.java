@@ -11,6 +11,7 @@ import dev.ebb.server.access.Gate;
 import dev.ebb.server.access.Keys;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.Sweeper;
+import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.rest.Rest;
 import dev.ebb.supervision.Recovery;
 import java.io.IOException;
@@ -106,9 +107,10 @@ public final class Daemon implements AutoCloseable {
   }
 
   private static Daemon start(Settings settings, Scope scope, Engine engine) throws Exception {
-    var boxes = new Boxes(engine);
+    var metrics = new Metrics();
+    var boxes = new Boxes(engine, metrics);
     scope.own(boxes::close);
-    var sweeper = new Sweeper(engine, boxes, settings.sweepInterval());
+    var sweeper = new Sweeper(engine, boxes, settings.sweepInterval(), metrics);
     scope.own(sweeper::close);
     var threads = new VirtualThreadPool();
     // A stream is a task for as long as it flows.
@@ -121,7 +123,7 @@ public final class Daemon implements AutoCloseable {
     }
     Path home = settings.home();
     var gate = new Gate(new Keys(home), hosts(settings), Files.getOwner(home));
-    server.setHandler(Rest.handler(server, boxes, sweeper, gate, settings.policy()));
+    server.setHandler(Rest.handler(server, boxes, sweeper, gate, settings.policy(), metrics));
     server.start();
     Files.setPosixFilePermissions(settings.socket(), PosixFilePermissions.fromString("rw-------"));
     LOG.log(Level.INFO, "event=serving socket={0}", settings.socket());

@@ -8,12 +8,14 @@ import dev.ebb.engine.History;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Holding;
 import dev.ebb.server.access.Caller;
+import dev.ebb.server.metrics.Metrics;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -47,6 +49,7 @@ public final class Boxes implements AutoCloseable {
 
   private final Engine engine;
   private final History history;
+  private final Metrics metrics;
   private final Events events = new Events(Instant.now());
   private final AtomicLong orders = new AtomicLong();
 
@@ -72,13 +75,14 @@ public final class Boxes implements AutoCloseable {
   public record Created(ServedBox box, boolean isNew) {}
 
   /** Takes over what the daemon before this one had detached. */
-  public Boxes(Engine engine) throws InterruptedException {
-    this(engine, HISTORY);
+  public Boxes(Engine engine, Metrics metrics) throws InterruptedException {
+    this(engine, HISTORY, metrics);
   }
 
-  Boxes(Engine engine, History history) throws InterruptedException {
+  Boxes(Engine engine, History history, Metrics metrics) throws InterruptedException {
     this.engine = engine;
     this.history = history;
+    this.metrics = metrics;
     for (Engine.Adopted adopted : engine.adopt(history)) {
       try {
         adopt(adopted);
@@ -86,11 +90,36 @@ public final class Boxes implements AutoCloseable {
         LOG.log(Level.ERROR, "event=box_not_listed box=" + adopted.box().id(), e);
       }
     }
+    measure();
     housekeeper = Thread.ofVirtual().name("ebb-housekeeper").start(this::keepHouse);
   }
 
+  private void measure() {
+    metrics.gauge(
+        "ebb_boxes", "Boxes that the daemon knows of, by their state.", "state", this::byState);
+    metrics.gauge("ebb_execs_running", "Commands that run.", this::running);
+    metrics.counter(
+        "ebb_leaks_total",
+        "Cgroups that were busy when they should have been empty; 0 in a healthy system.",
+        engine::leaks);
+  }
+
+  /** Every state is there, so that none is missing on a board. */
+  private Map<String, Double> byState() {
+    var counts = new LinkedHashMap<String, Double>();
+    for (BoxState state : BoxState.values()) {
+      counts.put(state.word(), 0.0);
+    }
+    all.values().forEach(box -> counts.merge(box.state().word(), 1.0, Double::sum));
+    return counts;
+  }
+
+  private double running() {
+    return all.values().stream().mapToLong(ServedBox::running).sum();
+  }
+
   private void adopt(Engine.Adopted adopted) {
-    var box = ServedBox.adopt(engine, events, adopted);
+    var box = ServedBox.adopt(engine, events, metrics, adopted);
     list(box);
     box.order().name().ifPresent(name -> names.putIfAbsent(new Key(box.tenant(), name), box));
     box.idempotency()
@@ -155,7 +184,7 @@ public final class Boxes implements AutoCloseable {
       Caller caller, BoxOrder order, Optional<Idempotency> idempotency, Filling filling)
       throws IOException, InterruptedException {
     requireOpen();
-    var box = new ServedBox(engine, events, caller.tenant(), order, idempotency);
+    var box = new ServedBox(engine, events, metrics, caller.tenant(), order, idempotency);
     if (idempotency.isEmpty()) {
       makeAndFill(box, filling);
       return new Created(box, true);

@@ -10,6 +10,7 @@ import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.ledger.Certificate;
+import dev.ebb.server.metrics.Metrics;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -66,6 +67,7 @@ public final class ServedBox {
 
   private final Engine engine;
   private final Events events;
+  private final Metrics metrics;
   private final BoxId id;
   private final String tenant;
   private final BoxOrder order;
@@ -94,15 +96,22 @@ public final class ServedBox {
   ServedBox(
       Engine engine,
       Events events,
+      Metrics metrics,
       String tenant,
       BoxOrder order,
       Optional<Boxes.Idempotency> idempotency) {
-    this(engine, events, engine.newId(), new BoxNote(tenant, order, Instant.now(), idempotency));
+    this(
+        engine,
+        events,
+        metrics,
+        engine.newId(),
+        new BoxNote(tenant, order, Instant.now(), idempotency));
   }
 
-  private ServedBox(Engine engine, Events events, BoxId id, BoxNote note) {
+  private ServedBox(Engine engine, Events events, Metrics metrics, BoxId id, BoxNote note) {
     this.engine = engine;
     this.events = events;
+    this.metrics = metrics;
     this.id = id;
     tenant = note.tenant();
     order = note.order();
@@ -111,12 +120,13 @@ public final class ServedBox {
   }
 
   /** One that the daemon before this one had. */
-  static ServedBox adopt(Engine engine, Events events, Engine.Adopted adopted) {
+  static ServedBox adopt(Engine engine, Events events, Metrics metrics, Engine.Adopted adopted) {
     Box box = adopted.box();
     var served =
         new ServedBox(
             engine,
             events,
+            metrics,
             box.id(),
             adopted
                 .record()
@@ -153,12 +163,19 @@ public final class ServedBox {
 
   /** Makes the box; {@code whenLost} runs when it has died by itself. */
   void make(Runnable whenLost) {
+    long begun = System.nanoTime();
     try {
       made.complete(engine.create(id, order.spec(), next -> changed(next, whenLost)));
+      metrics.created(since(begun), true);
     } catch (RuntimeException e) {
+      metrics.created(since(begun), false);
       made.completeExceptionally(e);
       throw e;
     }
+  }
+
+  private static Duration since(long nanos) {
+    return Duration.ofNanos(System.nanoTime() - nanos);
   }
 
   void detachIfOrdered() {
@@ -317,6 +334,8 @@ public final class ServedBox {
     data.put("state", "ended");
     if (exec.ending().orElse(null) instanceof ServedExec.Ending.Result(var result, _)) {
       data.put("status", result.cause().status());
+      metrics.ended(result.cause().status(), result.wall());
+      exec.killedAt().ifPresent(at -> metrics.killed(since(at)));
       data.put("exitCode", result.cause().code());
     }
     publish(exec, data);
@@ -348,7 +367,7 @@ public final class ServedBox {
   /** The kill ladder on every running command, all at once. */
   public List<ServedExec> killAll(Duration grace) {
     var running = execs.values().stream().filter(ServedExec::isRunning).toList();
-    running.forEach(exec -> exec.exec().kill(grace));
+    running.forEach(exec -> exec.kill(grace));
     return running;
   }
 
@@ -365,7 +384,11 @@ public final class ServedBox {
         exec.await(grace.plusSeconds(10));
       }
     }
+    boolean isAgain = state == BoxState.GONE;
     Certificate proof = engine.stop(box, Map.of(ENDED_BY, first.word()));
+    if (!isAgain) {
+      metrics.released(proof.took(), proof.isClean());
+    }
     certificate = proof;
     return proof;
   }

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -16,6 +17,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** One command of a served box, from its start until it is forgotten. Thread-safe. */
 public final class ServedExec {
@@ -25,6 +27,7 @@ public final class ServedExec {
   private final Exec exec;
   private final CompletableFuture<Ending> ending = new CompletableFuture<>();
   private final Set<Runnable> listeners = ConcurrentHashMap.newKeySet();
+  private final AtomicLong killedAt = new AtomicLong();
   private final Semaphore readers = new Semaphore(Integer.MAX_VALUE);
 
   /** How it ended; or why it could not even begin. */
@@ -81,6 +84,18 @@ public final class ServedExec {
 
   public void callOff(Runnable listener) {
     listeners.remove(listener);
+  }
+
+  /** The kill ladder; to be waited for by whoever wants its end. */
+  public void kill(Duration grace) {
+    killedAt.compareAndSet(0, System.nanoTime());
+    exec.kill(grace);
+  }
+
+  /** When it was to be killed first, as {@link System#nanoTime} has it. */
+  OptionalLong killedAt() {
+    long at = killedAt.get();
+    return at == 0 ? OptionalLong.empty() : OptionalLong.of(at);
   }
 
   /** Reads what it wrote, which stays there meanwhile even if its box is to be forgotten. */

@@ -2,6 +2,7 @@ package dev.ebb.server.boxes;
 
 import dev.ebb.engine.Engine;
 import dev.ebb.ledger.Kind;
+import dev.ebb.server.metrics.Metrics;
 import dev.ebb.supervision.Recovery.Fate;
 import dev.ebb.supervision.Recovery.Finding;
 import java.lang.System.Logger;
@@ -92,14 +93,37 @@ public final class Sweeper implements AutoCloseable {
    *
    * @param interval zero: only when asked
    */
-  public Sweeper(Engine engine, Boxes boxes, Duration interval) {
+  public Sweeper(Engine engine, Boxes boxes, Duration interval, Metrics metrics) {
     this.engine = engine;
     this.boxes = boxes;
     this.interval = interval;
+    measure(metrics);
     thread = Thread.ofVirtual().name("ebb-sweeper").unstarted(this::sweepNowAndThen);
     if (interval.isPositive()) {
       thread.start();
     }
+  }
+
+  private void measure(Metrics metrics) {
+    metrics.counter("ebb_sweeps_total", "Sweeps of the host.", () -> totals().sweeps());
+    metrics.counter(
+        "ebb_sweep_findings_total",
+        "What sweeps found that was not on the ledger, or not on the host; 0 in a healthy system.",
+        "kind",
+        () -> byKind(totals().found()));
+    metrics.counter(
+        "ebb_sweep_recovered_total",
+        "What sweeps released of runtimes that had died.",
+        "kind",
+        () -> byKind(totals().recovered()));
+  }
+
+  private static Map<String, Double> byKind(Map<Kind, Long> counts) {
+    var all = new LinkedHashMap<String, Double>();
+    for (Kind kind : Kind.values()) {
+      all.put(kind.word(), counts.getOrDefault(kind, 0L).doubleValue());
+    }
+    return all;
   }
 
   private void sweepNowAndThen() {

@@ -145,7 +145,7 @@ final class ExecRoutes {
       }
     } catch (IOException e) {
       if (!detach) {
-        exec.exec().kill(exec.spec().grace());
+        exec.kill(exec.spec().grace());
         // ORDER: a box of its own goes after this, and would cut the grace short.
         exec.await(exec.spec().grace().plus(LADDER_SLACK));
       }
@@ -270,8 +270,8 @@ final class ExecRoutes {
             .orElseThrow(
                 () -> new Problem(Problem.Code.BAD_REQUEST, "unknown signal \"" + signal + "\""));
     switch (known) {
-      case TERM -> exec.exec().kill(grace);
-      case KILL -> exec.exec().kill(Duration.ZERO);
+      case TERM -> exec.kill(grace);
+      case KILL -> exec.kill(Duration.ZERO);
       default -> exec.exec().signal(known);
     }
     if (wait && (known == Signal.TERM || known == Signal.KILL)) {

@@ -4,6 +4,7 @@ import dev.ebb.server.access.Gate;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.Sweeper;
+import dev.ebb.server.metrics.Metrics;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,22 +21,25 @@ public final class Rest {
   private Rest() {}
 
   public static Handler handler(
-      Server server, Boxes boxes, Sweeper sweeper, Gate gate, Policy policy) {
+      Server server, Boxes boxes, Sweeper sweeper, Gate gate, Policy policy, Metrics metrics) {
     var sockets = ServerWebSocketContainer.ensure(server);
     sockets.setIdleTimeout(Duration.ZERO);
     sockets.setMaxTextMessageSize(TEXT_MOST);
     sockets.setMaxBinaryMessageSize(BINARY_MOST);
     server.getContext().setAttribute(ServerWebSocketContainer.class.getName(), sockets);
     var events = new EventRoutes(boxes, version());
-    return new RestHandler(gate, events.open(), routes(boxes, sweeper, policy, events));
+    return new RestHandler(
+        gate, metrics, events.open(), routes(boxes, sweeper, policy, events, metrics));
   }
 
-  static List<Route> routes(Boxes boxes, Sweeper sweeper, Policy policy, EventRoutes events) {
+  static List<Route> routes(
+      Boxes boxes, Sweeper sweeper, Policy policy, EventRoutes events, Metrics metrics) {
     var routes = new ArrayList<>(new BoxRoutes(boxes, policy).routes());
     routes.addAll(new ExecRoutes(boxes, policy).routes());
     routes.addAll(new FileRoutes(boxes).routes());
     routes.addAll(events.routes());
     routes.addAll(new SweepRoutes(sweeper).routes());
+    routes.add(new MetricsRoute(metrics, version()).route());
     return routes;
   }
 

@@ -3,6 +3,7 @@ package dev.ebb.server.rest;
 import dev.ebb.box.SandboxException;
 import dev.ebb.server.access.Caller;
 import dev.ebb.server.access.Gate;
+import dev.ebb.server.metrics.Metrics;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -23,18 +24,21 @@ public final class RestHandler extends Handler.Abstract {
   private static final Logger LOG = System.getLogger(RestHandler.class.getName());
 
   private final Gate gate;
+  private final Metrics metrics;
   private final List<Route> open;
   private final List<Route> routes;
 
   /** {@code open} needs no key. */
-  RestHandler(Gate gate, List<Route> open, List<Route> routes) {
+  RestHandler(Gate gate, Metrics metrics, List<Route> open, List<Route> routes) {
     this.gate = gate;
+    this.metrics = metrics;
     this.open = List.copyOf(open);
     this.routes = List.copyOf(routes);
   }
 
   @Override
   public boolean handle(Request request, Response response, Callback callback) {
+    metrics.asked();
     try {
       if (!dispatch(request, response, callback).isUpgraded()) {
         callback.succeeded();
@@ -117,8 +121,8 @@ public final class RestHandler extends Handler.Abstract {
         String.valueOf(refusal.getMessage()));
   }
 
-  private static void refuse(
-      Request request, Response response, Callback callback, Problem problem) {
+  private void refuse(Request request, Response response, Callback callback, Problem problem) {
+    metrics.refused(problem.code().word());
     if (response.isCommitted()) {
       // Half an answer is cut off, so that nobody takes it for a whole one.
       callback.failed(new IOException(problem.getMessage()));

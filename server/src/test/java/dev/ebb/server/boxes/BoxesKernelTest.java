@@ -8,6 +8,7 @@ import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
 import dev.ebb.server.access.Caller;
+import dev.ebb.server.metrics.Metrics;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -41,7 +42,7 @@ final class BoxesKernelTest {
   @BeforeEach
   void open() throws Exception {
     engine = Engine.open(host.home());
-    boxes = new Boxes(engine);
+    boxes = new Boxes(engine, new Metrics());
   }
 
   @AfterEach

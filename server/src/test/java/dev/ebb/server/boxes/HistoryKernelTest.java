@@ -8,6 +8,7 @@ import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
 import dev.ebb.ledger.Holding;
 import dev.ebb.server.access.Caller;
+import dev.ebb.server.metrics.Metrics;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -79,7 +80,7 @@ final class HistoryKernelTest {
   @Test
   void theOldestAreForgottenWhileItRuns() throws Exception {
     try (Engine engine = Engine.openForDaemon(host.home());
-        var boxes = new Boxes(engine, new History(2, LONG))) {
+        var boxes = new Boxes(engine, new History(2, LONG), new Metrics())) {
       awaitOnly(engine, boxes, end(boxes, 5).subList(3, 5));
     }
     forgetAll();
@@ -89,11 +90,11 @@ final class HistoryKernelTest {
   void theOldestAreForgottenByTheNext() throws Exception {
     List<String> ended;
     try (Engine engine = Engine.openForDaemon(host.home());
-        var boxes = new Boxes(engine, History.ALL)) {
+        var boxes = new Boxes(engine, History.ALL, new Metrics())) {
       ended = end(boxes, 5);
     }
     try (Engine engine = Engine.openForDaemon(host.home());
-        var boxes = new Boxes(engine, new History(2, LONG))) {
+        var boxes = new Boxes(engine, new History(2, LONG), new Metrics())) {
       assertThat(listed(boxes)).isEqualTo(ended.subList(3, 5));
       awaitOnly(engine, boxes, ended.subList(3, 5));
     }
@@ -103,7 +104,7 @@ final class HistoryKernelTest {
   /** Nothing is left when all have been forgotten for their age. */
   private void forgetAll() throws Exception {
     try (Engine engine = Engine.openForDaemon(host.home());
-        var boxes = new Boxes(engine, new History(100, Duration.ZERO))) {
+        var boxes = new Boxes(engine, new History(100, Duration.ZERO), new Metrics())) {
       awaitOnly(engine, boxes, List.of());
     }
   }

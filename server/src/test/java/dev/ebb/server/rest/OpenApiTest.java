@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.ebb.server.access.Caps;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.metrics.Metrics;
 import io.avaje.json.mapper.JsonMapper;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -50,7 +51,7 @@ class OpenApiTest {
   private static List<Route> routes() {
     Boxes none = null;
     var events = new EventRoutes(none, "test");
-    var routes = new ArrayList<>(Rest.routes(none, null, Policy.STRICT, events));
+    var routes = new ArrayList<>(Rest.routes(none, null, Policy.STRICT, events, new Metrics()));
     routes.addAll(events.open());
     return routes;
   }

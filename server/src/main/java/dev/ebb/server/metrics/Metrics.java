@@ -1,0 +1,164 @@
+package dev.ebb.server.metrics;
+
+import io.prometheus.metrics.core.datapoints.CounterDataPoint;
+import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.CounterWithCallback;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import io.prometheus.metrics.core.metrics.Histogram;
+import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
+import io.prometheus.metrics.expositionformats.OpenMetricsTextFormatWriter;
+import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Every metric of a daemon. What happens is counted when it happens; what is there is asked for
+ * when somebody looks. No label ever holds what a tenant chose. Thread-safe.
+ */
+public final class Metrics {
+  /** From a warm box to one on a busy host. */
+  private static final double[] SECONDS = {
+    .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 300
+  };
+
+  private final PrometheusRegistry registry = new PrometheusRegistry();
+
+  private final Histogram create =
+      histogram("ebb_box_create_seconds", "From the order of a box until it runs, or has failed.")
+          .labelNames("outcome")
+          .register(registry);
+
+  private final Histogram exec =
+      histogram("ebb_exec_seconds", "From the start of a command until its tree was gone.")
+          .labelNames("status")
+          .register(registry);
+
+  private final DistributionDataPoint kill =
+      histogram("ebb_kill_seconds", "From a kill of a command until its tree was gone.")
+          .register(registry);
+
+  private final Histogram gone =
+      histogram("ebb_time_to_gone_seconds", "The release of a box, to its certificate.")
+          .labelNames("clean")
+          .register(registry);
+
+  private final Counter refusals =
+      Counter.builder()
+          .name("ebb_refusals_total")
+          .help("Requests that were refused, by the code of their problem document.")
+          .labelNames("reason")
+          .register(registry);
+
+  private final CounterDataPoint requests =
+      Counter.builder()
+          .name("ebb_requests_total")
+          .help("Requests over HTTP, whatever became of them.")
+          .register(registry);
+
+  private static Histogram.Builder histogram(String name, String help) {
+    return Histogram.builder()
+        .name(name)
+        .help(help)
+        .withoutExemplars()
+        .classicOnly()
+        .classicUpperBounds(SECONDS);
+  }
+
+  // --- what happens ---
+
+  /** A box was made, or not. */
+  public void created(Duration took, boolean isMade) {
+    create.labelValues(isMade ? "made" : "failed").observe(seconds(took));
+  }
+
+  /** A command has ended, in the word of its status. */
+  public void ended(String status, Duration took) {
+    exec.labelValues(status).observe(seconds(took));
+  }
+
+  /** A command that was to be killed has gone. */
+  public void killed(Duration took) {
+    kill.observe(seconds(took));
+  }
+
+  /** A box was released. */
+  public void released(Duration took, boolean isClean) {
+    gone.labelValues(Boolean.toString(isClean)).observe(seconds(took));
+  }
+
+  public void asked() {
+    requests.inc();
+  }
+
+  public void refused(String reason) {
+    refusals.labelValues(reason).inc();
+  }
+
+  private static double seconds(Duration duration) {
+    return (double) duration.toNanos() / TimeUnit.SECONDS.toNanos(1);
+  }
+
+  // --- what is there ---
+
+  /** A number that goes up and down. */
+  public void gauge(String name, String help, DoubleSupplier now) {
+    GaugeWithCallback.builder()
+        .name(name)
+        .help(help)
+        .callback(callback -> callback.call(now.getAsDouble()))
+        .register(registry);
+  }
+
+  /** One such number for each value of {@code label}. */
+  public void gauge(String name, String help, String label, Supplier<Map<String, Double>> now) {
+    GaugeWithCallback.builder()
+        .name(name)
+        .help(help)
+        .labelNames(label)
+        .callback(callback -> now.get().forEach((value, number) -> callback.call(number, value)))
+        .register(registry);
+  }
+
+  /** A number that only goes up. */
+  public void counter(String name, String help, DoubleSupplier now) {
+    CounterWithCallback.builder()
+        .name(name)
+        .help(help)
+        .callback(callback -> callback.call(now.getAsDouble()))
+        .register(registry);
+  }
+
+  /** One such number for each value of {@code label}. */
+  public void counter(String name, String help, String label, Supplier<Map<String, Double>> now) {
+    CounterWithCallback.builder()
+        .name(name)
+        .help(help)
+        .labelNames(label)
+        .callback(callback -> now.get().forEach((value, number) -> callback.call(number, value)))
+        .register(registry);
+  }
+
+  // --- what is told ---
+
+  /** All of it, in a form that a scraper asked for. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+  public record Page(String type, byte[] text) {}
+
+  /** In the form that {@code accept}, a header, prefers. */
+  public Page page(@Nullable String accept) throws IOException {
+    var openMetrics = OpenMetricsTextFormatWriter.create();
+    ExpositionFormatWriter writer =
+        openMetrics.accepts(accept) ? openMetrics : PrometheusTextFormatWriter.create();
+    var text = new ByteArrayOutputStream();
+    writer.write(text, registry.scrape());
+    return new Page(writer.getContentType(), text.toByteArray());
+  }
+}

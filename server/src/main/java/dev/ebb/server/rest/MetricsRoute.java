@@ -1,0 +1,32 @@
+package dev.ebb.server.rest;
+
+import dev.ebb.server.access.Caller;
+import dev.ebb.server.metrics.Metrics;
+import java.io.IOException;
+import java.util.Map;
+
+/** What Prometheus scrapes: for admins, and for keys of a tenant that is there for nothing else. */
+final class MetricsRoute {
+  private static final String TENANT = "metrics";
+
+  private final Metrics metrics;
+
+  MetricsRoute(Metrics metrics, String version) {
+    this.metrics = metrics;
+    metrics.gauge("ebb_build_info", "1, for the version.", "version", () -> Map.of(version, 1.0));
+  }
+
+  Route route() {
+    return Route.of("GET", "/metrics", this::scrape);
+  }
+
+  private void scrape(Exchange exchange) throws IOException {
+    Caller caller = exchange.caller();
+    if (!caller.isAdmin() && !caller.tenant().equals(TENANT)) {
+      throw new Problem(
+          Problem.Code.FORBIDDEN, "a key of an admin or of tenant \"metrics\" is needed");
+    }
+    Metrics.Page page = metrics.page(exchange.header("Accept").orElse(null));
+    exchange.answer(200, page.type(), page.text());
+  }
+}
