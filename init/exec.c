@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "init.h"
@@ -172,6 +173,32 @@ void exec_start(struct exec *exec, struct message *message)
 		exec->streams[i].log = start.logs[i];
 		message->fds[i] = -1; // ours now
 	}
+}
+
+static bool limit_anew(const struct exec *exec, const struct start_request *request)
+{
+	bool has_share = exec->tree.shepherd && request->processes;
+	return limit_other(exec->leader, RLIMIT_NOFILE, request->open_files) &&
+	       limit_other(exec->leader, RLIMIT_FSIZE, request->file_size) &&
+	       (!request->data_size ||
+	        limit_other(exec->leader, RLIMIT_DATA, request->data_size)) &&
+	       (!has_share ||
+	        limit_other(exec->leader, RLIMIT_NPROC, herd_processes(request->processes)));
+}
+
+/* One that cannot be limited shall not run. */
+void exec_renew(struct exec *exec, const struct start_request *request)
+{
+	if (exec->phase != EXEC_RUNNING)
+		return;
+	exec->keep = request->flags & START_KEEP;
+	exec->limit = exec->room = request->output_limit;
+	exec->grace = request->grace_ms;
+	exec->deadline = request->timeout_ms ? after(request->timeout_ms) : NEVER;
+	exec->memory = request->memory;
+	exec->processes = request->processes;
+	if (!exec->leader || !limit_anew(exec, request))
+		exec_end(exec, END_KILLED, SIGKILL, 0);
 }
 
 void exec_refuse(struct exec *exec, uint32_t id, enum start_step step, int error)

@@ -21,6 +21,11 @@ static struct shepherd shepherds[HERDS_MAX]; /* the living; kept ones outlive th
 static unsigned shepherd_count;
 static bool are_strays_doomed;
 
+uint64_t herd_processes(uint64_t most)
+{
+	return most + 1 + shepherd_count; // init and the shepherds
+}
+
 // ------------------------------------------------------------------- shepherd
 
 /*
@@ -29,8 +34,7 @@ static bool are_strays_doomed;
  */
 static bool limit_processes(uint64_t most)
 {
-	uint64_t ours = 2 + shepherd_count; // init, this shepherd, and those of others
-	return !most || limit(RLIMIT_NPROC, most + ours);
+	return !most || limit(RLIMIT_NPROC, herd_processes(most) + 1); // this shepherd is not counted yet
 }
 
 /*

@@ -11,7 +11,7 @@
  *
  * Read main.c; then outside.c and mounts.c; then inside.c, exec.c, terminal.c,
  * start.c, files.c, seccomp.c, tree.c and, for hosts without cgroups, herd.c.
- * keep.c stands apart. wire.c and process.c serve all roles. The words spoken with
+ * contents.c and keep.c stand apart. wire.c and process.c serve all roles. The words spoken with
  * the engine are in protocol.h.
  */
 #ifndef EBB_INIT_H
@@ -44,6 +44,9 @@ void mounts_stage(const struct mount_source *sources, size_t count, uid_t uid, g
 
 /* inside.c */
 int inside(int control, int gate);
+
+/* contents.c */
+struct contents contents_count(void); /* all ones: cannot be told */
 
 /* keep.c */
 int keep(char **argv);
@@ -81,6 +84,7 @@ struct usage {
 pid_t herd_fork(const struct start *start, int *news); /* the shepherd's pid, and what it tells */
 void herd_forget(pid_t reaped);
 unsigned herd_count(void); /* of shepherds */
+uint64_t herd_processes(uint64_t most); /* with those that are ours */
 unsigned herd_signal(pid_t shepherd, int signal); /* 0: those whose shepherd is dead */
 bool herd_is_empty(pid_t shepherd);
 void herd_doom(pid_t shepherd);                   /* the same; herd_kill is to follow */
@@ -177,6 +181,7 @@ struct exec {
 
 void exec_clear(struct exec *exec);
 void exec_start(struct exec *exec, struct message *message);
+void exec_renew(struct exec *exec, const struct start_request *request);
 void exec_refuse(struct exec *exec, uint32_t id, enum start_step step, int error);
 void exec_attend(struct exec *exec, enum exec_source source);
 void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t grace);
@@ -222,6 +227,7 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void reset_signals(void);
 void unblock_signals(void);
 bool limit(int resource, uint64_t value);
+bool limit_other(pid_t pid, int resource, uint64_t value);
 void keep_only(const int *fds, size_t count);
 void silence(void);
 pid_t fork_into(int leaf, int *join_error);

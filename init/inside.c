@@ -36,6 +36,7 @@ struct box {
 	bool has_zombies;          /* or may have */
 	bool has_caller;           /* the same */
 	bool hello_due, known_due; /* what the engine has not heard yet */
+	bool count_due;
 	uint64_t look_at;          /* what herds use; NEVER while there is none */
 	uint64_t deadline;         /* of the box */
 	struct hello hello;
@@ -257,6 +258,26 @@ static bool forget_exec(struct box *box)
 	return true;
 }
 
+static bool renew_exec(struct box *box)
+{
+	struct start_request request;
+	if (box->message.header.size != sizeof request || box->message.header.fds != 0)
+		return false;
+	memcpy(&request, box->message.body, sizeof request);
+	struct exec *exec = find_exec(box, box->message.header.exec);
+	if (exec)
+		exec_renew(exec, &request);
+	return (request.flags & ~START_KEEP) == 0 && request.argc == 0 && request.envc == 0 &&
+	       request.rows == 0 && request.columns == 0;
+}
+
+static bool count(struct box *box)
+{
+	const struct message_header *header = &box->message.header;
+	box->count_due = true;
+	return header->size == 0 && header->fds == 0 && header->exec == 0;
+}
+
 static bool obey(struct box *box)
 {
 	switch (box->message.header.type) {
@@ -268,6 +289,8 @@ static bool obey(struct box *box)
 	case MESSAGE_SIGNAL: return signal_exec(box);
 	case MESSAGE_DETACH: return detach(box);
 	case MESSAGE_FORGET: return forget_exec(box);
+	case MESSAGE_RENEW: return renew_exec(box);
+	case MESSAGE_COUNT: return count(box);
 	default: return false;
 	}
 }
@@ -335,6 +358,7 @@ static void answer(struct box *box)
 	}
 	box->control = caller;
 	box->hello_due = box->known_due = true;
+	box->count_due = false;
 	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
 		exec_repeat(exec);
 }
@@ -346,6 +370,12 @@ static bool say_known(struct box *box)
 		if (exec->phase != EXEC_FREE)
 			ids[count++] = exec->id;
 	return message_send(box->control, MESSAGE_KNOWN, 0, ids, count * sizeof *ids, -1);
+}
+
+static bool say_counted(struct box *box)
+{
+	struct contents contents = contents_count();
+	return message_send(box->control, MESSAGE_COUNTED, 0, &contents, sizeof contents, -1);
 }
 
 /* False: the socket is full. */
@@ -360,6 +390,9 @@ static bool report(struct box *box)
 	if (box->known_due && !say_known(box))
 		return false;
 	box->known_due = false;
+	if (box->count_due && !say_counted(box))
+		return false;
+	box->count_due = false;
 	return true;
 }
 

@@ -37,13 +37,18 @@ void unblock_signals(void)
 }
 
 /* Sets the soft and the hard limit, but never above the hard limit there is. */
-bool limit(int resource, uint64_t value)
+bool limit_other(pid_t pid, int resource, uint64_t value)
 {
 	struct rlimit old;
-	if (getrlimit(resource, &old) != 0)
+	if (prlimit(pid, resource, NULL, &old) != 0)
 		return false;
 	rlim_t most = value < old.rlim_max ? value : old.rlim_max;
-	return setrlimit(resource, &(struct rlimit){most, most}) == 0;
+	return prlimit(pid, resource, &(struct rlimit){most, most}, NULL) == 0;
+}
+
+bool limit(int resource, uint64_t value)
+{
+	return limit_other(0, resource, value);
 }
 
 /* Linux before 5.9: those that are there, one by one. */

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 4
+#define PROTOCOL_VERSION 5
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
 #define MESSAGE_FDS_MAX 4
 #define NONCE_SIZE 16
@@ -44,6 +44,10 @@ enum message_type {
 	                        greets it with the nonce of the first, and tells of every exec it has */
 	MESSAGE_FORGET = 21, /* the end of an exec is written down; detached, init keeps it until then */
 
+	MESSAGE_RENEW = 22,  /* struct start_request without strings, flags START_KEEP or none: the
+	                        limits of an exec that has waited until now begin anew */
+	MESSAGE_COUNT = 23,  /* exec 0: what is in the box? */
+
 	/* Init to engine, each about one exec. */
 	MESSAGE_STARTED = 32, /* u32 pid inside the box, u32 that of its shepherd, 0: none;
 	                         the first is 0 if it was killed before it was known */
@@ -52,6 +56,7 @@ enum message_type {
 	MESSAGE_ENDED = 35,   /* struct ended: the last word about an exec */
 	MESSAGE_KNOWN = 36,   /* exec 0, u32 id…: on a later connection, all that was due has been
 	                         said, of these execs; one that is not among them is none */
+	MESSAGE_COUNTED = 37, /* exec 0, struct contents: the answer to COUNT, after all before it is done */
 };
 
 #define START_HAS_STDIN 1u /* the last descriptor is the command's stdin */
@@ -126,6 +131,14 @@ struct ended {
 	uint64_t peak_memory;
 	uint32_t peak_processes;
 	uint32_t zero;
+};
+
+/* What there is in the box. */
+struct contents {
+	uint32_t processes;   /* as /proc of the box lists them, with init */
+	uint32_t descriptors; /* of init */
+	uint64_t files;       /* inodes in use on what commands may write to */
+	uint64_t blocks;      /* the same, of memory */
 };
 
 #endif

@@ -13,13 +13,14 @@ import sys
 import tempfile
 import time
 
-VERSION = 4
+VERSION = 5
 HEADER = struct.Struct("=IHHII")
 START = struct.Struct("=QQQQQQQQIIIHH")
 ENDED = struct.Struct("=IIiiQQIIQQII")
+CONTENTS = struct.Struct("=IIQQ")
 LAUNCHED, HELLO = 1, 2
-MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET = 16, 17, 18, 19, 20, 21
-STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN = 32, 33, 34, 35, 36
+MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET, MSG_RENEW, MSG_COUNT = 16, 17, 18, 19, 20, 21, 22, 23
+STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN, COUNTED = 32, 33, 34, 35, 36, 37
 HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE = 1, 2, 4, 8, 16
 STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
 BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT, OUT_OF_MEMORY = 0, 1, 2, 3, 4
@@ -188,6 +189,10 @@ class Exec:
     def forget(self):
         self.box.send(MSG_FORGET, self.number)
 
+    def renew(self, timeout=0, grace=1000, limit=1 << 30, files=1024, file_size=1 << 40, processes=0, flags=0, argc=0):
+        self.box.send(MSG_RENEW, self.number, START.pack(timeout, grace, limit, files, file_size, 0, 0, processes,
+                                                         flags, argc, 0, 0, 0))
+
     def wait_output(self, text, seconds=10):
         self.box.pump(lambda: text in self.output() or self.ended, seconds, f"{text} in {self.output()[-200:]}")
         assert text in self.output(), self.output()
@@ -348,6 +353,13 @@ class Box:
     def shell(self, script, **options):
         return self.run("/bin/sh", "-c", script, **options)
 
+    def take_stock(self):
+        """What init says there is in the box."""
+        self.contents = []
+        self.send(MSG_COUNT, 0)
+        self.pump(lambda: self.contents, what="what there is")
+        return self.contents.pop()
+
     def pump(self, condition, seconds=20, what="word"):
         """Hears messages until the condition holds."""
         end = time.monotonic() + seconds * PATIENCE
@@ -392,6 +404,9 @@ class Box:
             assert (number, self.is_known) == (0, False)
             self.known = struct.unpack(f"{len(body) // 4}I", body)
             self.is_known = True
+        elif kind == COUNTED:
+            assert number == 0
+            self.contents.append(dict(zip(("processes", "descriptors", "files", "blocks"), CONTENTS.unpack(body))))
         elif number in self.execs:
             self.execs[number].hear(kind, body)
         else:

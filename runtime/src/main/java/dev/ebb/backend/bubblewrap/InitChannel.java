@@ -2,6 +2,7 @@ package dev.ebb.backend.bubblewrap;
 
 import static java.util.Objects.requireNonNull;
 
+import dev.ebb.backend.BoxContents;
 import dev.ebb.backend.ExecKind;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
@@ -75,6 +76,10 @@ public final class InitChannel {
   private boolean known;
   private boolean closed;
   private Runnable listener = () -> {};
+  private @Nullable BoxContents contents;
+
+  /** Who asks what there is in the box. */
+  private final ReentrantLock counting = new ReentrantLock();
 
   private InitChannel(
       Scope scope, Poller poller, UnixSocket socket, byte[] nonce, Duration patience)
@@ -286,6 +291,28 @@ public final class InitChannel {
     sendAll(Protocol.signal(exec, signal.number()), List.of());
   }
 
+  /** Begins the limits of an exec that has waited anew; one that has ended is no error. */
+  public void renew(int exec, StartRequest request) throws KernelException {
+    sendAll(Protocol.renew(exec, request), List.of());
+  }
+
+  /**
+   * What init finds in the box, when it has done all that it was told before; empty when it has not
+   * answered in time, or is gone.
+   */
+  public Optional<BoxContents> count(Deadline deadline)
+      throws KernelException, InterruptedException {
+    counting.lockInterruptibly();
+    try {
+      change(() -> contents = null);
+      sendAll(Protocol.count(), List.of());
+      await(() -> contents != null, deadline);
+      return Optional.ofNullable(contents);
+    } finally {
+      counting.unlock();
+    }
+  }
+
   private boolean isClosed() {
     state.lock();
     try {
@@ -414,6 +441,10 @@ public final class InitChannel {
         Step.HEAR_ENDED.reach();
         var ended = Protocol.ended(body);
         exec(exec, true).ifPresent(e -> e.ended(ended));
+      }
+      case Protocol.MESSAGE_COUNTED -> {
+        var counted = Protocol.counted(body);
+        change(() -> contents = counted);
       }
       default -> {
         if (type != Protocol.MESSAGE_KNOWN || !isLater) {

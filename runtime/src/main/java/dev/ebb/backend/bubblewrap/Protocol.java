@@ -1,5 +1,6 @@
 package dev.ebb.backend.bubblewrap;
 
+import dev.ebb.backend.BoxContents;
 import dev.ebb.backend.BoxText;
 import dev.ebb.backend.ExecKind;
 import dev.ebb.kernel.Pidfd;
@@ -11,7 +12,7 @@ import java.util.List;
 
 /** The words between engine and ebb-init; the visible pair of init/protocol.h. */
 final class Protocol {
-  static final int PROTOCOL_VERSION = 4;
+  static final int PROTOCOL_VERSION = 5;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
   static final int MESSAGE_FDS_MAX = 4;
   static final int NONCE_SIZE = 16;
@@ -25,11 +26,14 @@ final class Protocol {
   static final int MESSAGE_SIGNAL = 19;
   static final int MESSAGE_DETACH = 20;
   static final int MESSAGE_FORGET = 21;
+  static final int MESSAGE_RENEW = 22;
+  static final int MESSAGE_COUNT = 23;
   static final int MESSAGE_STARTED = 32;
   static final int MESSAGE_REFUSED = 33;
   static final int MESSAGE_OUTPUT = 34;
   static final int MESSAGE_ENDED = 35;
   static final int MESSAGE_KNOWN = 36;
+  static final int MESSAGE_COUNTED = 37;
 
   static final int START_HAS_STDIN = 1;
   static final int START_KEEP = 2;
@@ -82,15 +86,7 @@ final class Protocol {
 
   static byte[] start(int exec, int fds, StartRequest request) {
     byte[] strings = strings(request);
-    return message(MESSAGE_START, fds, exec, START_REQUEST_SIZE + strings.length)
-        .putLong(millis(request.timeout()))
-        .putLong(millis(request.grace()))
-        .putLong(request.outputLimit().bytes())
-        .putLong(request.openFiles())
-        .putLong(request.fileSize().bytes())
-        .putLong(request.share().memory())
-        .putLong(request.share().dataSize())
-        .putLong(request.share().processes())
+    return limits(message(MESSAGE_START, fds, exec, START_REQUEST_SIZE + strings.length), request)
         .putInt(flags(request))
         .putInt(request.command().size())
         .putInt(request.environment().size())
@@ -98,6 +94,33 @@ final class Protocol {
         .putShort((short) columns(request.kind()))
         .put(strings)
         .array();
+  }
+
+  /** No more than the limits of {@code request}, and whether to keep what is left. */
+  static byte[] renew(int exec, StartRequest request) {
+    return limits(message(MESSAGE_RENEW, 0, exec, START_REQUEST_SIZE), request)
+        .putInt(request.keep() ? START_KEEP : 0)
+        .array();
+  }
+
+  private static ByteBuffer limits(ByteBuffer message, StartRequest request) {
+    return message
+        .putLong(millis(request.timeout()))
+        .putLong(millis(request.grace()))
+        .putLong(request.outputLimit().bytes())
+        .putLong(request.openFiles())
+        .putLong(request.fileSize().bytes())
+        .putLong(request.share().memory())
+        .putLong(request.share().dataSize())
+        .putLong(request.share().processes());
+  }
+
+  static byte[] count() {
+    return message(MESSAGE_COUNT, 0, 0, 0).array();
+  }
+
+  static BoxContents counted(ByteBuffer body) {
+    return new BoxContents(body.getInt(), body.getInt(), body.getLong(), body.getLong());
   }
 
   private static int flags(StartRequest request) {

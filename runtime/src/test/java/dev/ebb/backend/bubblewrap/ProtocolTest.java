@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.ebb.backend.BoxContents;
 import dev.ebb.backend.ExecKind;
 import dev.ebb.cgroup.ByteSize;
 import java.lang.reflect.Modifier;
@@ -11,6 +12,7 @@ import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -45,7 +47,8 @@ class ProtocolTest {
   @Test
   void theHeaderIsReadWhole() {
     assertThat(header.constants()).hasSizeGreaterThan(20).containsEntry("MESSAGE_ENDED", 35L);
-    assertThat(header.structs()).containsOnlyKeys("message_header", "start_request", "ended");
+    assertThat(header.structs())
+        .containsOnlyKeys("message_header", "start_request", "ended", "contents");
   }
 
   @Test
@@ -66,7 +69,7 @@ class ProtocolTest {
                 assertThat(numbers.add(value)).as(name).isTrue();
               }
             });
-    assertThat(numbers).hasSize(13);
+    assertThat(numbers).hasSize(16);
   }
 
   @Test
@@ -192,6 +195,36 @@ class ProtocolTest {
         .isEqualTo(header.constant("START_HAS_STDIN") | header.constant("START_TERMINAL"));
     assertThat(field(message, body, "start_request", "rows")).isEqualTo(0x1234);
     assertThat(field(message, body, "start_request", "columns")).isEqualTo(0x7FFE);
+  }
+
+  @Test
+  void renewIsTheLimitsOfAStartAndNothingElse() {
+    int body = Math.toIntExact(header.size("message_header"));
+    int limits = header.offset("start_request", "flags");
+    byte[] start = Protocol.start(7, 4, request(true, true, true));
+    byte[] renew = Protocol.renew(7, request(true, true, true));
+    assertThat(head(renew, "size")).isEqualTo(header.size("start_request"));
+    assertThat(head(renew, "type")).isEqualTo(header.constant("MESSAGE_RENEW"));
+    assertThat(head(renew, "fds")).isZero();
+    assertThat(head(renew, "exec")).isEqualTo(7);
+    assertThat(renew).hasSize(body + Math.toIntExact(header.size("start_request")));
+    assertThat(Arrays.copyOfRange(renew, body, body + limits))
+        .isEqualTo(Arrays.copyOfRange(start, body, body + limits));
+    assertThat(field(renew, body, "start_request", "flags"))
+        .isEqualTo(header.constant("START_KEEP"));
+    assertThat(Arrays.copyOfRange(renew, body + limits + 4, renew.length)).containsOnly(0);
+  }
+
+  @Test
+  void contentsAreReadAsTheCompilerLaysThemOut() {
+    var body = Protocol.buffer(Math.toIntExact(header.size("contents")));
+    body.putInt(header.offset("contents", "processes"), 2)
+        .putInt(header.offset("contents", "descriptors"), 11)
+        .putLong(header.offset("contents", "files"), 0x1_0000_0001L)
+        .putLong(header.offset("contents", "blocks"), 0x2_0000_0002L);
+    assertThat(Protocol.counted(body))
+        .isEqualTo(new BoxContents(2, 11, 0x1_0000_0001L, 0x2_0000_0002L));
+    assertThat(body.hasRemaining()).isFalse();
   }
 
   @Test
