@@ -83,7 +83,7 @@ public final class Fd implements Owned {
   public static Fd open(Scope scope, Path path, int mode, Flag... flags) throws KernelException {
     try (var frame = new Frame()) {
       long fd =
-          frame.callThroughInterrupts(
+          frame.callForDescriptor(
               OPENAT, AT_FDCWD, frame.string(path.toString()), bits(flags), mode);
       return adopt(scope, (int) Frame.check(fd, "open " + path), path.toString());
     }
@@ -100,7 +100,7 @@ public final class Fd implements Owned {
       how.set(JAVA_LONG, 16, RESOLVE_NO_SYMLINKS);
       String name = path.toString();
       long fd =
-          frame.callThroughInterrupts(
+          frame.callForDescriptor(
               OPENAT2, AT_FDCWD, frame.string(name), how.address(), OPEN_HOW_SIZE);
       return adopt(scope, (int) Frame.check(fd, "open " + path), name);
     }
@@ -117,7 +117,7 @@ public final class Fd implements Owned {
   /** A file in memory: it ends with its last descriptor. */
   public static Fd memory(Scope scope, String name) throws KernelException {
     try (var frame = new Frame()) {
-      long fd = frame.call(MEMFD_CREATE, frame.string(name), MFD_CLOEXEC);
+      long fd = frame.callForDescriptor(MEMFD_CREATE, frame.string(name), MFD_CLOEXEC);
       return adopt(scope, (int) Frame.check(fd, "create memfd " + name), name);
     }
   }
@@ -125,7 +125,7 @@ public final class Fd implements Owned {
   /** A counter that a poller can wait for. */
   public static Fd event(Scope scope) throws KernelException {
     try (var frame = new Frame()) {
-      long fd = frame.call(EVENTFD2, 0, O_CLOEXEC | O_NONBLOCK);
+      long fd = frame.callForDescriptor(EVENTFD2, 0, O_CLOEXEC | O_NONBLOCK);
       return adopt(scope, (int) Frame.check(fd, "create eventfd"), "eventfd");
     }
   }
@@ -139,7 +139,7 @@ public final class Fd implements Owned {
         var reading = new Scope();
         var writing = new Scope()) {
       MemorySegment ends = frame.allocate(8);
-      Frame.check(frame.call(PIPE2, ends.address(), O_CLOEXEC), "create pipe");
+      Frame.check(frame.callForDescriptor(PIPE2, ends.address(), O_CLOEXEC), "create pipe");
       Fd read = adopt(reading, ends.get(JAVA_INT, 0), "pipe");
       Fd write = adopt(writing, ends.get(JAVA_INT, 4), "pipe");
       reading.moveTo(readScope);

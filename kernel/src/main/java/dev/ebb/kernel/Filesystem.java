@@ -67,7 +67,12 @@ public final class Filesystem {
    * to be asked. And most have no cgroup below, which their count of links tells.
    */
   public static List<Path> directories(Path path) throws KernelException {
-    return hasNoDirectory(path) ? List.of() : list(path);
+    return hasNoDirectory(path) ? List.of() : list(path, Filesystem::isDirectory);
+  }
+
+  /** All that is in a directory, but "." and "..". */
+  public static List<Path> entries(Path path) throws KernelException {
+    return list(path, (child, type) -> true);
   }
 
   private static boolean hasNoDirectory(Path path) throws KernelException {
@@ -81,7 +86,16 @@ public final class Filesystem {
     }
   }
 
-  private static List<Path> list(Path path) throws KernelException {
+  private interface Choice {
+    boolean takes(Path child, byte type);
+  }
+
+  private static boolean isDirectory(Path child, byte type) {
+    return type == DT_DIR
+        || (type == DT_UNKNOWN && Files.isDirectory(child, LinkOption.NOFOLLOW_LINKS));
+  }
+
+  private static List<Path> list(Path path, Choice choice) throws KernelException {
     try (var scope = new Scope();
         var frame = new Frame();
         var use = Fd.open(scope, path, Fd.Flag.READ, Fd.Flag.DIRECTORY).new Use()) {
@@ -93,22 +107,14 @@ public final class Filesystem {
           return found;
         }
         for (long at = 0; at < n; at += entries.get(JAVA_SHORT_UNALIGNED, at + DIRENT_LENGTH)) {
-          byte type = entries.get(JAVA_BYTE, at + DIRENT_TYPE);
-          if (type == DT_DIR || type == DT_UNKNOWN) {
-            add(found, path, entries.getString(at + DIRENT_NAME), type);
+          String name = entries.getString(at + DIRENT_NAME);
+          if (!name.equals(".")
+              && !name.equals("..")
+              && choice.takes(path.resolve(name), entries.get(JAVA_BYTE, at + DIRENT_TYPE))) {
+            found.add(path.resolve(name));
           }
         }
       }
-    }
-  }
-
-  private static void add(List<Path> found, Path parent, String name, byte type) {
-    if (name.equals(".") || name.equals("..")) {
-      return;
-    }
-    Path child = parent.resolve(name);
-    if (type == DT_DIR || Files.isDirectory(child, LinkOption.NOFOLLOW_LINKS)) {
-      found.add(child);
     }
   }
 

@@ -67,6 +67,15 @@ final class Frame implements AutoCloseable {
     return result;
   }
 
+  /** For a call that makes descriptors: where there are no more, tried again with the reserve. */
+  long callForDescriptor(SystemCall call, long... arguments) {
+    long result = callThroughInterrupts(call, arguments);
+    while (result == -Errno.EMFILE.number() && Reserve.spend()) {
+      result = callThroughInterrupts(call, arguments);
+    }
+    return result;
+  }
+
   long string(String value) {
     return arena.allocateFrom(value).address();
   }

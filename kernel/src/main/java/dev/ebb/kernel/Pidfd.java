@@ -40,7 +40,7 @@ public final class Pidfd {
   /** The process that bears the number now; throws ESRCH when there is none. */
   public static Pidfd open(Scope scope, int pid) throws KernelException {
     try (var frame = new Frame()) {
-      long fd = frame.call(PIDFD_OPEN, pid, 0);
+      long fd = frame.callForDescriptor(PIDFD_OPEN, pid, 0);
       return of(
           pid, Fd.adopt(scope, (int) Frame.check(fd, "open pidfd of " + pid), "pidfd " + pid));
     }

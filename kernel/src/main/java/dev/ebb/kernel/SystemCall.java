@@ -18,6 +18,7 @@ enum SystemCall {
   FCNTL(72, 25),
   FLOCK(73, 32),
   FTRUNCATE(77, 46),
+  STATFS(137, 43),
   PRCTL(157, 167),
   GETEUID(107, 175),
   GETRANDOM(318, 278),

@@ -61,7 +61,9 @@ public final class UnixSocket {
         var ourEnd = new Scope();
         var peerEnd = new Scope()) {
       MemorySegment ends = frame.allocate(8);
-      long result = frame.call(SOCKETPAIR, AF_UNIX, SOCK_STREAM | Fd.O_CLOEXEC, 0, ends.address());
+      long result =
+          frame.callForDescriptor(
+              SOCKETPAIR, AF_UNIX, SOCK_STREAM | Fd.O_CLOEXEC, 0, ends.address());
       Frame.check(result, "create socket pair");
       Fd ours = Fd.adopt(ourEnd, ends.get(JAVA_INT, 0), "control socket");
       Fd peer = Fd.adopt(peerEnd, ends.get(JAVA_INT, 4), "control socket of init");
@@ -98,7 +100,8 @@ public final class UnixSocket {
 
   private static Fd socket(Scope scope, String subject) throws KernelException {
     try (var frame = new Frame()) {
-      long fd = frame.call(SOCKET, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | Fd.O_CLOEXEC, 0);
+      long fd =
+          frame.callForDescriptor(SOCKET, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | Fd.O_CLOEXEC, 0);
       return Fd.adopt(scope, (int) Frame.check(fd, "make a socket"), subject);
     }
   }

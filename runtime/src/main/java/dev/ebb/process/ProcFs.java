@@ -90,18 +90,8 @@ public final class ProcFs {
         .orElse("");
   }
 
-  /** The cgroups of a process by its cgroup file, of whatever hierarchy, relative to its root. */
-  static List<String> cgroups(String text) {
-    return text.lines()
-        // KERNEL: number, controllers, path; a path may have colons of its own.
-        .map(line -> line.split(":", 3)[2])
-        .map(path -> path.substring(1))
-        .distinct()
-        .toList();
-  }
-
   /** A soft limit of a process, by its name in its limits file. */
-  static long limit(String text, String name) {
+  public static long limit(String text, String name) {
     String line = text.lines().filter(each -> each.startsWith(name)).findFirst().orElseThrow();
     String soft = line.substring(name.length()).strip().split(" +")[0];
     return soft.equals("unlimited") ? Long.MAX_VALUE : Long.parseLong(soft);

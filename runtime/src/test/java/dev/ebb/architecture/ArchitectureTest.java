@@ -34,6 +34,7 @@ class ArchitectureTest {
           List.of("process"),
           List.of("cgroup"),
           List.of("backend", "backend.bubblewrap"),
+          List.of("pressure"),
           List.of("box"),
           List.of("exec"),
           List.of("supervision"),

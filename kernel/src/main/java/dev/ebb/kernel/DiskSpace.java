@@ -1,0 +1,41 @@
+package dev.ebb.kernel;
+
+import static dev.ebb.kernel.SystemCall.STATFS;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+
+/**
+ * What a file system has, and what we may still take of it.
+ *
+ * @param usedBytes by anybody
+ * @param freeBytes without what is kept for root
+ * @param inodes 0: it makes them as it needs them
+ */
+public record DiskSpace(long usedBytes, long freeBytes, long inodes, long freeInodes) {
+  private static final int STATFS_SIZE = 120;
+  private static final int BLOCK_SIZE = 8;
+  private static final int BLOCKS = 16;
+  private static final int FREE = 24;
+  private static final int AVAILABLE = 32;
+  private static final int FILES = 40;
+  private static final int FREE_FILES = 48;
+
+  /** Of the file system that {@code path} lies in. */
+  public static DiskSpace of(Path path) throws KernelException {
+    try (var frame = new Frame()) {
+      MemorySegment status = frame.allocate(STATFS_SIZE);
+      long result =
+          frame.callThroughInterrupts(STATFS, frame.string(path.toString()), status.address());
+      Frame.check(result, "look at the file system of " + path);
+      long block = status.get(JAVA_LONG, BLOCK_SIZE);
+      long used = status.get(JAVA_LONG, BLOCKS) - status.get(JAVA_LONG, FREE);
+      return new DiskSpace(
+          used * block,
+          status.get(JAVA_LONG, AVAILABLE) * block,
+          status.get(JAVA_LONG, FILES),
+          status.get(JAVA_LONG, FREE_FILES));
+    }
+  }
+}
