@@ -147,7 +147,7 @@ final class DaemonStrangerAcceptanceTest {
     Path forged = Files.createDirectory(daemon.home().resolve("instances").resolve(FORGED));
     String boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
     Files.writeString(
-        forged.resolve("instance"), "boot=%s%nblock=99%nprocess=1@1%nkind=guest%n".formatted(boot));
+        forged.resolve("instance"), "boot=%s%nuids=99%nprocess=1@1%nkind=guest%n".formatted(boot));
     var claims = new ArrayList<String>();
     cgroups.forEach(path -> claims.add(" CGROUP " + path));
     cgroups.forEach(path -> claims.add(BOX + " CGROUP " + path));

@@ -34,6 +34,7 @@ public enum Errno {
   ENOTEMPTY(39),
   ELOOP(40),
   ENODATA(61),
+  EUSERS(87),
   EOPNOTSUPP(95),
   ENOBUFS(105),
   ECONNRESET(104),

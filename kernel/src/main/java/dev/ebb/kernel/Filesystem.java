@@ -7,6 +7,7 @@ import static dev.ebb.kernel.SystemCall.FTRUNCATE;
 import static dev.ebb.kernel.SystemCall.GETDENTS64;
 import static dev.ebb.kernel.SystemCall.MKDIRAT;
 import static dev.ebb.kernel.SystemCall.STATX;
+import static dev.ebb.kernel.SystemCall.SYMLINKAT;
 import static dev.ebb.kernel.SystemCall.UNLINKAT;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -122,6 +123,16 @@ public final class Filesystem {
     try (var frame = new Frame()) {
       long result = frame.call(MKDIRAT, AT_FDCWD, frame.string(path.toString()), mode);
       Frame.check(result, "make directory " + path);
+    }
+  }
+
+  /** Makes {@code path} a link to {@code target}; EEXIST if anything has that name. */
+  public static void symlink(Path target, Path path) throws KernelException {
+    try (var frame = new Frame()) {
+      long result =
+          frame.call(
+              SYMLINKAT, frame.string(target.toString()), AT_FDCWD, frame.string(path.toString()));
+      Frame.check(result, "make link " + path);
     }
   }
 

@@ -9,7 +9,7 @@ public interface Neighbours {
   boolean own(ProcessEntry process, ProcessTable processes) throws IOException;
 
   /**
-   * A cgroup below one with a name of ours.
+   * A cgroup below one with a name of ours, or the claim of an instance.
    *
    * @param instance the topmost name of ours on the way to it
    */

@@ -1,7 +1,8 @@
 package dev.ebb.box;
 
+import dev.ebb.kernel.Self;
 import dev.ebb.process.Privileges;
-import java.nio.file.Path;
+import dev.ebb.store.UidRange;
 import java.util.BitSet;
 import java.util.Comparator;
 
@@ -14,9 +15,7 @@ public final class HostUids {
   /** KERNEL: by systemd's map of uids, 0x70000000 to 0x7fffffff are nobody's. */
   private static final int RANGE_BASE = 0x7000_0000;
 
-  private static final int RANGES = 0x400;
-  private static final int RANGE_SIZE = 0x4_0000;
-  private static final int BLOCK_SIZE = 0x400;
+  private static final int RANGE_END = 0x7fff_ffff;
 
   /** What a user namespace of 65,536 uids can spare, below its nobody. */
   private static final int SMALL_RANGE_SIZE = 0x2000;
@@ -30,35 +29,29 @@ public final class HostUids {
     this.count = count;
   }
 
-  /** The block of an instance, in a range that follows from its home's path. */
-  public static HostUids of(Path home, int block) {
-    int range = Math.floorMod(home.toString().hashCode(), RANGES);
-    return block(home, RANGE_BASE + range * RANGE_SIZE, RANGE_SIZE, block);
-  }
-
-  /** What {@code privileges} allow for the block of an instance. */
-  public static HostUids of(Path home, int block, Privileges privileges) {
+  /** What {@code privileges} allow, from which each instance has a block. */
+  public static UidRange range(Privileges privileges) {
     if (!privileges.canChangeUser()) {
-      return new HostUids(privileges.uid(), 0);
+      return UidRange.NONE;
     }
     var largest =
         privileges.uids().stream()
             .max(Comparator.comparingLong(Privileges.Range::count))
             .orElseThrow();
-    if (largest.first() <= RANGE_BASE && largest.end() >= 1L << 31) {
-      return of(home, block);
+    if (largest.first() <= RANGE_BASE && largest.end() > RANGE_END) {
+      return range(RANGE_BASE, RANGE_END + 1L);
     }
-    long end = Math.min(largest.end(), 0xfffe) & -BLOCK_SIZE;
-    long base = Math.max(largest.first() + BLOCK_SIZE, end - SMALL_RANGE_SIZE);
-    return block(home, (int) base, (int) (end - base), block);
+    long end = Math.min(largest.end(), 0xfffe) & -UidRange.BLOCK;
+    return range(Math.max(largest.first() + UidRange.BLOCK, end - SMALL_RANGE_SIZE), end);
   }
 
-  private static HostUids block(Path home, int base, int size, int block) {
-    if (block >= size / BLOCK_SIZE) {
-      throw new SandboxException(
-          ErrorCode.NO_USERS_LEFT, "too many runtimes share the home " + home);
-    }
-    return new HostUids(base + block * BLOCK_SIZE, BLOCK_SIZE);
+  private static UidRange range(long first, long end) {
+    return new UidRange((int) first, (int) (Math.max(0, end - first) / UidRange.BLOCK));
+  }
+
+  /** The block from {@code first} on; our own uid alone if there is none. */
+  public static HostUids of(int first) {
+    return first < 0 ? new HostUids(Self.uid(), 0) : new HostUids(first, UidRange.BLOCK);
   }
 
   /** All boxes run as this process's own user. */
@@ -100,6 +93,6 @@ public final class HostUids {
 
   /** Another process may have lent it from another range. */
   private boolean isOurs(int uid) {
-    return uid >= first && uid < first + count;
+    return uid >= first && uid - first < count;
   }
 }

@@ -1,6 +1,5 @@
 package dev.ebb.box;
 
-import dev.ebb.kernel.KernelException;
 import org.jspecify.annotations.Nullable;
 
 /** The one exception of the engine: a stable code, and a sentence for the reader. */
@@ -19,7 +18,7 @@ public final class SandboxException extends RuntimeException {
   }
 
   /** A kernel call failed where nothing the caller did could make it. */
-  public static SandboxException internal(KernelException cause) {
+  public static SandboxException internal(Exception cause) {
     return new SandboxException(ErrorCode.INTERNAL, String.valueOf(cause.getMessage()), cause);
   }
 

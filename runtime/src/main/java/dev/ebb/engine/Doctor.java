@@ -14,6 +14,7 @@ import dev.ebb.process.PidLimit;
 import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcFs;
 import dev.ebb.store.Home;
+import dev.ebb.store.UidClaims;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -54,7 +55,7 @@ public final class Doctor {
     String release = System.getProperty("os.version");
     checks.add(attempt("kernel", () -> kernel(release, KernelFeatures.missing())));
     checks.add(attempt("bubblewrap", () -> bubblewrap(Engine.BWRAP)));
-    checks.add(attempt("user", () -> user(Privileges.ofThisProcess())));
+    checks.add(attempt("user", () -> user(Privileges.ofThisProcess(), UidClaims.arePossible())));
     checks.add(attempt("namespaces", () -> namespaces(Confinement.ofThisProcess())));
     checks.add(attempt("proc", () -> proc(Confinement.ofThisProcess())));
     checks.add(attempt("cgroups", () -> cgroups(Hierarchies.detect(true), release)));
@@ -106,7 +107,16 @@ public final class Doctor {
     }
   }
 
-  static Check user(Privileges privileges) {
+  static Check user(Privileges privileges, boolean canClaim) {
+    if (privileges.canChangeUser() && !canClaim) {
+      return degraded(
+          "user",
+          "uid "
+              + privileges.uid()
+              + ": every box gets a host uid of its own, but /run cannot be written, so boxes of"
+              + " another home may have the same",
+          "mount a tmpfs at /run, or have one home only");
+    }
     if (privileges.canChangeUser()) {
       return ok("user", "uid " + privileges.uid() + ": every box gets a host uid of its own");
     }

@@ -22,6 +22,7 @@ import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
@@ -38,6 +39,8 @@ import dev.ebb.step.Step;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
+import dev.ebb.store.UidClaims;
+import dev.ebb.store.UidRange;
 import dev.ebb.supervision.Audit;
 import dev.ebb.supervision.Purge;
 import dev.ebb.supervision.Recovery;
@@ -213,9 +216,7 @@ public final class Engine implements AutoCloseable {
     var removal = new CgroupRemoval(emptyWait);
     var recovery = new Recovery(home, emptyWait, removal, AT_START);
     var recovered = new ArrayList<>(recovery.recover(false));
-    String self = ProcessRef.self().toString();
-    Instance instance =
-        role == Role.DAEMON ? home.createForDaemon(scope, self) : home.create(scope, self);
+    Instance instance = instance(scope, home, role);
     recovered.addAll(releaseAttached(instance, recovery));
     var host =
         new BoxHost(
@@ -226,7 +227,7 @@ public final class Engine implements AutoCloseable {
             emptyWait,
             removal,
             new Bubblewrap(poller, binary, bwrap),
-            HostUids.of(home.path(), instance.block(), Privileges.ofThisProcess()),
+            HostUids.of(instance.uid()),
             reaper,
             CREATE_DEADLINE);
     // What is left of others is not lent again, whatever becomes of it.
@@ -241,6 +242,26 @@ public final class Engine implements AutoCloseable {
       throw e;
     }
     return engine;
+  }
+
+  private static Instance instance(Scope scope, Home home, Role role)
+      throws KernelException, IOException {
+    UidRange uids = HostUids.range(Privileges.ofThisProcess());
+    if (role == Role.DAEMON && !uids.equals(UidRange.NONE) && !UidClaims.arePossible()) {
+      LOG.log(Level.WARNING, "event=uids_not_claimed reason=\"/run cannot be written\"");
+    }
+    String self = ProcessRef.self().toString();
+    try {
+      return role == Role.DAEMON
+          ? home.createForDaemon(scope, self, uids)
+          : home.create(scope, self, uids);
+    } catch (KernelException e) {
+      if (e.is(Errno.EUSERS)) {
+        throw new SandboxException(
+            ErrorCode.NO_USERS_LEFT, "too many runtimes share this host: " + e.getMessage(), e);
+      }
+      throw e;
+    }
   }
 
   /** Of an instance that was taken over: all but the detached boxes, and what they lie in. */
@@ -460,6 +481,7 @@ public final class Engine implements AutoCloseable {
       var removal = new CgroupRemoval(emptyWait);
       var recovery = new Recovery(Home.open(path), emptyWait, removal, AT_SWEEP);
       var findings = new ArrayList<>(recovery.recover(dryRun));
+      findings.addAll(recovery.releaseAbandonedUids(dryRun));
       findings.addAll(sweepBeside(path, dryRun));
       return findings;
     } catch (KernelException | IOException e) {
@@ -753,7 +775,7 @@ public final class Engine implements AutoCloseable {
       if (holdings().isEmpty()) {
         home.remove(host.instance().directory());
       }
-    } catch (KernelException e) {
+    } catch (KernelException | IOException e) {
       throw SandboxException.internal(e);
     }
     if (!stuck.isEmpty()) {

@@ -13,8 +13,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** What /proc says of processes. A process that vanished while being read is simply absent. */
 public final class ProcFs {
@@ -55,6 +57,14 @@ public final class ProcFs {
         .orElse(OptionalInt.empty());
   }
 
+  /** The users that any process has which can be seen from here. */
+  public static Set<Integer> uids() {
+    return all().stream()
+        .flatMapToInt(pid -> uid(pid).stream())
+        .boxed()
+        .collect(Collectors.toSet());
+  }
+
   /** The cgroup v2 path of a process, as it is seen from here; also of a zombie. */
   public static Optional<String> cgroup(int pid) {
     return read(PROC.resolve(Integer.toString(pid)).resolve("cgroup"))
@@ -88,6 +98,15 @@ public final class ProcFs {
     return read(PROC.resolve(Integer.toString(pid)).resolve("cmdline"))
         .map(text -> text.replace('\0', ' ').strip())
         .orElse("");
+  }
+
+  /** The cgroups of a process in all hierarchies, as they are seen from here. */
+  public static List<String> cgroups(int pid) {
+    return read(PROC.resolve(Integer.toString(pid)).resolve("cgroup")).stream()
+        .flatMap(String::lines)
+        // KERNEL: number, controllers, path; a path may have colons of its own.
+        .map(line -> line.split(":", 3)[2])
+        .toList();
   }
 
   /** A soft limit of a process, by its name in its limits file. */
@@ -141,9 +160,19 @@ public final class ProcFs {
 
   /** The pid of a process in the innermost namespace it is in. */
   public static Optional<Integer> pidInside(int pid) {
+    return pids(pid).map(pids -> Integer.valueOf(pids[pids.length - 1]));
+  }
+
+  /** How many pid namespaces it is away from those who see it as {@code pid}. */
+  public static int depth(int pid) {
+    return pids(pid).map(pids -> pids.length - 1).orElse(0);
+  }
+
+  /** KERNEL: proc(5), status: its pid in each namespace that it is in, from ours inwards. */
+  private static Optional<String[]> pids(int pid) {
     return read(PROC.resolve(Integer.toString(pid)).resolve("status"))
         .flatMap(text -> text.lines().filter(line -> line.startsWith("NSpid:")).findFirst())
-        .map(line -> Integer.valueOf(line.substring(line.lastIndexOf('\t') + 1)));
+        .map(line -> line.substring("NSpid:".length()).strip().split("\t"));
   }
 
   /** Every child of this process, zombies included. */

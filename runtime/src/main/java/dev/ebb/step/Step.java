@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 public enum Step {
   STAGE_INIT(Phase.OPEN, ENOSPC, "ebb-init is in the home whole or not at all"),
   MAKE_INSTANCE(Phase.OPEN, ENOSPC, "a home that was only opened holds nothing"),
+  CLAIM_UIDS(Phase.OPEN, ENOSPC, "an instance without a description has no uids"),
   DESCRIBE_INSTANCE(Phase.OPEN, ENOSPC, "a directory without a description goes"),
   LOCK_INSTANCE(Phase.OPEN, EMFILE, "an instance that nobody has locked yet is dead"),
   BEGIN_LEDGER(Phase.OPEN, ENOSPC, "an instance without a ledger holds nothing"),
@@ -91,6 +92,7 @@ public enum Step {
 
   REMOVE_SUBTREE(Phase.CLOSE, EBUSY, "an instance without a box goes"),
   STRIKE_SUBTREE(Phase.CLOSE, ENOSPC, "an instance whose cgroups are gone goes"),
+  RETURN_UIDS(Phase.CLOSE, EIO, "uids go back with the instance that had them"),
   FORGET_INSTANCE(Phase.CLOSE, EIO, "an instance that holds nothing goes"),
   RMDIR_INSTANCE(Phase.CLOSE, EBUSY, "a directory without a lock goes"),
 

@@ -18,12 +18,12 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
@@ -48,10 +48,12 @@ public final class Home {
 
   private final Path path;
   private final boolean isLinked;
+  private final UidClaims claims;
 
-  private Home(Path path, boolean isLinked) {
+  private Home(Path path, boolean isLinked, UidClaims claims) {
     this.path = path;
     this.isLinked = isLinked;
+    this.claims = claims;
   }
 
   /** {@code EBB_HOME}, or /var/lib/ebb for root, or the user's XDG state directory. */
@@ -76,6 +78,11 @@ public final class Home {
 
   /** Makes the directories that are missing, for their owner only. */
   public static Home open(Path path) throws KernelException, IOException {
+    return open(path, UidClaims.OF_THIS_HOST);
+  }
+
+  /** The same where uids are claimed elsewhere. */
+  public static Home open(Path path, UidClaims claims) throws KernelException, IOException {
     if (path.getParent() != null) {
       Files.createDirectories(path.getParent());
     }
@@ -85,7 +92,7 @@ public final class Home {
     requireOurs(real);
     makeDirectory(real.resolve(INSTANCES));
     makeDirectory(real.resolve("lib"));
-    return new Home(real, Files.isSymbolicLink(path));
+    return new Home(real, Files.isSymbolicLink(path), claims);
   }
 
   /** What lies in a home is trusted and executed: nobody else may have prepared it. */
@@ -100,7 +107,7 @@ public final class Home {
     }
   }
 
-  private static void makeDirectory(Path path) throws KernelException {
+  static void makeDirectory(Path path) throws KernelException {
     try {
       Filesystem.mkdir(path, 0700);
     } catch (KernelException e) {
@@ -114,6 +121,11 @@ public final class Home {
     return path;
   }
 
+  /** The uids of this host. */
+  public UidClaims claims() {
+    return claims;
+  }
+
   public Path lib() {
     return path.resolve("lib");
   }
@@ -125,21 +137,27 @@ public final class Home {
     return lock;
   }
 
-  /** Makes a new instance of {@code process}, alive for as long as {@code scope} is open. */
-  public Instance create(Scope scope, String process) throws KernelException, IOException {
-    return create(scope, process, "guest");
+  /**
+   * Makes a new instance of {@code process}, alive for as long as {@code scope} is open.
+   *
+   * @throws KernelException EUSERS when others have all of {@code uids}
+   */
+  public Instance create(Scope scope, String process, UidRange uids)
+      throws KernelException, IOException {
+    return create(scope, process, uids, "guest");
   }
 
   /**
    * The instance of this home's daemon: the one that the last daemon left, as it is; or a new one.
    */
-  public Instance createForDaemon(Scope scope, String process) throws KernelException, IOException {
-    Optional<Instance> left = resume(scope, process);
-    return left.isPresent() ? left.get() : create(scope, process, DAEMON);
+  public Instance createForDaemon(Scope scope, String process, UidRange uids)
+      throws KernelException, IOException {
+    Optional<Instance> left = resume(scope, process, uids);
+    return left.isPresent() ? left.get() : create(scope, process, uids, DAEMON);
   }
 
   /** Somebody may be releasing what the last daemon left attached: that is waited for. */
-  private Optional<Instance> resume(Scope scope, String process)
+  private Optional<Instance> resume(Scope scope, String process, UidRange uids)
       throws KernelException, IOException {
     Deadline deadline = Deadline.in(RESUME_PATIENCE);
     while (true) {
@@ -152,7 +170,7 @@ public final class Home {
         }
         Fd held = lockFile(scope, left.get());
         if (Filesystem.tryLock(held)) {
-          return Optional.of(resume(scope, left.get(), process));
+          return Optional.of(resume(scope, left.get(), process, uids));
         }
         scope.release(held);
         if (deadline.isOver()) {
@@ -172,16 +190,25 @@ public final class Home {
     return Optional.empty();
   }
 
-  private static Instance resume(Scope scope, Path directory, String process)
+  private Instance resume(Scope scope, Path directory, String process, UidRange uids)
       throws KernelException, IOException {
-    int block =
-        Instance.block(directory)
-            .orElseThrow(() -> new IOException("no block of uids in " + directory));
+    int uid = claims.claimAgain(Instance.uid(directory), uids, uidsBeside(directory), directory);
     Step.RESUME_INSTANCE.reach();
-    Instance.describe(directory, bootId(), block, process, DAEMON);
+    Instance.describe(directory, bootId(), uid, process, DAEMON);
     Step.RESUME_LEDGER.reach();
     Ledger ledger = Ledger.resume(scope, directory.resolve("ledger"));
-    return new Instance(String.valueOf(directory.getFileName()), directory, block, ledger, true);
+    return new Instance(String.valueOf(directory.getFileName()), directory, uid, ledger, true);
+  }
+
+  /** What the other instances of this home have, dead or alive. */
+  private Set<Integer> uidsBeside(Path directory) throws IOException {
+    var taken = new HashSet<Integer>();
+    for (Path other : directories()) {
+      if (!other.equals(directory)) {
+        Instance.uid(other).ifPresent(taken::add);
+      }
+    }
+    return taken;
   }
 
   /** It was a daemon's, of this very boot; of an earlier one nothing lives. */
@@ -190,45 +217,35 @@ public final class Home {
         && Instance.field(directory, "boot").filter(bootId()::equals).isPresent();
   }
 
-  private Instance create(Scope scope, String process, String kind)
+  private Instance create(Scope scope, String process, UidRange uids, String kind)
       throws KernelException, IOException {
     try (var brief = new Scope()) {
       lock(brief);
-      var taken = new TreeSet<Integer>();
-      for (Path directory : directories()) {
-        Instance.block(directory).ifPresent(taken::add);
-      }
       String id = "ebb-" + HexFormat.of().formatHex(Self.randomBytes(ID_BYTES));
       Path directory = path.resolve(INSTANCES).resolve(id);
       Step.MAKE_INSTANCE.reach();
       Filesystem.mkdir(directory, 0700);
       try {
-        return fill(scope, directory, lowestFree(taken), process, kind);
+        Step.CLAIM_UIDS.reach();
+        int uid = claims.claim(uids, uidsBeside(directory), directory);
+        return fill(scope, directory, uid, process, kind);
       } catch (KernelException | IOException | RuntimeException e) {
-        Instance.remove(directory);
+        forget(directory);
         throw e;
       }
     }
   }
 
-  private static Instance fill(Scope scope, Path directory, int block, String process, String kind)
+  private static Instance fill(Scope scope, Path directory, int uid, String process, String kind)
       throws KernelException, IOException {
     Step.DESCRIBE_INSTANCE.reach();
-    Instance.describe(directory, bootId(), block, process, kind);
+    Instance.describe(directory, bootId(), uid, process, kind);
     Step.LOCK_INSTANCE.reach();
     Fd held = lockFile(scope, directory);
     Filesystem.lock(held);
     Step.BEGIN_LEDGER.reach();
     Ledger ledger = Ledger.create(scope, directory.resolve("ledger"));
-    return new Instance(String.valueOf(directory.getFileName()), directory, block, ledger, false);
-  }
-
-  private static int lowestFree(Set<Integer> taken) {
-    int block = 0;
-    while (taken.contains(block)) {
-      block++;
-    }
-    return block;
+    return new Instance(String.valueOf(directory.getFileName()), directory, uid, ledger, false);
   }
 
   private static Fd lockFile(Scope scope, Path directory) throws KernelException {
@@ -319,11 +336,17 @@ public final class Home {
   }
 
   /** Removes the directory of an instance, ours or one that we claimed, that holds nothing. */
-  public void remove(Path directory) throws KernelException {
+  public void remove(Path directory) throws KernelException, IOException {
     try (var brief = new Scope()) {
       lock(brief);
-      Instance.remove(directory);
+      forget(directory);
     }
+  }
+
+  /** ORDER: a claim names the directory, so it goes first. */
+  private void forget(Path directory) throws KernelException, IOException {
+    claims.release(directory);
+    Instance.remove(directory);
   }
 
   /**

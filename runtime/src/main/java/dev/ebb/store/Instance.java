@@ -13,16 +13,14 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Predicate;
-import java.util.regex.Pattern;
 
 /**
  * One living runtime: its name is also that of its cgroup subtree.
  *
- * @param block which block of host uids is its own
+ * @param uid the first of its block of host uids; negative if its boxes share that of its process
  * @param resumed another process had it before, and its ledger may list what that one left
  */
-public record Instance(String id, Path directory, int block, Ledger ledger, boolean resumed) {
+public record Instance(String id, Path directory, int uid, Ledger ledger, boolean resumed) {
   private static final String DESCRIPTION = "instance";
   private static final String NEXT_DESCRIPTION = "instance.new";
 
@@ -31,16 +29,13 @@ public record Instance(String id, Path directory, int block, Ledger ledger, bool
       List.of(Ledger.NEXT, "ledger", NEXT_DESCRIPTION, DESCRIPTION, "lock");
 
   /** As a whole or not at all. */
-  static void describe(Path directory, String boot, int block, String process, String kind)
+  static void describe(Path directory, String boot, int uid, String process, String kind)
       throws IOException {
     Path next = directory.resolve(NEXT_DESCRIPTION);
     Files.writeString(
-        next, "boot=%s%nblock=%d%nprocess=%s%nkind=%s%n".formatted(boot, block, process, kind));
+        next, "boot=%s%nuids=%d%nprocess=%s%nkind=%s%n".formatted(boot, uid, process, kind));
     Files.move(next, directory.resolve(DESCRIPTION), StandardCopyOption.ATOMIC_MOVE);
   }
-
-  /** A power loss may leave anything in the file. */
-  private static final Predicate<String> BLOCK = Pattern.compile("\\d{1,9}").asMatchPredicate();
 
   /** Where the output of a box's commands is kept. */
   public LogDirectory logs(String box) {
@@ -62,9 +57,9 @@ public record Instance(String id, Path directory, int block, Ledger ledger, bool
     Filesystem.rmdir(directory);
   }
 
-  /** The uid block an instance, dead or alive, has taken. */
-  static Optional<Integer> block(Path directory) throws IOException {
-    return field(directory, "block").filter(BLOCK).map(Integer::valueOf);
+  /** The first uid that an instance, dead or alive, has claimed. */
+  static Optional<Integer> uid(Path directory) throws IOException {
+    return field(directory, "uids").flatMap(UidRange::parse);
   }
 
   static Optional<String> field(Path directory, String name) throws IOException {

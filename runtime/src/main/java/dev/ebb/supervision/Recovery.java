@@ -10,6 +10,7 @@ import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
+import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
 import dev.ebb.process.StuckProcess;
@@ -17,6 +18,7 @@ import dev.ebb.step.Step;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;
 import dev.ebb.store.LogDirectory;
+import dev.ebb.store.UidClaims;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -130,6 +132,30 @@ public final class Recovery {
         Set<String> kept = which == Detached.KEEP ? dead.detached() : Set.of();
         findings.addAll(
             kept.isEmpty() ? recoverAll(dead, dryRun) : recoverSome(dead, kept, dryRun));
+      }
+    }
+    return findings;
+  }
+
+  /** Uids of instances that are gone with their home, unless somebody runs as one of them. */
+  public List<Finding> releaseAbandonedUids(boolean dryRun) throws KernelException, IOException {
+    List<UidClaims.Claim> abandoned = home.claims().abandoned();
+    if (abandoned.isEmpty()) {
+      return List.of();
+    }
+    Set<Integer> used = ProcFs.uids();
+    var findings = new ArrayList<Finding>();
+    for (UidClaims.Claim claim : abandoned) {
+      if (used.stream().noneMatch(claim::has)) {
+        if (!dryRun) {
+          home.claims().remove(claim);
+        }
+        findings.add(
+            new Finding(
+                String.valueOf(claim.instance().getFileName()),
+                Kind.USER,
+                Integer.toString(claim.uid()),
+                dryRun ? new Fate.Planned() : new Fate.Released()));
       }
     }
     return findings;
@@ -354,7 +380,7 @@ public final class Recovery {
       Step.FORGET_DEAD.reach();
       home.remove(dead.directory());
       return new Fate.Released();
-    } catch (KernelException e) {
+    } catch (KernelException | IOException e) {
       return new Fate.Stuck(String.valueOf(e.getMessage()));
     }
   }

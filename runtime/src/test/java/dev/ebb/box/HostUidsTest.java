@@ -3,7 +3,10 @@ package dev.ebb.box;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import java.nio.file.Path;
+import dev.ebb.kernel.Self;
+import dev.ebb.process.Privileges;
+import dev.ebb.process.Privileges.Range;
+import dev.ebb.store.UidRange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -12,7 +15,6 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
 class HostUidsTest {
-  private static final Path HOME = Path.of("/var/lib/ebb");
   private static final int FIRST_OF_NOBODY = 0x7000_0000;
 
   private static List<Integer> lendAll(HostUids uids) {
@@ -30,14 +32,14 @@ class HostUidsTest {
 
   @Test
   void everyUidIsLentOnce() {
-    assertThat(lendAll(HostUids.of(HOME, 0)))
+    assertThat(lendAll(HostUids.of(FIRST_OF_NOBODY)))
         .hasSizeGreaterThanOrEqualTo(256)
         .doesNotHaveDuplicates();
   }
 
   @Test
   void aUidIsLentAgainOnlyAfterItWasGivenBack() {
-    var uids = HostUids.of(HOME, 0);
+    var uids = HostUids.of(FIRST_OF_NOBODY);
     var all = lendAll(uids);
     int back = all.get(17);
     uids.giveBack(back);
@@ -46,39 +48,51 @@ class HostUidsTest {
   }
 
   @Test
-  void instancesOfOneHomeShareNoUid() {
-    var first = lendAll(HostUids.of(HOME, 0));
-    assertThat(lendAll(HostUids.of(HOME, 1))).doesNotContainAnyElementsOf(first);
+  void theLastBlockIsAsGoodAsAny() {
+    var uids = HostUids.of(0x7fff_fc00);
+    var all = lendAll(uids);
+    assertThat(all).hasSize(1024).allMatch(uid -> uid > 0);
+    uids.giveBack(all.getLast());
+    assertThat(uids.lend()).isEqualTo(Integer.MAX_VALUE);
   }
 
   @Test
-  void everyUidIsOneThatNobodyElseUses() {
-    for (String home : List.of("/var/lib/ebb", "/a", "/tmp/ebb-1", "/home/me/.local/state/ebb")) {
-      for (int block : new int[] {0, 1, 100, 255}) {
-        assertThat(lendAll(HostUids.of(Path.of(home), block)))
-            .allMatch(uid -> uid >= FIRST_OF_NOBODY);
-      }
-    }
+  void rootHasEveryUidThatNobodyElseUses() {
+    UidRange range = HostUids.range(privileges(0, 1L << 32));
+    assertThat(range.first()).isEqualTo(FIRST_OF_NOBODY);
+    assertThat(range.first() + (long) range.blocks() * UidRange.BLOCK).isEqualTo(1L << 31);
   }
 
   @Test
-  void aHomeHasTheSameRangeEveryTime() {
-    assertThat(HostUids.of(HOME, 3).lend()).isEqualTo(HostUids.of(HOME, 3).lend());
-    assertThat(HostUids.of(HOME, 3).lend())
-        .isNotEqualTo(HostUids.of(Path.of("/srv/ebb"), 3).lend());
+  void aUserNamespaceOf65536LeavesItsUsersAlone() {
+    UidRange range = HostUids.range(privileges(0, 1 << 16));
+    assertThat(range.first()).isGreaterThan(1 << 15);
+    assertThat(range.first() + range.blocks() * UidRange.BLOCK).isLessThan(0xfffe);
+    assertThat(range.blocks()).isEqualTo(8);
   }
 
   @Test
-  void tooManyInstancesAreRefused() {
-    assertThatThrownBy(() -> HostUids.of(HOME, 256))
-        .isInstanceOfSatisfying(
-            SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.NO_USERS_LEFT))
-        .hasMessage("too many runtimes share the home /var/lib/ebb");
+  void aUserNamespaceOfOneUidHasNoneToSpare() {
+    assertThat(HostUids.range(privileges(0, 1)).blocks()).isZero();
+  }
+
+  @Test
+  void whoCannotChangeHisUidSharesItWithHisBoxes() {
+    assertThat(HostUids.range(new Privileges(1000, 0, List.of(new Range(0, 1L << 32)))))
+        .isEqualTo(UidRange.NONE);
+    HostUids shared = HostUids.of(UidRange.NONE.first());
+    assertThat(shared.isShared()).isTrue();
+    assertThat(shared.lend()).isEqualTo(Self.uid());
+  }
+
+  private static Privileges privileges(long first, long count) {
+    long capabilities = 1L << Privileges.CAP_SETUID | 1L << Privileges.CAP_SETGID;
+    return new Privileges(0, capabilities, List.of(new Range(first, count)));
   }
 
   @Test
   void manyBorrowersNeverShareAUid() throws Exception {
-    var uids = HostUids.of(HOME, 0);
+    var uids = HostUids.of(FIRST_OF_NOBODY);
     var lent = new ArrayList<Future<List<Integer>>>();
     try (var executor = Executors.newFixedThreadPool(8)) {
       Callable<List<Integer>> borrower =

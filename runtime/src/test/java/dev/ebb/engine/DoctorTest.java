@@ -78,11 +78,19 @@ class DoctorTest {
 
   @Test
   void aUserWhoCannotBecomeAnother() {
-    assertFine(Doctor.user(capabilities(DOCKERS_CAPABILITIES)), "a host uid of its own");
+    assertFine(Doctor.user(capabilities(DOCKERS_CAPABILITIES), true), "a host uid of its own");
     assertDegraded(
-        Doctor.user(capabilities(0)),
+        Doctor.user(capabilities(0), false),
         "uid 1000 without CAP_SETUID: all boxes run as this user, so what breaks out of one is you",
         "run ebb as root");
+  }
+
+  @Test
+  void aHostWhereNoUidCanBeClaimed() {
+    assertDegraded(
+        Doctor.user(capabilities(DOCKERS_CAPABILITIES), false),
+        "boxes of another home may have the same",
+        "mount a tmpfs at /run");
   }
 
   @ParameterizedTest

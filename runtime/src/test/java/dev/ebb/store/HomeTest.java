@@ -55,7 +55,7 @@ class HomeTest {
   /** An instance whose runtime was killed. */
   private Instance dead(String... subjects) throws Exception {
     try (var brief = new Scope()) {
-      Instance instance = home.create(brief, DEAD);
+      Instance instance = home.create(brief, DEAD, UidRange.NONE);
       for (String subject : subjects) {
         instance.ledger().hold("box", Kind.CGROUP, subject);
       }
@@ -134,7 +134,7 @@ class HomeTest {
 
   @Test
   void aLivingInstanceIsNotClaimed() throws Exception {
-    Instance instance = home.create(scope, LIVING);
+    Instance instance = home.create(scope, LIVING, UidRange.NONE);
     assertThat(instance.directory().getParent()).isEqualTo(home.path().resolve("instances"));
     assertThat(claimDead()).isEmpty();
   }
@@ -172,7 +172,7 @@ class HomeTest {
   @Test
   void aLockThatOutlivesItsProcessIsWaitedFor() throws Exception {
     var inherited = new Scope();
-    Instance instance = home.create(inherited, PARENT);
+    Instance instance = home.create(inherited, PARENT, UidRange.NONE);
     var asked = new CountDownLatch(3);
     Thread child =
         Thread.ofPlatform()
@@ -199,7 +199,7 @@ class HomeTest {
   @Test
   void aLockThatSomebodyKeepsIsGivenUp() throws Exception {
     try (var inherited = new Scope()) {
-      home.create(inherited, PARENT);
+      home.create(inherited, PARENT, UidRange.NONE);
       assertThat(claimDead()).isEmpty();
     }
     assertThat(claimDead()).hasSize(1);
@@ -214,20 +214,9 @@ class HomeTest {
   }
 
   @Test
-  void blocksAreUniqueAmongLivingAndDeadAndReusedAfterRemoval() throws Exception {
-    Instance first = home.create(scope, LIVING);
-    Instance second = dead();
-    Instance third = home.create(scope, LIVING);
-    assertThat(List.of(first.block(), second.block(), third.block())).containsExactly(0, 1, 2);
-    home.remove(second.directory());
-    assertThat(home.create(scope, LIVING).block()).isEqualTo(1);
-  }
-
-  @Test
-  void instancesMadeAtOnceHaveNamesAndBlocksOfTheirOwn() throws Exception {
-    var made = together(() -> home.create(scope, LIVING));
+  void instancesMadeAtOnceHaveNamesOfTheirOwn() throws Exception {
+    var made = together(() -> home.create(scope, LIVING, UidRange.NONE));
     assertThat(made).extracting(Instance::id).doesNotHaveDuplicates();
-    assertThat(made).extracting(Instance::block).containsExactlyInAnyOrder(0, 1, 2, 3, 4, 5, 6, 7);
     assertThat(claimDead()).isEmpty();
   }
 
@@ -256,7 +245,7 @@ class HomeTest {
     together(
         () -> {
           for (int i = 0; i < 10; i++) {
-            Instance instance = home.create(scope, LIVING);
+            Instance instance = home.create(scope, LIVING, UidRange.NONE);
             synchronized (living) {
               living.add(instance.id());
             }
@@ -330,7 +319,7 @@ class HomeTest {
    * the boot: it is written before the ledger and removed after it.
    */
   @ParameterizedTest
-  @ValueSource(strings = {"", "block=0\n", "\0\0\0\0", "boot=\n"})
+  @ValueSource(strings = {"", "uids=0\n", "\0\0\0\0", "boot=\n"})
   void anInstanceWhoseBootIsUnknownIsOfAnEarlierOne(String content) throws Exception {
     Instance instance = dead("17@4711");
     rewrite(instance, content);
@@ -338,11 +327,13 @@ class HomeTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"block=", "block=x", "block=-1", "block=99999999999", "\u00ff\u00fe"})
+  @ValueSource(strings = {"uids=", "uids=x", "uids=-1", "uids=99999999999", "\u00ff\u00fe"})
   void aGarbledInstanceDoesNotStopTheNext(String content) throws Exception {
     Instance instance = dead();
     Files.write(file(instance), content.getBytes(java.nio.charset.StandardCharsets.ISO_8859_1));
-    assertThat(home.create(scope, LIVING).block()).isNotNegative();
+    UidRange two = new UidRange(1024, 2);
+    Home other = Home.open(home.path(), new UidClaims(directory));
+    assertThat(other.create(scope, LIVING, two).uid()).isNotNegative();
     assertThat(claimDead()).hasSize(1);
   }
 
@@ -350,7 +341,7 @@ class HomeTest {
   void aFileAmongTheInstancesIsNone() throws Exception {
     Files.createFile(home.path().resolve("instances/stray"));
     assertThat(claimDead()).isEmpty();
-    home.create(scope, LIVING);
+    home.create(scope, LIVING, UidRange.NONE);
   }
 
   @Test

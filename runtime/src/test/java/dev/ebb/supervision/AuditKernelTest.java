@@ -16,6 +16,7 @@ import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
@@ -151,15 +152,63 @@ class AuditKernelTest {
   @Test
   void whoRunsAsAUserThatNobodyHasEnds() throws Exception {
     TestHost.require(Feature.ROOT);
-    String idle = Integer.toString(box.uid() + 1);
-    // An orphan, which falls to this process.
-    var shell = new ProcessBuilder("sh", "-c", "setpriv --reuid " + idle + " sleep 1000 & echo $!");
-    int pid = Integer.parseInt(shell.start().inputReader().readLine());
-    await().atMost(SOON).until(() -> ProcFs.commandLine(pid).equals("sleep 1000"));
-    ProcessRef stray = ProcessRef.of(pid).orElseThrow();
-
+    orphan("exec");
+    ProcessRef stray = ofIdleUser();
     assertThat(subjects(sweep())).containsExactly("process " + stray);
     assertThat(stray.exists()).isFalse();
+  }
+
+  @Test
+  void whoRunsAsTheSameUserInTheCgroupOfAnotherInstanceIsLeftAlone() throws Exception {
+    TestHost.require(Feature.ROOT);
+    TestHost.require(Feature.CGROUPS);
+    long self = ProcessHandle.current().pid();
+    Path another = cgroups().getFirst().resolveSibling("ebb-%08x".formatted(self));
+    Cgroup.create(another);
+    assertLeftAlone(orphan("echo 0 >" + another + "/cgroup.procs && exec"));
+    Files.delete(another);
+  }
+
+  @Test
+  void whoRunsAsTheSameUserInABoxOfAContainerIsLeftAlone() throws Exception {
+    TestHost.require(Feature.ROOT);
+    assertLeftAlone(orphan("exec unshare --pid --fork unshare --pid --fork"));
+  }
+
+  private void assertLeftAlone(ProcessRef orphan) throws Exception {
+    ProcessRef another = ofIdleUser();
+    try {
+      assertThat(sweep()).isEmpty();
+      assertThat(another.isAlive()).isTrue();
+    } finally {
+      another.signal(Signal.KILL);
+      await().atMost(SOON).until(() -> TestHost.reapOrphans() >= 0 && !orphan.exists());
+    }
+  }
+
+  /** Falls to this process, and has somebody run as a user of ours that no box has. */
+  private ProcessRef orphan(String how) throws Exception {
+    String command = "(" + how + " setpriv --reuid " + idle() + " sleep 1000) >&2 & echo $!";
+    var shell = new ProcessBuilder("sh", "-c", command).start();
+    return ProcessRef.of(Integer.parseInt(shell.inputReader().readLine())).orElseThrow();
+  }
+
+  private int idle() {
+    return box.uid() + 1;
+  }
+
+  private ProcessRef ofIdleUser() {
+    return await()
+        .atMost(SOON)
+        .until(
+            () ->
+                ProcFs.all().stream()
+                    .filter(pid -> ProcFs.uid(pid).stream().anyMatch(uid -> uid == idle()))
+                    .filter(pid -> ProcFs.commandLine(pid).equals("sleep 1000"))
+                    .flatMap(pid -> ProcessRef.of(pid).stream())
+                    .findFirst(),
+            Optional::isPresent)
+        .orElseThrow();
   }
 
   @Test

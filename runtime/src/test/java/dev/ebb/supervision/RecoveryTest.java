@@ -6,10 +6,13 @@ import dev.ebb.cgroup.CgroupRemoval;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Self;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.store.Home;
+import dev.ebb.store.UidClaims;
+import dev.ebb.store.UidRange;
 import dev.ebb.supervision.Recovery.Fate;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
@@ -39,7 +42,7 @@ class RecoveryTest {
 
   @BeforeEach
   void openHome() throws Exception {
-    home = Home.open(temporary.resolve("home"));
+    home = Home.open(temporary.resolve("home"), new UidClaims(temporary));
     instance = temporary.resolve("home/instances/ebb-0");
     leaveInstance();
   }
@@ -70,7 +73,7 @@ class RecoveryTest {
   }
 
   private void leaveInstanceFile(String boot) throws IOException {
-    Files.writeString(instance.resolve("instance"), "boot=" + boot + "\nblock=0\nprocess=1@1\n");
+    Files.writeString(instance.resolve("instance"), "boot=" + boot + "\nuids=-1\nprocess=1@1\n");
   }
 
   private void hold(Kind kind, String subject) throws IOException, KernelException {
@@ -86,8 +89,12 @@ class RecoveryTest {
   }
 
   private List<Recovery.Finding> recover() throws KernelException, IOException {
+    return recovery().recover(false);
+  }
+
+  private Recovery recovery() {
     var removal = new CgroupRemoval((_, _) -> true);
-    return new Recovery(home, (_, _) -> true, removal, Duration.ofSeconds(10)).recover(false);
+    return new Recovery(home, (_, _) -> true, removal, Duration.ofSeconds(10));
   }
 
   private ProcessRef sleeper() throws IOException {
@@ -184,12 +191,32 @@ class RecoveryTest {
       leaveInstance();
       Files.write(instance.resolve("instance"), Arrays.copyOf(whole, size));
       try (var scope = new Scope()) {
-        home.create(scope, ProcessRef.self().toString());
+        home.create(scope, ProcessRef.self().toString(), UidRange.NONE);
         recover();
       }
       recover();
       assertThat(instance).as("cut at %d", size).doesNotExist();
     }
+  }
+
+  @Test
+  void uidsOfAnInstanceThatIsGoneAreGivenBackUnlessSomebodyRunsAsOne() throws Exception {
+    Path claims = Files.createDirectory(temporary.resolve("ebb-uids"));
+    Path ours = link(claims, Self.uid(), temporary.resolve("gone/ebb-1"));
+    Path nobodys = link(claims, 0x6fff_0000, temporary.resolve("gone/ebb-2"));
+    Path kept = link(claims, 0x6fff_1000, instance);
+    assertThat(recovery().releaseAbandonedUids(true)).hasSize(1);
+    assertThat(nobodys).isSymbolicLink();
+
+    assertThat(recovery().releaseAbandonedUids(false))
+        .containsExactly(
+            new Recovery.Finding("ebb-2", Kind.USER, "1878982656", new Recovery.Fate.Released()));
+    assertThat(nobodys).doesNotExist();
+    assertThat(List.of(ours, kept)).allMatch(Files::isSymbolicLink);
+  }
+
+  private static Path link(Path claims, int uid, Path instance) throws IOException {
+    return Files.createSymbolicLink(claims.resolve(Integer.toString(uid)), instance);
   }
 
   @Test

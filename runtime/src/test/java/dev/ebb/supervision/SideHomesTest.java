@@ -78,7 +78,7 @@ class SideHomesTest {
     String boot = Filesystem.read(Path.of("/proc/sys/kernel/random/boot_id")).strip();
     Files.writeString(
         instance.resolve("instance"),
-        "boot=%s\nblock=0\nprocess=%s\nkind=daemon\n".formatted(boot, process));
+        "boot=%s\nuids=-1\nprocess=%s\nkind=daemon\n".formatted(boot, process));
     try (var scope = new Scope()) {
       Ledger.create(scope, instance.resolve("ledger")).hold("b1", entries);
     }

@@ -1,6 +1,7 @@
 package dev.ebb.testkit;
 
 import dev.ebb.oracle.Cgroups;
+import dev.ebb.oracle.ClaimedUids;
 import dev.ebb.oracle.Descriptors;
 import dev.ebb.oracle.HomeFiles;
 import dev.ebb.oracle.LivingNeighbours;
@@ -56,6 +57,7 @@ public final class Snapshot {
                 Threads.ofThisProcess(),
                 VirtualThreads::look,
                 new UnixSockets(NEIGHBOURS),
+                new ClaimedUids(NEIGHBOURS),
                 new SharedMemory(NEIGHBOURS),
                 new HomeFiles(() -> homes(homes)))));
   }

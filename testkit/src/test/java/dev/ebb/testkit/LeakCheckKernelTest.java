@@ -78,6 +78,25 @@ class LeakCheckKernelTest {
   }
 
   @Test
+  void aClaimOfUidsIsSeen() throws Exception {
+    Path claims = Path.of("/run/ebb-uids");
+    Path claim = claims.resolve("1");
+    Path instance = Files.createDirectory(instance(directory));
+    var seen =
+        assertSeen(
+            () -> {
+              run("mkdir", "-p", "-m", "700", claims.toString());
+              Files.createSymbolicLink(claim, instance);
+              return () -> {
+                Files.delete(claim);
+                run("rmdir", "--ignore-fail-on-non-empty", claims.toString());
+              };
+            },
+            "uid claim");
+    assertThat(seen.getFirst().details()).isEqualTo(claim + " for " + instance);
+  }
+
+  @Test
   void aMountIsSeen() throws Exception {
     var seen =
         assertSeen(

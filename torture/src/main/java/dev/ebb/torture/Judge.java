@@ -5,6 +5,7 @@ import dev.ebb.client.BoxQuery;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Self;
 import dev.ebb.oracle.Cgroups;
+import dev.ebb.oracle.ClaimedUids;
 import dev.ebb.oracle.Detector;
 import dev.ebb.oracle.DiskUse;
 import dev.ebb.oracle.Footprint;
@@ -73,6 +74,7 @@ final class Judge {
         new Cgroups(home),
         new Mounts(home),
         new UnixSockets(home),
+        new ClaimedUids(home),
         new SharedMemory(home),
         new Ports(),
         new HomeFiles(() -> Set.of(home.path())));
@@ -179,7 +181,7 @@ final class Judge {
     return switch (trace.kind()) {
       case "process" ->
           pids.stream().anyMatch(pid -> trace.identity().startsWith("process " + pid + "@"));
-      case "cgroup" -> isInstance(Path.of(trace.identity()));
+      case "cgroup", "uid claim" -> isInstance(Path.of(trace.identity()));
       case "file", "directory" -> isInstanceFile(Path.of(trace.identity()));
       case "unix socket" -> trace.details().startsWith(home.path().resolve("ebb.sock") + " ");
       case "ledger line" -> isInstanceLine(trace);

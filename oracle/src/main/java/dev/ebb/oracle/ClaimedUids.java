@@ -1,0 +1,45 @@
+package dev.ebb.oracle;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Blocks of host uids, each a link to the instance that it is claimed for. */
+public final class ClaimedUids implements Detector {
+  private static final Path CLAIMS = Path.of("/run/ebb-uids");
+
+  private final Neighbours neighbours;
+
+  public ClaimedUids(Neighbours neighbours) {
+    this.neighbours = neighbours;
+  }
+
+  @Override
+  public List<Trace> look(ProcessTable before) throws IOException {
+    Map<Path, Path> claims = new TreeMap<>();
+    for (Path link : Proc.list(CLAIMS)) {
+      Proc.readLink(link).ifPresent(instance -> claims.put(link, Path.of(instance)));
+    }
+    var traces = new ArrayList<Trace>();
+    if (!claims.isEmpty()) {
+      // ORDER: read after them, so that whoever made one is there to own it.
+      ProcessTable processes = ProcessTable.read();
+      for (var claim : claims.entrySet()) {
+        traces.add(trace(claim.getKey(), claim.getValue(), processes));
+      }
+    }
+    return traces;
+  }
+
+  private Trace trace(Path link, Path instance, ProcessTable processes) throws IOException {
+    return new Trace(
+        Invariant.I6,
+        "uid claim",
+        link + " " + instance,
+        link + " for " + instance,
+        neighbours.ownCgroup(link, String.valueOf(instance.getFileName()), processes));
+  }
+}

@@ -1,0 +1,222 @@
+package dev.ebb.store;
+
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.FileStatus;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Self;
+import dev.ebb.step.Step;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotLinkException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Who has which block of host uids, for all homes of a host: in a directory of the host a link for
+ * each block, named by its first uid, to the directory of the instance that has it.
+ *
+ * <p>A claim is made once the directory of its instance is there, and goes before it does: so it
+ * outlives its process as the instance does, for boxes that are detached, killed or stuck, and is
+ * found by whoever finds the instance. A boot empties /run, and ends whoever ran as these uids.
+ *
+ * <p>RACE: to make a link is to find none, so it takes no lock; whoever takes the last one away
+ * takes the directory along.
+ */
+public final class UidClaims {
+  static final UidClaims OF_THIS_HOST = new UidClaims(Path.of("/run"));
+
+  private final Path parent;
+  private final Path directory;
+
+  /** In a directory below {@code parent}, which others cannot write to. */
+  public UidClaims(Path parent) {
+    this.parent = parent;
+    directory = parent.resolve("ebb-uids");
+  }
+
+  /**
+   * One claim.
+   *
+   * @param uid the first of its block
+   * @param instance the directory of the instance that has it
+   */
+  public record Claim(int uid, Path instance) {
+    /** The uid is one of its block. */
+    public boolean has(int of) {
+      return of >= uid && of - uid < UidRange.BLOCK;
+    }
+  }
+
+  /** Claims can be made: else an instance knows only of the others of its home. */
+  public static boolean arePossible() {
+    return OF_THIS_HOST.isPossible();
+  }
+
+  private boolean isPossible() {
+    // ORDER: its parent first, for it comes and goes.
+    return Files.isWritable(parent) || Files.isWritable(directory);
+  }
+
+  /**
+   * Claims a block that is neither anybody's nor among {@code taken}. Any will do; a random one is
+   * most likely free even for those who share uids with us and not this directory: containers.
+   *
+   * @return its first uid; negative if {@code range} is none
+   */
+  int claim(UidRange range, Set<Integer> taken, Path instance) throws KernelException, IOException {
+    if (range.isNone()) {
+      return range.first();
+    }
+    boolean possible = isPossible();
+    int start = ByteBuffer.wrap(Self.randomBytes(Integer.BYTES)).getInt();
+    for (int i = 0; i < range.blocks(); i++) {
+      int uid = range.uid(Math.floorMod(start + i, range.blocks()));
+      if (!taken.contains(uid) && (!possible || link(uid, instance))) {
+        return uid;
+      }
+    }
+    throw new KernelException(
+        "claim one of %d blocks of host uids".formatted(range.blocks()), Errno.EUSERS);
+  }
+
+  /** Goes on with the block that an instance had, or claims another: somebody may have wiped it. */
+  int claimAgain(Optional<Integer> had, UidRange range, Set<Integer> taken, Path instance)
+      throws KernelException, IOException {
+    if (had.isPresent() && range.has(had.get()) && !taken.contains(had.get())) {
+      int uid = had.get();
+      if (!isPossible()
+          || target(uid).filter(instance::equals).isPresent()
+          || link(uid, instance)) {
+        return uid;
+      }
+    }
+    return claim(range, taken, instance);
+  }
+
+  /** False when it is somebody's. */
+  private boolean link(int uid, Path instance) throws KernelException, IOException {
+    while (true) {
+      try {
+        Home.makeDirectory(directory);
+        requireOurs();
+        Filesystem.symlink(instance, link(uid));
+        return true;
+      } catch (KernelException e) {
+        if (e.is(Errno.EEXIST)) {
+          return false;
+        }
+        if (!e.is(Errno.ENOENT) || Files.notExists(parent)) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  /** Whoever could change it could have our boxes run as his. */
+  private void requireOurs() throws KernelException, IOException {
+    try (var scope = new Scope()) {
+      var status = FileStatus.of(open(scope));
+      if (!status.isPrivateTo(Self.uid())) {
+        throw new IOException("others can change " + directory);
+      }
+    }
+  }
+
+  private Fd open(Scope scope) throws KernelException {
+    return Fd.open(scope, directory, Fd.Flag.READ, Fd.Flag.DIRECTORY, Fd.Flag.NOFOLLOW);
+  }
+
+  /** Gives back whatever is claimed for an instance, which has no box any more. */
+  void release(Path instance) throws KernelException, IOException {
+    Step.RETURN_UIDS.reach();
+    for (Claim claim : all()) {
+      if (claim.instance().equals(instance)) {
+        Filesystem.unlinkIfPresent(link(claim.uid()));
+      }
+    }
+    removeIfEmpty();
+  }
+
+  private void removeIfEmpty() throws KernelException {
+    try {
+      Filesystem.rmdirIfPresent(directory);
+    } catch (KernelException e) {
+      // It has claims, or is not ours to remove: a mount, or root's while we are not.
+      if (!e.is(Errno.ENOTEMPTY)
+          && !e.is(Errno.EBUSY)
+          && !e.is(Errno.EROFS)
+          && !e.is(Errno.EACCES)
+          && !e.is(Errno.EPERM)) {
+        throw e;
+      }
+    }
+  }
+
+  /** Those of instances that are not there: somebody has removed a home by hand, or moved it. */
+  public List<Claim> abandoned() throws IOException {
+    return all().stream().filter(UidClaims::isAbandoned).toList();
+  }
+
+  private static boolean isAbandoned(Claim claim) {
+    return Files.notExists(claim.instance(), LinkOption.NOFOLLOW_LINKS);
+  }
+
+  /** Takes one of these away, as whose uids nobody runs. */
+  public void remove(Claim abandoned) throws KernelException, IOException {
+    try (var scope = new Scope()) {
+      // RACE: another may have taken it away, and a third claimed the block.
+      Filesystem.lock(open(scope));
+      if (target(abandoned.uid()).filter(abandoned.instance()::equals).isPresent()
+          && isAbandoned(abandoned)) {
+        Filesystem.unlinkIfPresent(link(abandoned.uid()));
+      }
+    } catch (KernelException e) {
+      if (!e.is(Errno.ENOENT)) {
+        throw e;
+      }
+    }
+    removeIfEmpty();
+  }
+
+  /** Every claim; who may not look has made none. */
+  List<Claim> all() throws IOException {
+    var claims = new ArrayList<Claim>();
+    try (var entries = Files.newDirectoryStream(directory)) {
+      for (Path entry : entries) {
+        claim(String.valueOf(entry.getFileName())).ifPresent(claims::add);
+      }
+    } catch (NoSuchFileException | AccessDeniedException e) {
+      return List.of();
+    }
+    return claims;
+  }
+
+  private Optional<Claim> claim(String name) throws IOException {
+    Optional<Integer> uid = UidRange.parse(name);
+    return uid.isEmpty()
+        ? Optional.empty()
+        : target(uid.get()).map(instance -> new Claim(uid.get(), instance));
+  }
+
+  private Optional<Path> target(int uid) throws IOException {
+    try {
+      return Optional.of(Files.readSymbolicLink(link(uid)));
+    } catch (NoSuchFileException | NotLinkException e) {
+      return Optional.empty();
+    }
+  }
+
+  private Path link(int uid) {
+    return directory.resolve(Integer.toString(uid));
+  }
+}
