@@ -47,6 +47,9 @@ public final class Ledger {
   private long size;
   private long compactAbove = COMPACT_ABOVE;
 
+  /** That it is too long, and cannot be started anew. */
+  private boolean isToldTooLong;
+
   /** The file may end in half a line: a write failed on a full disk. */
   private boolean torn;
 
@@ -128,9 +131,23 @@ public final class Ledger {
     Path next = path.resolveSibling(NEXT);
     try {
       compact(next);
+      isToldTooLong = false;
     } catch (KernelException e) {
       compactAbove = size + COMPACT_ABOVE;
-      LOG.log(Level.DEBUG, "event=ledger_not_compacted, ignoring path=" + path, e);
+      removeHalf(next, e);
+      // It would be told again and again: a disk that is full stays so for long.
+      Level level = isToldTooLong ? Level.DEBUG : Level.WARNING;
+      isToldTooLong = true;
+      LOG.log(level, "event=ledger_not_compacted bytes=" + size + " path=" + path + " ignoring", e);
+    }
+  }
+
+  /** What was begun takes room where there may be none. */
+  private static void removeHalf(Path next, KernelException cause) {
+    try {
+      Filesystem.unlinkIfPresent(next);
+    } catch (KernelException e) {
+      cause.addSuppressed(e);
     }
   }
 

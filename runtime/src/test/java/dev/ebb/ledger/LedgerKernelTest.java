@@ -7,10 +7,12 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.LogCapture;
 import dev.ebb.testkit.TestHost;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -58,6 +60,25 @@ class LedgerKernelTest {
     assertThat(Ledger.read(path)).containsExactly(first, next);
     ledger.strike(List.of(first, next));
     assertThat(Ledger.read(path)).isEmpty();
+  }
+
+  @Test
+  void oneThatHasNoRoomToStartAnewLeavesNoHalfOfTheNext() throws Exception {
+    run("mount", "-o", "remount,size=1280k", disk.toString());
+    Path path = disk.resolve("ledger");
+    Ledger ledger = Ledger.create(scope, path);
+    Holding kept = ledger.hold("box", Kind.CGROUP, "x".repeat(500_000));
+    try (var log = new LogCapture(Ledger.class)) {
+      while (Files.size(path) < 1_100_000) {
+        ledger.strike(List.of(ledger.hold("box", Kind.CGROUP, "y".repeat(10_000))));
+      }
+      assertThat(log.lines())
+          .singleElement(InstanceOfAssertFactories.STRING)
+          .contains("event=ledger_not_compacted")
+          .endsWith("ENOSPC");
+    }
+    assertThat(disk.resolve(Ledger.NEXT)).doesNotExist();
+    assertThat(Ledger.read(path)).containsExactly(kept);
   }
 
   @Test

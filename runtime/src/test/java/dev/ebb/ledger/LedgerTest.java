@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.testkit.LogCapture;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -203,21 +205,36 @@ class LedgerTest {
   }
 
   @Test
-  void oneThatCannotStartAnewGoesOnAsItIs() throws Exception {
-    Path inTheWay = Files.createDirectory(directory.resolve(Ledger.NEXT));
-    String subject = "x".repeat(10_000);
+  void oneThatCannotStartAnewGoesOnAsItIsAndSaysSoOnce() throws Exception {
     var keep = hold("keep");
-    for (int i = 0; i < 150; i++) {
+    try (var log = new LogCapture(Ledger.class)) {
+      Path inTheWay = Files.createDirectory(directory.resolve(Ledger.NEXT));
+      holdAndStrike(350);
+      assertThat(Files.size(path)).as("it was tried some times").isGreaterThan(3_300_000);
+      assertThat(Ledger.read(path)).containsExactly(keep);
+      assertThat(log.lines())
+          .singleElement(InstanceOfAssertFactories.STRING)
+          .startsWith("WARNING event=ledger_not_compacted bytes=")
+          .contains("path=" + path)
+          .contains("EISDIR");
+
+      Files.delete(inTheWay);
+      holdAndStrike(150);
+      assertThat(Files.size(path)).isLessThan(1_100_000);
+      assertThat(Ledger.read(path)).containsExactly(keep);
+      assertThat(log.lines()).hasSize(1);
+
+      Files.createDirectory(inTheWay);
+      holdAndStrike(150);
+      assertThat(log.lines()).as("once more, for it was good meanwhile").hasSize(2);
+    }
+  }
+
+  private void holdAndStrike(int times) throws KernelException {
+    String subject = "x".repeat(10_000);
+    for (int i = 0; i < times; i++) {
       ledger.strike(List.of(hold(subject)));
     }
-    assertThat(Files.size(path)).isGreaterThan(1_100_000);
-    assertThat(Ledger.read(path)).containsExactly(keep);
-    Files.delete(inTheWay);
-    for (int i = 0; i < 150; i++) {
-      ledger.strike(List.of(hold(subject)));
-    }
-    assertThat(Files.size(path)).isLessThan(1_100_000);
-    assertThat(Ledger.read(path)).containsExactly(keep);
   }
 
   @Test
