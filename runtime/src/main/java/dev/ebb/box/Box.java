@@ -2,6 +2,7 @@ package dev.ebb.box;
 
 import static java.util.Objects.requireNonNull;
 
+import dev.ebb.backend.CallOff;
 import dev.ebb.backend.bubblewrap.Bubblewrap;
 import dev.ebb.backend.bubblewrap.InitChannel;
 import dev.ebb.cgroup.CgroupLimits;
@@ -43,7 +44,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -74,7 +74,7 @@ public final class Box {
   private final BoxLifecycle lifecycle;
 
   /** Somebody ends it, or waits for the lock to do so. */
-  private volatile boolean endWanted;
+  private final CallOff ending = new CallOff();
 
   private final AtomicInteger execs = new AtomicInteger();
   private final List<Holding> holdings = new ArrayList<>();
@@ -293,15 +293,10 @@ public final class Box {
    * Finds a box again that another engine had detached: running, or paused, or dead.
    *
    * @param holdings what the ledger lists for it
-   * @param isCalledOff somebody wants its end instead
+   * @param callOff somebody wants its end instead
    */
   public static Box adopt(
-      BoxHost host,
-      BoxId id,
-      BoxRecord record,
-      List<Holding> holdings,
-      Heir heir,
-      BooleanSupplier isCalledOff)
+      BoxHost host, BoxId id, BoxRecord record, List<Holding> holdings, Heir heir, CallOff callOff)
       throws KernelException, IOException, InterruptedException {
     Journal.Contents contents = host.instance().logs(id.value()).record().contents();
     List<JournalEntry> entries = contents.entries();
@@ -322,13 +317,13 @@ public final class Box {
       box.certificate = end.get().certificate();
     }
     try {
-      boolean hears = init.isPresent() && box.reach(init.get(), record, isCalledOff);
+      boolean hears = init.isPresent() && box.reach(init.get(), record, callOff);
       Step.INHERIT_EXECS.reach();
       heir.inherit(box, entries);
       if (hears) {
-        box.greet(init.get(), isCalledOff);
+        box.greet(init.get(), callOff);
       }
-      if (isCalledOff.getAsBoolean()) {
+      if (callOff.isCalled()) {
         throw new KernelException("adopt box " + id + ", somebody ends it", Errno.EBUSY);
       }
       return box;
@@ -383,7 +378,7 @@ public final class Box {
 
   /** Adopts a box, unless that is called off. */
   public interface Adoption {
-    Optional<Box> adopt(BooleanSupplier isCalledOff) throws InterruptedException;
+    Optional<Box> adopt(CallOff callOff) throws InterruptedException;
   }
 
   /**
@@ -396,7 +391,7 @@ public final class Box {
       if (state() != BoxState.UNREACHABLE) {
         return Optional.empty();
       }
-      Optional<Box> heir = adoption.adopt(() -> endWanted);
+      Optional<Box> heir = adoption.adopt(ending);
       if (heir.isPresent()) {
         // Of this object only: the box goes on.
         lifecycle.listen(_ -> {});
@@ -456,8 +451,7 @@ public final class Box {
   }
 
   /** False when nobody listens: its init is dying, and it is lost. */
-  private boolean reach(ProcessRef init, BoxRecord record, BooleanSupplier isCalledOff)
-      throws KernelException {
+  private boolean reach(ProcessRef init, BoxRecord record, CallOff callOff) throws KernelException {
     try (var brief = new Scope()) {
       Step.OPEN_INIT.reach();
       Pidfd pidfd = open(init);
@@ -476,27 +470,27 @@ public final class Box {
       if (!e.is(Errno.ESRCH) && !e.is(Errno.ECONNREFUSED) && !e.is(Errno.ENOENT)) {
         throw e;
       }
-      requireDead(init, isCalledOff);
+      requireDead(init, callOff);
       lifecycle.become(BoxState.LOST);
       return false;
     }
   }
 
-  private void greet(ProcessRef init, BooleanSupplier isCalledOff)
+  private void greet(ProcessRef init, CallOff callOff)
       throws KernelException, InterruptedException {
     InitChannel up = requireNonNull(channel);
-    if (!up.greet(Deadline.in(GREET_BOUND), isCalledOff)) {
-      requireDead(init, isCalledOff);
+    if (!up.greet(Deadline.in(GREET_BOUND), callOff)) {
+      requireDead(init, callOff);
       lifecycle.become(BoxState.LOST);
     }
     watchOver(up);
   }
 
   /** One that lives and does not answer is not ours to end: it may be late, or too new for us. */
-  private void requireDead(ProcessRef init, BooleanSupplier isCalledOff) throws KernelException {
+  private void requireDead(ProcessRef init, CallOff callOff) throws KernelException {
     Deadline deadline = Deadline.in(REAPED_BOUND);
     while (init.isAlive()) {
-      if (deadline.isOver() || isCalledOff.getAsBoolean()) {
+      if (deadline.isOver() || callOff.isCalled()) {
         throw new KernelException("hear from the init of box " + id + ", " + init, Errno.EBUSY);
       }
       LockSupport.parkNanos(REAP_RETRY_NANOS);
@@ -769,7 +763,7 @@ public final class Box {
   private Certificate release(boolean keepsLogs, Map<String, String> note) {
     boolean interrupted = Thread.interrupted();
     // ORDER: whoever tries to adopt it has the lock, and need not wait for an answer any more.
-    endWanted = true;
+    ending.call();
     releasing.lock();
     try {
       if (certificate == null || !certificate.isClean()) {

@@ -3,6 +3,7 @@ package dev.ebb.engine;
 import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.backend.CallOff;
 import dev.ebb.backend.bubblewrap.Bubblewrap;
 import dev.ebb.backend.bubblewrap.InitBinary;
 import dev.ebb.box.Box;
@@ -65,7 +66,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -355,7 +355,7 @@ public final class Engine implements AutoCloseable {
     var adopted = new ArrayList<Adopted>();
     for (var listed : byBox.entrySet()) {
       var id = new BoxId(listed.getKey());
-      adopt(id, listed.getValue(), () -> false)
+      adopt(id, listed.getValue(), new CallOff())
           .or(() -> leaveAlone(id, listed.getValue()))
           .ifPresent(adopted::add);
     }
@@ -387,8 +387,8 @@ public final class Engine implements AutoCloseable {
     BoxId id = unreachable.id();
     Optional<Box> heir =
         unreachable.handOver(
-            isCalledOff -> {
-              adopt(id, linesOf(id), isCalledOff).ifPresent(found::add);
+            callOff -> {
+              adopt(id, linesOf(id), callOff).ifPresent(found::add);
               return found.stream().findFirst().map(Adopted::box);
             });
     if (heir.isPresent()) {
@@ -401,7 +401,7 @@ public final class Engine implements AutoCloseable {
     return holdings().stream().filter(held -> held.box().equals(id.value())).toList();
   }
 
-  private Optional<Adopted> adopt(BoxId id, List<Holding> listed, BooleanSupplier isCalledOff)
+  private Optional<Adopted> adopt(BoxId id, List<Holding> listed, CallOff callOff)
       throws InterruptedException {
     var execs = new ArrayList<Exec>();
     try {
@@ -414,7 +414,7 @@ public final class Engine implements AutoCloseable {
               record,
               listed,
               (found, entries) -> execs.addAll(Exec.adopt(found, entries)),
-              isCalledOff);
+              callOff);
       boxes.add(box);
       return Optional.of(new Adopted(box, Optional.of(record), execs));
     } catch (KernelException | IOException | RuntimeException e) {

@@ -3,6 +3,7 @@ package dev.ebb.backend.bubblewrap;
 import static java.util.Objects.requireNonNull;
 
 import dev.ebb.backend.BoxContents;
+import dev.ebb.backend.CallOff;
 import dev.ebb.backend.ExecKind;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
@@ -44,9 +45,6 @@ public final class InitChannel {
   private static final Logger LOG = System.getLogger(InitChannel.class.getName());
   private static final int CHUNK = 64 * 1024;
   private static final Duration SEND_DEADLINE = Duration.ofSeconds(10);
-
-  /** How often whoever waits for long looks whether that is still wanted. */
-  private static final Duration GLANCE = Duration.ofMillis(20);
 
   private static final long SEND_RETRY_NANOS = 200_000;
 
@@ -132,18 +130,16 @@ public final class InitChannel {
   /**
    * Hears what has become of each exec meanwhile; one that init does not know is lost.
    *
-   * @param isCalledOff nobody wants to know any more
+   * @param callOff nobody wants to know any more
    * @return false when the box died, it was called off, or the deadline came first
    */
-  public boolean greet(Deadline deadline, BooleanSupplier isCalledOff)
+  public boolean greet(Deadline deadline, CallOff callOff)
       throws KernelException, InterruptedException {
     Step.GREET.reach();
     listen();
-    boolean isOver = false;
-    while (!isOver && !isCalledOff.getAsBoolean()) {
-      isOver = await(() -> closed || (hello && known), deadline.sooner(GLANCE));
-      isOver |= deadline.isOver();
-    }
+    callOff.listen(() -> change(() -> {}));
+    await(() -> (hello && known) || callOff.isCalled(), deadline);
+    callOff.listen(() -> {});
     return await(() -> hello && known, Deadline.in(Duration.ZERO));
   }
 

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.ebb.backend.CallOff;
 import dev.ebb.backend.ExecKind;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.Deadline;
@@ -14,6 +15,7 @@ import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.kernel.UnixSocket;
+import dev.ebb.store.LogDirectory;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.LogCapture;
 import java.io.ByteArrayOutputStream;
@@ -26,6 +28,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
@@ -33,6 +36,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -44,6 +48,7 @@ class InitChannelTest {
   private static final int SELF = (int) ProcessHandle.current().pid();
   private static final byte[] NONCE = "0123456789abcdef".getBytes(US_ASCII);
   private static final int EXEC = 7;
+  private static final Duration FOREVER = Duration.ofHours(1);
 
   private final Scope scope = new Scope();
   private final Scope peerEnd = new Scope();
@@ -564,6 +569,34 @@ class InitChannelTest {
     hearNothingMore();
     assertThatThrownBy(this::start).isInstanceOf(KernelException.class);
     assertThat(events.told).isEmpty();
+  }
+
+  // --- a later line ---
+
+  /** To an init that is connected to, and says nothing. */
+  private InitChannel reconnect(Path directory) throws KernelException {
+    Fd place = Fd.open(scope, directory, Fd.Flag.READ, Fd.Flag.DIRECTORY);
+    UnixSocket.listen(peerEnd, place, LogDirectory.CONTROL);
+    return InitChannel.reconnect(scope, poller, place, NONCE, Pidfd.open(scope, SELF));
+  }
+
+  @Test
+  void aGreetingThatIsCalledOffIsOverAtOnce(@TempDir Path directory) throws Exception {
+    InitChannel silent = reconnect(directory);
+    var callOff = new CallOff();
+    var greeting = new FutureTask<>(() -> silent.greet(Deadline.in(FOREVER), callOff));
+    Thread greeter = Thread.ofPlatform().name("greeter").start(greeting);
+    soon().until(() -> greeter.getState() == Thread.State.TIMED_WAITING);
+    callOff.call();
+    assertThat(greeting.get()).isFalse();
+    greeter.join();
+  }
+
+  @Test
+  void aGreetingThatWasCalledOffBeforeIsOverAtOnce(@TempDir Path directory) throws Exception {
+    var callOff = new CallOff();
+    callOff.call();
+    assertThat(reconnect(directory).greet(Deadline.in(FOREVER), callOff)).isFalse();
   }
 
   // --- release ---
