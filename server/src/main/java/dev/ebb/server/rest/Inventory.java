@@ -84,19 +84,29 @@ final class Inventory {
   /** Those of its own mount namespace, by their place in the box; none if it ends meanwhile. */
   private static List<String> mounts(Box box) {
     try {
-      return Filesystem.read(Path.of("/proc/" + box.initPid() + "/mountinfo"))
+      return mounts(box.initPid());
+    } catch (KernelException e) {
+      requireEnded(box, SandboxException.internal(e));
+      return List.of();
+    } catch (SandboxException e) {
+      requireEnded(box, e);
+      return List.of();
+    }
+  }
+
+  /** Those that a process sees; none if it has ended, whether anybody has noticed or not. */
+  static List<String> mounts(int pid) throws KernelException {
+    try {
+      return Filesystem.read(Path.of("/proc/" + pid + "/mountinfo"))
           .lines()
           .map(line -> line.split(" ")[4])
           .toList();
     } catch (KernelException e) {
       // KERNEL: a dying process has no mounts any more, which is EINVAL, before it has no file.
-      if (!e.is(Errno.EINVAL) && !e.is(Errno.ENOENT) && !e.is(Errno.ESRCH)) {
-        requireEnded(box, SandboxException.internal(e));
+      if (e.is(Errno.EINVAL) || e.is(Errno.ENOENT) || e.is(Errno.ESRCH)) {
+        return List.of();
       }
-      return List.of();
-    } catch (SandboxException e) {
-      requireEnded(box, e);
-      return List.of();
+      throw e;
     }
   }
 
