@@ -11,6 +11,10 @@
 #define STUCK_AFTER 5000 /* ms since SIGKILL */
 #define SETTLED_AFTER 20 /* ms, for a shepherd to see that all have ended */
 #define LOOK_AGAIN 1     /* ms */
+#define MARKER_MAX 100
+
+// What is written before there is a log. Beside the execs, so that looking at all of those is quick.
+static char kept[SLOTS][2][OUTPUT_KEPT_MAX + MARKER_MAX];
 
 void exec_clear(struct exec *exec)
 {
@@ -18,7 +22,7 @@ void exec_clear(struct exec *exec)
 		.epoll = exec->epoll,
 		.slot = exec->slot,
 		.tree = {.events = -1, .procs = -1, .kill = -1},
-		.streams = {{-1, -1, 0}, {-1, -1, 0}},
+		.streams = {{-1, -1, 0, 0}, {-1, -1, 0, 0}},
 		.failure = -1,
 		.deadline = NEVER,
 	};
@@ -169,7 +173,8 @@ void exec_start(struct exec *exec, struct message *message)
 	exec->memory = start.request.memory;
 	exec->processes = start.request.processes;
 	exec->cpu_before = cpu_before;
-	for (int i = 0; i < 2; i++) {
+	exec->is_kept = start.request.flags & START_KEPT;
+	for (int i = 0; i < 2 && !exec->is_kept; i++) {
 		exec->streams[i].log = start.logs[i];
 		message->fds[i] = -1; // ours now
 	}
@@ -234,9 +239,23 @@ static void hear_of_start(struct exec *exec)
 
 // --------------------------------------------------------------------- output
 
+static char *kept_output(const struct exec *exec, const struct stream *stream)
+{
+	return kept[exec->slot][stream - exec->streams];
+}
+
+static void keep_output(struct exec *exec, struct stream *stream, const char *data, size_t size)
+{
+	memcpy(kept_output(exec, stream) + stream->size, data, size);
+	stream->size += size;
+	exec->output_due = true;
+}
+
 static void log_output(struct exec *exec, struct stream *stream, const char *data, size_t size)
 {
-	while (size > 0 && stream->log >= 0) {
+	if (exec->is_kept)
+		keep_output(exec, stream, data, size);
+	while (!exec->is_kept && size > 0 && stream->log >= 0) {
 		ssize_t n = write(stream->log, data, size);
 		if (n > 0) {
 			data += n;
@@ -260,7 +279,7 @@ static void take_output(struct exec *exec, struct stream *stream, const char *da
 		log_output(exec, stream, data, size);
 		return;
 	}
-	char marker[100];
+	char marker[MARKER_MAX];
 	int length = snprintf(
 		marker, sizeof marker,
 		"\n[ebb: output limit of %" PRIu64 " bytes reached, the rest is cut]\n", exec->limit);
@@ -270,11 +289,33 @@ static void take_output(struct exec *exec, struct stream *stream, const char *da
 	exec_end(exec, END_OUTPUT_LIMIT, SIGTERM, exec->grace);
 }
 
+static void heed_pipes(struct exec *exec, uint32_t events)
+{
+	for (int i = 0; i < 2; i++)
+		if (exec->streams[i].pipe >= 0)
+			control(exec, EPOLL_CTL_MOD, exec->streams[i].pipe, SOURCE_STDOUT + i, events);
+}
+
+/* Until there is a log the pipes are left alone: the command waits, if it goes on writing. */
+static void want_logs(struct exec *exec)
+{
+	exec->is_full = exec->full_due = true;
+	heed_pipes(exec, EPOLLET); // KERNEL: their end is told in any case, but once
+}
+
 /* One read, so that a flood in one pipe does not keep us from the rest of the box. */
 static ssize_t copy_output(struct exec *exec, struct stream *stream, size_t most)
 {
 	char chunk[OUTPUT_CHUNK];
-	ssize_t n = read(stream->pipe, chunk, most < sizeof chunk ? most : sizeof chunk);
+	bool is_cut = exec->ended.flags & ENDED_TRUNCATED;
+	size_t room = exec->is_kept && !is_cut ? OUTPUT_KEPT_MAX - stream->size : sizeof chunk;
+	if (exec->is_full)
+		return -1;
+	if (room == 0) {
+		want_logs(exec);
+		return -1;
+	}
+	ssize_t n = read(stream->pipe, chunk, most < room ? most : room);
 	if (exec->terminal && (n > 0 || errno == EIO))
 		exec->terminal->is_hung_up = n < 0;
 	if (n > 0)
@@ -388,12 +429,44 @@ static void finish(struct exec *exec)
 	hear_of_start(exec);
 	if (exec->failure >= 0)
 		exec->is_started = exec->started_due = true; // stuck before exec(2) was done
-	exec->phase = EXEC_OVER;
+	exec->phase = EXEC_FILLING;
+	exec->deadline = NEVER;
 	drain(exec);
+	if (exec->is_full)
+		return; // the rest comes when there is a log
 	exec->ended.stdout_size = exec->streams[0].size;
 	exec->ended.stderr_size = exec->streams[1].size;
 	exec->ended.cpu_us = cpu_of_the_dead() - exec->cpu_before;
 	release(exec);
+}
+
+static void take_log(struct exec *exec, struct stream *stream, int *log)
+{
+	size_t size = stream->size;
+	bool is_due = exec->output_due;
+	stream->log = *log;
+	*log = -1; // ours now
+	stream->size = 0;
+	log_output(exec, stream, kept_output(exec, stream), size);
+	exec->output_due = is_due; // what moves is no news
+}
+
+/* ORDER: what was kept comes first, then what is in the pipes. */
+void exec_take_logs(struct exec *exec, struct message *message, int error)
+{
+	if (!exec->is_full)
+		return;
+	exec->is_full = exec->is_kept = exec->full_due = false;
+	exec->ended.log_errno = error;
+	for (int i = 0; i < 2 && !error; i++)
+		take_log(exec, &exec->streams[i], &message->fds[i]);
+	heed_pipes(exec, EPOLLIN);
+	if (exec->phase != EXEC_FILLING)
+		return;
+	finish(exec);
+	// As if there had been a log when it ended.
+	if (exec->ended.flags & ENDED_TRUNCATED && exec->ended.reason == END_BY_ITSELF)
+		exec->ended.reason = END_OUTPUT_LIMIT;
 }
 
 /*
@@ -544,12 +617,40 @@ void exec_attend(struct exec *exec, enum exec_source source)
 
 // --------------------------------------------------------------------- report
 
+/* A word, and what was written since the last one, if it is in no log. */
+static bool tell(struct exec *exec, int control, enum message_type type, const void *word,
+                 size_t size)
+{
+	char body[sizeof(struct ended) + sizeof(struct told) + sizeof kept[0]];
+	uint32_t told[2] = {0, 0};
+	size_t end = size + sizeof told;
+	for (int i = 0; i < 2 && exec->is_kept; i++) {
+		const struct stream *stream = &exec->streams[i];
+		told[i] = stream->size - stream->told;
+		memcpy(body + end, kept_output(exec, stream) + stream->told, told[i]);
+		end += told[i];
+	}
+	memcpy(body, word, size);
+	memcpy(body + size, told, sizeof told);
+	if (!message_send(control, type, exec->id, body, end, -1))
+		return false;
+	exec->streams[0].told += told[0];
+	exec->streams[1].told += told[1];
+	return true;
+}
+
 static bool report_last(struct exec *exec, int control)
 {
 	if (exec->refusal.step)
 		return message_send(control, MESSAGE_REFUSED, exec->id, &exec->refusal,
 		                    sizeof exec->refusal, -1);
-	return message_send(control, MESSAGE_ENDED, exec->id, &exec->ended, sizeof exec->ended, -1);
+	return tell(exec, control, MESSAGE_ENDED, &exec->ended, sizeof exec->ended);
+}
+
+static bool report_output(struct exec *exec, int control)
+{
+	uint64_t sizes[] = {exec->streams[0].size, exec->streams[1].size};
+	return tell(exec, control, MESSAGE_OUTPUT, sizes, sizeof sizes);
 }
 
 /*
@@ -559,7 +660,6 @@ static bool report_last(struct exec *exec, int control)
 bool exec_report(struct exec *exec, int control)
 {
 	uint32_t pids[] = {exec->leader, exec->tree.shepherd};
-	uint64_t sizes[] = {exec->streams[0].size, exec->streams[1].size};
 
 	if (exec->started_due && exec->phase != EXEC_OVER && !exec->leader)
 		return true; // its shepherd has not told us yet
@@ -568,12 +668,17 @@ bool exec_report(struct exec *exec, int control)
 			return false;
 		exec->started_due = false;
 	}
+	if (exec->full_due) {
+		if (!message_send(control, MESSAGE_FULL, exec->id, NULL, 0, -1))
+			return false;
+		exec->full_due = false;
+	}
 	if (exec->phase == EXEC_OVER) {
 		if (exec->last_due && !report_last(exec, control))
 			return false;
 		exec->last_due = exec->output_due = false;
 	} else if (exec->output_due && exec->failure < 0 && exec->told_at != now()) {
-		if (!message_send(control, MESSAGE_OUTPUT, exec->id, sizes, sizeof sizes, -1))
+		if (!report_output(exec, control))
 			return false;
 		exec->output_due = false;
 		exec->told_at = now();
@@ -586,5 +691,7 @@ void exec_repeat(struct exec *exec)
 	exec->started_due = exec->is_started;
 	exec->output_due = exec->streams[0].size > 0 || exec->streams[1].size > 0;
 	exec->last_due = exec->phase == EXEC_OVER;
+	exec->full_due = exec->is_full;
+	exec->streams[0].told = exec->streams[1].told = 0;
 	exec->told_at = 0;
 }

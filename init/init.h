@@ -31,6 +31,9 @@
 
 #include "protocol.h"
 
+#define EXEC_MAX 256
+#define SLOTS (EXEC_MAX + 1) /* one more, in which a START is refused that gets none */
+
 /* outside.c */
 int outside(int argc, char **argv);
 
@@ -133,6 +136,7 @@ enum exec_phase {
 	EXEC_RUNNING, /* deadline: its timeout */
 	EXEC_ENDING,  /* asked to end; deadline: the end of its grace */
 	EXEC_KILLING, /* killed; deadline: when it counts as stuck */
+	EXEC_FILLING, /* all has ended; what is left in its pipes waits for a log */
 	EXEC_OVER,    /* holds nothing but its last word */
 };
 
@@ -142,8 +146,9 @@ enum exec_source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_FAILURE, SOURCE_TREE, SO
 
 struct stream {
 	int pipe; /* from the command, or the master of its terminal */
-	int log;  /* -1 after a failed write */
+	int log;  /* -1: none yet, or a write has failed */
 	uint64_t size;
+	uint64_t told; /* of what is kept */
 };
 
 struct refusal {
@@ -164,6 +169,8 @@ struct exec {
 	struct tree tree;
 	int failure; /* the leader's report of a failed start; exec(2) closes it */
 	struct stream streams[2];
+	bool is_kept; /* what it writes is, in memory: there is no log yet, … */
+	bool is_full; /* … and there must be one now */
 	struct terminal *terminal; /* NULL: none */
 	uint64_t signals;          /* those that nobody could hear yet, by bit */
 	uint64_t limit, room; /* of output */
@@ -172,7 +179,7 @@ struct exec {
 	uint64_t memory, processes; /* limits that we see to; 0: a cgroup does */
 	uint64_t cpu_before;        /* of all that we reaped */
 	bool is_started;
-	bool started_due, output_due, last_due; /* what the engine has not heard yet */
+	bool started_due, full_due, output_due, last_due; /* what the engine has not heard yet */
 	uint64_t told_at;                       /* of output, the last time */
 	bool is_forgotten;                      /* the engine has written its end down */
 	struct refusal refusal;                 /* its last word, if set, … */
@@ -187,6 +194,7 @@ void exec_attend(struct exec *exec, enum exec_source source);
 void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t grace);
 void exec_signal(struct exec *exec, int signal);
 void exec_resize(struct exec *exec, uint16_t rows, uint16_t columns);
+void exec_take_logs(struct exec *exec, struct message *message, int error);
 void exec_leader_ended(struct exec *exec, int code, int status);
 void exec_shepherd_ended(struct exec *exec, bool is_done);
 void exec_used(struct exec *exec, struct usage usage);

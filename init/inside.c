@@ -11,8 +11,6 @@
 
 #include "init.h"
 
-#define EXEC_MAX 256
-#define SLOTS (EXEC_MAX + 1) /* one more, in which a START is refused that gets none */
 #define REAP_AT_ONCE 1024
 #define GARBAGE 2 /* exit status: the engine broke the protocol */
 #define LOOK_EVERY 50 /* ms */
@@ -41,8 +39,12 @@ struct box {
 	uint64_t deadline;         /* of the box */
 	struct hello hello;
 	struct message message;
+	uint32_t in_use; /* of these: no other was taken since it was cleared */
 	struct exec execs[SLOTS];
 };
+
+#define each_exec(box, exec)                                                                       \
+	for (typeof(&(box)->execs[0]) exec = (box)->execs; exec < (box)->execs + (box)->in_use; exec++)
 
 // --------------------------------------------------------------------- set-up
 
@@ -135,7 +137,7 @@ static void dismiss_outside(int gate)
 
 static struct exec *find_exec(struct box *box, uint32_t id)
 {
-	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
+	each_exec(box, exec)
 		if (exec->phase != EXEC_FREE && exec->id == id)
 			return exec;
 	return NULL;
@@ -153,9 +155,11 @@ static void start(struct box *box)
 {
 	uint32_t id = box->message.header.exec;
 	bool is_taken = id == 0 || find_exec(box, id);
-	struct exec *exec = find_slot(box);
+	struct exec *exec = is_taken ? &box->execs[EXEC_MAX] : find_slot(box);
+	if (exec->slot >= box->in_use)
+		box->in_use = exec->slot + 1;
 	if (is_taken)
-		exec_refuse(&box->execs[EXEC_MAX], id, STEP_REQUEST, EEXIST);
+		exec_refuse(exec, id, STEP_REQUEST, EEXIST);
 	else if (exec->slot == EXEC_MAX)
 		exec_refuse(exec, id, STEP_REQUEST, EAGAIN);
 	else
@@ -278,6 +282,21 @@ static bool count(struct box *box)
 	return header->size == 0 && header->fds == 0 && header->exec == 0;
 }
 
+static bool give_logs(struct box *box)
+{
+	uint32_t error;
+	const struct message_header *header = &box->message.header;
+	if (header->size != sizeof error)
+		return false;
+	memcpy(&error, box->message.body, sizeof error);
+	struct exec *exec = find_exec(box, header->exec);
+	if (header->fds != (error ? 0 : 2))
+		return false;
+	if (exec)
+		exec_take_logs(exec, &box->message, error);
+	return true;
+}
+
 static bool obey(struct box *box)
 {
 	switch (box->message.header.type) {
@@ -291,6 +310,7 @@ static bool obey(struct box *box)
 	case MESSAGE_FORGET: return forget_exec(box);
 	case MESSAGE_RENEW: return renew_exec(box);
 	case MESSAGE_COUNT: return count(box);
+	case MESSAGE_LOGS: return give_logs(box);
 	default: return false;
 	}
 }
@@ -359,15 +379,15 @@ static void answer(struct box *box)
 	box->control = caller;
 	box->hello_due = box->known_due = true;
 	box->count_due = false;
-	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
+	each_exec(box, exec)
 		exec_repeat(exec);
 }
 
 static bool say_known(struct box *box)
 {
 	uint32_t ids[SLOTS], count = 0;
-	for (struct exec *exec = box->execs; exec < box->execs + EXEC_MAX; exec++)
-		if (exec->phase != EXEC_FREE)
+	each_exec(box, exec)
+		if (exec->phase != EXEC_FREE && exec->slot != EXEC_MAX)
 			ids[count++] = exec->id;
 	return message_send(box->control, MESSAGE_KNOWN, 0, ids, count * sizeof *ids, -1);
 }
@@ -384,7 +404,7 @@ static bool report(struct box *box)
 	if (box->hello_due && !say_hello(box))
 		return false;
 	box->hello_due = false;
-	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
+	each_exec(box, exec)
 		if (exec->phase != EXEC_FREE && !exec_report(exec, box->control))
 			return false;
 	if (box->known_due && !say_known(box))
@@ -399,11 +419,13 @@ static bool report(struct box *box)
 /* Detached, an end is kept until it is written down; a START that got no slot never was an exec. */
 static void clear_execs(struct box *box)
 {
-	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++) {
+	each_exec(box, exec) {
 		bool is_kept = box->listener >= 0 && exec->slot != EXEC_MAX && !exec->is_forgotten;
 		if (exec->phase == EXEC_OVER && !exec->last_due && !is_kept)
 			exec_clear(exec);
 	}
+	while (box->in_use > 0 && box->execs[box->in_use - 1].phase == EXEC_FREE)
+		box->in_use--;
 }
 
 /* Says what is due, as far as the engine reads, and listens while there is room for an answer. */
@@ -428,7 +450,7 @@ static void hear_of_end(struct box *box, const siginfo_t *child)
 {
 	pid_t pid = child->si_pid;
 	herd_forget(pid);
-	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++) {
+	each_exec(box, exec) {
 		if (exec->phase == EXEC_FREE || exec->phase == EXEC_OVER)
 			continue;
 		if (exec->leader == pid && !exec->reaped)
@@ -462,7 +484,7 @@ static void kill_herds(struct box *box)
 	bool is_listening = box->interest & EPOLLIN;
 	if ((is_listening && poll(&more, 1, 0) > 0) || !herd_kill())
 		return;
-	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
+	each_exec(box, exec)
 		if (exec->phase == EXEC_KILLING && exec->tree.shepherd)
 			exec_used(exec, herd_usage(exec->tree.shepherd)); // as they were counted for that
 }
@@ -477,7 +499,7 @@ static void look_at_herds(struct box *box, uint64_t time)
 	if (herd_count() == 0)
 		return;
 	herd_look();
-	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++) {
+	each_exec(box, exec) {
 		if (exec->phase == EXEC_FREE || exec->phase == EXEC_OVER || !exec->tree.shepherd)
 			continue;
 		struct usage usage = herd_usage(exec->tree.shepherd);
@@ -499,7 +521,7 @@ static int time_left(const struct box *box)
 	bool is_heard = box->control >= 0 && !(box->interest & EPOLLOUT);
 	if (box->has_zombies || box->has_caller)
 		return 0;
-	for (const struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++) {
+	each_exec(box, exec) {
 		uint64_t alarm = exec_alarm(exec, is_heard);
 		next = alarm < next ? alarm : next;
 	}
@@ -514,7 +536,7 @@ static void tick(struct box *box)
 	uint64_t time = now();
 	if (time >= box->deadline)
 		_exit(EXIT_SUCCESS);
-	for (struct exec *exec = box->execs; exec < box->execs + SLOTS; exec++)
+	each_exec(box, exec)
 		exec_tick(exec, time);
 	look_at_herds(box, time);
 	kill_herds(box);

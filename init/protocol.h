@@ -14,10 +14,11 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 5
+#define PROTOCOL_VERSION 6
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
 #define MESSAGE_FDS_MAX 4
 #define NONCE_SIZE 16
+#define OUTPUT_KEPT_MAX 4096 /* bytes of one stream that need no log */
 
 struct message_header {
 	uint32_t size; /* of the body */
@@ -34,7 +35,7 @@ enum message_type {
 
 	/* Engine to init. */
 	MESSAGE_START = 16, /* struct start_request, then strings: workdir, argv…, environment… ;
-	                       fds: stdout log, stderr log[, cgroup leaf directory][, stdin] */
+	                       fds: [stdout log, stderr log][, cgroup leaf directory][, stdin] */
 	MESSAGE_KILL = 17,   /* u32 signal, u32 zero, u64 grace in ms: the kill ladder */
 	MESSAGE_RESIZE = 18, /* u16 rows, u16 columns: of its terminal */
 	MESSAGE_SIGNAL = 19, /* u32 signal, not SIGKILL: once to all of its tree, nothing follows */
@@ -47,16 +48,20 @@ enum message_type {
 	MESSAGE_RENEW = 22,  /* struct start_request without strings, flags START_KEEP or none: the
 	                        limits of an exec that has waited until now begin anew */
 	MESSAGE_COUNT = 23,  /* exec 0: what is in the box? */
+	MESSAGE_LOGS = 24,   /* the answer to FULL. u32 0; fds: stdout log, stderr log, empty both. Or
+	                        u32 errno, no fds: there are none, and what follows is lost */
 
 	/* Init to engine, each about one exec. */
 	MESSAGE_STARTED = 32, /* u32 pid inside the box, u32 that of its shepherd, 0: none;
 	                         the first is 0 if it was killed before it was known */
 	MESSAGE_REFUSED = 33, /* u32 enum start_step, u32 errno: it never ran */
-	MESSAGE_OUTPUT = 34,  /* u64 stdout bytes, u64 stderr bytes in the logs so far */
-	MESSAGE_ENDED = 35,   /* struct ended: the last word about an exec */
+	MESSAGE_OUTPUT = 34,  /* u64 stdout bytes, u64 stderr bytes so far, struct told, its bytes */
+	MESSAGE_ENDED = 35,   /* struct ended, struct told, its bytes: the last word about an exec */
 	MESSAGE_KNOWN = 36,   /* exec 0, u32 id…: on a later connection, all that was due has been
 	                         said, of these execs; one that is not among them is none */
 	MESSAGE_COUNTED = 37, /* exec 0, struct contents: the answer to COUNT, after all before it is done */
+	MESSAGE_FULL = 38,    /* of an exec without logs: it has written more than is kept, and waits
+	                         for LOGS; then all is there, from the first byte on */
 };
 
 #define START_HAS_STDIN 1u /* the last descriptor is the command's stdin */
@@ -64,6 +69,7 @@ enum message_type {
 #define START_HAS_LEAF 4u  /* the third descriptor is its cgroup; else it gets a shepherd */
 #define START_TERMINAL 8u  /* it gets a terminal; stdin is typed there, all output is stdout */
 #define START_FILE 16u     /* nothing is executed: argv is one of the operations below */
+#define START_KEPT 32u     /* no logs come with it; no terminal then */
 
 /*
  * A file operation ends with an errno as its exit status.
@@ -116,6 +122,12 @@ enum end_reason {
 #define ENDED_TRUNCATED 2u /* output above the limit was thrown away; the log ends in a marker */
 #define ENDED_UNREAPED 4u  /* the command itself is among the stuck: no wait status */
 #define ENDED_CROWDED 8u   /* was seen with as many processes as it may have */
+
+/* Of an exec without logs: how many bytes follow, which were not told before. Since version 6. */
+struct told {
+	uint32_t stdout_size;
+	uint32_t stderr_size;
+};
 
 struct ended {
 	uint32_t reason; /* enum end_reason */

@@ -5,7 +5,8 @@
 
 #include "init.h"
 
-#define START_FLAGS (START_HAS_STDIN | START_KEEP | START_HAS_LEAF | START_TERMINAL | START_FILE)
+#define START_FLAGS                                                                                \
+	(START_HAS_STDIN | START_KEEP | START_HAS_LEAF | START_TERMINAL | START_FILE | START_KEPT)
 
 static bool parse_strings(struct start *start, char *text, size_t size)
 {
@@ -30,13 +31,14 @@ bool start_parse(struct start *start, const struct message *message)
 	bool has_input = request->flags & START_HAS_STDIN;
 	bool has_terminal = request->flags & START_TERMINAL;
 	bool is_file = request->flags & START_FILE;
-	unsigned count = 2;
-	start->logs[0] = message->fds[0];
-	start->logs[1] = message->fds[1];
+	bool is_kept = request->flags & START_KEPT;
+	unsigned count = is_kept ? 0 : 2;
+	start->logs[0] = is_kept ? -1 : message->fds[0];
+	start->logs[1] = is_kept ? -1 : message->fds[1];
 	start->leaf = has_leaf ? message->fds[count++] : -1;
 	start->input = has_input ? message->fds[count++] : STDIN_FILENO;
 	if (message->fd_count != count || (request->flags & ~START_FLAGS) != 0 ||
-	    (is_file && has_terminal) || (!has_terminal && (request->rows || request->columns)))
+	    (has_terminal && (is_file || is_kept)) || (!has_terminal && (request->rows || request->columns)))
 		return false;
 	return parse_strings(start, (char *)message->body + sizeof *request,
 	                     message->header.size - sizeof *request);

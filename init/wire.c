@@ -26,11 +26,8 @@ static bool is_sane(const struct message *message)
 	       message->header.fds == message->fd_count;
 }
 
-/*
- * Takes what has come of one message, and nothing of the next: descriptors are
- * handed out with the first byte of what they were sent with.
- */
-enum receipt message_receive(int socket, struct message *message)
+/* The rest of its header, or of its body. */
+static enum receipt receive_part(int socket, struct message *message)
 {
 	const size_t header = sizeof message->header;
 	size_t end = message->received < header ? header : header + message->header.size;
@@ -55,6 +52,19 @@ enum receipt message_receive(int socket, struct message *message)
 	if (!is_sane(message))
 		return RECEIVED_GARBAGE;
 	return message->received == header + message->header.size ? RECEIVED_ALL : RECEIVED_PART;
+}
+
+/*
+ * Takes what has come of one message, and nothing of the next: descriptors are
+ * handed out with the first byte of what they were sent with.
+ */
+enum receipt message_receive(int socket, struct message *message)
+{
+	enum receipt receipt = receive_part(socket, message);
+	// A body comes with its header.
+	if (receipt == RECEIVED_PART && message->received == sizeof message->header)
+		receipt = receive_part(socket, message);
+	return receipt;
 }
 
 /* Closes the descriptors that nobody took, and is ready for the next message. */

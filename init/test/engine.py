@@ -13,21 +13,24 @@ import sys
 import tempfile
 import time
 
-VERSION = 5
+VERSION = 6
 HEADER = struct.Struct("=IHHII")
 START = struct.Struct("=QQQQQQQQIIIHH")
 ENDED = struct.Struct("=IIiiQQIIQQII")
 CONTENTS = struct.Struct("=IIQQ")
+SIZES = struct.Struct("=QQ")
+TOLD = struct.Struct("=II")
 LAUNCHED, HELLO = 1, 2
-MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET, MSG_RENEW, MSG_COUNT = 16, 17, 18, 19, 20, 21, 22, 23
-STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN, COUNTED = 32, 33, 34, 35, 36, 37
-HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE = 1, 2, 4, 8, 16
+MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET, MSG_RENEW, MSG_COUNT, MSG_LOGS = range(16, 25)
+STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN, COUNTED, FULL = range(32, 39)
+HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE, KEPT = 1, 2, 4, 8, 16, 32
 STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
 BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT, OUT_OF_MEMORY = 0, 1, 2, 3, 4
 STUCK, TRUNCATED, UNREAPED, CROWDED = 1, 2, 4, 8
 CLD_EXITED, CLD_KILLED, CLD_DUMPED = 1, 2, 3
 
 MESSAGE_MAX = 4 << 20
+KEPT_MAX = 4096
 PATIENCE = int(os.environ.get("EBB_PATIENCE", "1"))  # a factor for a slow machine, such as an emulated one
 
 UID = 1879100000
@@ -137,6 +140,7 @@ class Exec:
     def __init__(self, box, number, leaf):
         self.box, self.number, self.leaf = box, number, leaf
         self.logs = [tempfile.TemporaryFile(dir=box.directory) for _ in range(2)]
+        self.gives_logs = True
         self.hear_nothing()
 
     def hear_nothing(self):
@@ -144,6 +148,7 @@ class Exec:
         self.pid = self.refused = self.ended = None
         self.shepherd = 0
         self.sizes = (0, 0)
+        self.kept = [b"", b""]
 
     def hear(self, kind, body):
         assert self.ended is None and self.refused is None, "a word after the last word"
@@ -154,16 +159,31 @@ class Exec:
             self.refused = struct.unpack("=II", body)
         elif kind == OUTPUT:
             assert self.pid is not None, "output before its start"
-            sizes = struct.unpack("=QQ", body)
+            sizes = SIZES.unpack_from(body)
             assert sizes >= self.sizes and sizes != self.sizes, "output that is no news"
             self.sizes = sizes
+            self.keep(body[SIZES.size:])
+        elif kind == FULL:
+            if self.gives_logs:
+                self.give_logs()
         elif kind == MSG_ENDED:
             assert self.pid is not None, "an end before its start"
             names = ("reason", "flags", "code", "status", "stdout_size", "stderr_size", "log_errno", "leftovers",
                      "cpu_us", "peak_memory", "peak_processes", "zero")
-            self.ended = dict(zip(names, ENDED.unpack(body)))
+            self.keep(body[ENDED.size:])
+            self.ended = dict(zip(names, ENDED.unpack_from(body)))
         else:
             raise AssertionError(f"unknown word {kind}")
+
+    def keep(self, told):
+        stdout, stderr = TOLD.unpack_from(told)
+        assert len(told) == TOLD.size + stdout + stderr
+        self.kept[0] += told[TOLD.size:TOLD.size + stdout]
+        self.kept[1] += told[TOLD.size + stdout:]
+
+    def give_logs(self, error=0):
+        fds = [] if error else [log.fileno() for log in self.logs]
+        self.box.send(MSG_LOGS, self.number, struct.pack("=I", error), fds)
 
     def wait_started(self, seconds=10):
         self.box.pump(lambda: self.pid is not None or self.refused, seconds, "start")
@@ -318,17 +338,19 @@ class Box:
 
     def start(self, *argv, env=None, workdir="/workspace", timeout=0, grace=1000, limit=1 << 30, files=1024,
               file_size=1 << 40, keep=False, stdin=None, logs=None, may_kill=True, memory=0, data_size=0, processes=0,
-              terminal=None, is_file=False):
+              terminal=None, is_file=False, kept=False, gives_logs=True):
         exec_ = self.new_exec(may_kill)
+        exec_.gives_logs = gives_logs
         env = ENVIRONMENT if env is None else env
         strings = [workdir, *argv] + [f"{k}={v}" for k, v in env.items()]
         flags = (KEEP if keep else 0) | (HAS_STDIN if stdin is not None else 0) | (TERMINAL if terminal else 0)
-        flags |= FILE if is_file else 0
+        flags |= (FILE if is_file else 0) | (KEPT if kept else 0)
         body = START.pack(timeout, grace, limit, files, file_size, memory, data_size, processes,
                           flags | (0 if HERD else HAS_LEAF), len(argv), len(env), *(terminal or (0, 0)))
         body += b"".join(os.fsencode(s) + b"\0" for s in strings)
         leaf = os.open(exec_.leaf, os.O_RDONLY)
-        fds = (logs or [log.fileno() for log in exec_.logs]) + ([] if HERD else [leaf]) + ([stdin] if stdin is not None else [])
+        logs = [] if kept else logs or [log.fileno() for log in exec_.logs]
+        fds = logs + ([] if HERD else [leaf]) + ([stdin] if stdin is not None else [])
         try:
             self.send(MSG_START, exec_.number, body, fds)
         finally:

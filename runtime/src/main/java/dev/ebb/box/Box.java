@@ -84,6 +84,7 @@ public final class Box {
   private boolean hasLane;
   private int uid = -1;
   private @Nullable Holding logsHolding;
+  private volatile boolean hasLogs;
   private @Nullable Holding recordHolding;
   private volatile boolean detached;
   private @Nullable Holding beginning;
@@ -148,8 +149,6 @@ public final class Box {
     Step.HOLD_BOX.reach();
     holdings.addAll(ledger.hold(id.value(), entries));
     logsHolding = holdings.removeFirst();
-    Step.MAKE_LOGS.reach();
-    logs.create();
     Limits limits = spec.limits();
     enclosure.create(new CgroupLimits(limits.memory(), limits.pids(), limits.cpus()), uid);
     Step.WATCH_OOM.reach();
@@ -243,6 +242,7 @@ public final class Box {
       var record =
           new BoxRecord(
               spec, uid, BoxRecord.HexNonce.of(up.nonce()), ProcessRef.of(initPid()), endsAt, note);
+      makeLogs();
       Step.HOLD_RECORD.reach();
       recordHolding =
           host.instance().ledger().hold(id.value(), Kind.RECORD, journal.path().toString());
@@ -424,7 +424,10 @@ public final class Box {
   private void takeOver(Optional<BoxRecord> record, List<Holding> listed) throws KernelException {
     for (Holding holding : listed) {
       switch (holding.kind()) {
-        case DIRECTORY -> logsHolding = holding;
+        case DIRECTORY -> {
+          logsHolding = holding;
+          hasLogs = true;
+        }
         case RECORD -> {
           recordHolding = holding;
           detached = true;
@@ -538,6 +541,23 @@ public final class Box {
   /** What its commands wrote. */
   public LogDirectory logs() {
     return logs;
+  }
+
+  /** There is a directory for them: only what needs one makes it. */
+  public boolean hasLogs() {
+    return hasLogs;
+  }
+
+  /** Makes the directory, unless it is there, or the end of the box has begun. */
+  public void makeLogs() throws KernelException {
+    lifecycle.ifUp(
+        () -> {
+          if (!hasLogs) {
+            Step.MAKE_LOGS.reach();
+            logs.create();
+            hasLogs = true;
+          }
+        });
   }
 
   /** What the next engine is told of it, if it is detached. */
@@ -1012,7 +1032,7 @@ public final class Box {
   }
 
   private void removeLogs(Account account) throws KernelException {
-    int count = logsHolding == null ? 0 : 1;
+    int count = logsHolding != null && hasLogs ? 1 : 0;
     account.held(Kind.DIRECTORY, count);
     forgetLogs();
     account.released(Kind.DIRECTORY, count);
@@ -1028,6 +1048,7 @@ public final class Box {
         Step.STRIKE_LOGS.reach();
         host.instance().ledger().strike(gone);
         logsHolding = null;
+        hasLogs = false;
         recordHolding = null;
         detached = false;
       }

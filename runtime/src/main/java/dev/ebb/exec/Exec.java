@@ -70,6 +70,7 @@ public final class Exec implements AutoCloseable {
   private final Instant startedAt;
   private final long oomKillsBefore;
   private final Runnable oomListener = this::outOfMemory;
+  private final boolean wasDetached;
   private boolean isAdopted;
   private volatile boolean outOfMemory;
   private volatile int shepherd;
@@ -83,6 +84,10 @@ public final class Exec implements AutoCloseable {
   private Deadline patience;
 
   private final AtomicBoolean pending = new AtomicBoolean();
+
+  /** Logs were asked for. */
+  private final AtomicBoolean filled = new AtomicBoolean();
+
   private volatile boolean killed;
   private volatile boolean overran;
 
@@ -108,6 +113,7 @@ public final class Exec implements AutoCloseable {
     number = record.number();
     startedAt = record.startedAt();
     oomKillsBefore = record.oomKillsBefore();
+    wasDetached = box.isDetached();
     stdout = new OutputLog(box.logs().log(number, "stdout"), lock, changed);
     stderr = new OutputLog(box.logs().log(number, "stderr"), lock, changed);
     Duration ago = Duration.between(startedAt, Instant.now());
@@ -161,6 +167,8 @@ public final class Exec implements AutoCloseable {
   private void endedAs(ExecResult last) {
     result = last;
     outcome = new Outcome.Lost();
+    stdout.expectFile();
+    stderr.expectFile();
     stdout.grow(last.stdoutSize(), true);
     stderr.grow(last.stderrSize(), true);
   }
@@ -243,8 +251,9 @@ public final class Exec implements AutoCloseable {
       if (leaf.isPresent()) {
         fds.addFirst(Fd.open(passing, leaf.get(), Fd.Flag.READ, Fd.Flag.DIRECTORY));
       }
-      Step.MAKE_OUTPUT.reach();
-      fds.addAll(0, List.of(exec.stdout.create(passing), exec.stderr.create(passing)));
+      if (!exec.isKept()) {
+        fds.addAll(0, exec.makeLogs(passing));
+      }
       var request = exec.startRequest(leaf.isPresent());
       if (exec.isRecorded()) {
         Step.RECORD_START.reach();
@@ -275,8 +284,35 @@ public final class Exec implements AutoCloseable {
         spec.takesInput(),
         spec.keep(),
         hasLeaf,
+        isKept(),
         spec.kind(),
         hasLeaf ? StartRequest.Share.BY_CGROUP : share());
+  }
+
+  /**
+   * It gets logs only when it needs them: what few bytes most commands write is kept in memory. Not
+   * in a box that may outlive this engine.
+   */
+  private boolean isKept() {
+    return !wasDetached && !(spec.kind() instanceof ExecKind.Terminal);
+  }
+
+  private List<Fd> makeLogs(Scope passing) throws KernelException {
+    box.makeLogs();
+    Step.MAKE_OUTPUT.reach();
+    return List.of(stdout.create(passing), stderr.create(passing));
+  }
+
+  /** What cannot be had is told to whoever asks for the result. */
+  private void giveLogs() {
+    try (var passing = new Scope()) {
+      List<Fd> logs = makeLogs(passing);
+      tell(init -> init.giveLogs(number, logs.getFirst(), logs.getLast()));
+    } catch (KernelException e) {
+      LOG.log(Level.WARNING, "event=logs_not_made box=" + box.id() + " exec=" + number, e);
+      Errno why = e.errno() == Errno.OTHER ? Errno.EIO : e.errno();
+      tell(init -> init.refuseLogs(number, why.number()));
+    }
   }
 
   /** Init looks at memory now and then; meanwhile no process gets far beyond the limit. */
@@ -313,6 +349,19 @@ public final class Exec implements AutoCloseable {
     @Override
     public void refused(ExecEvents.Step step, int errno) {
       end(new Outcome.Refused(step, errno), 0, 0);
+    }
+
+    @Override
+    public void kept(byte[] stdoutBytes, byte[] stderrBytes) {
+      stdout.keep(stdoutBytes);
+      stderr.keep(stderrBytes);
+    }
+
+    @Override
+    public void full() {
+      if (isKept() && filled.compareAndSet(false, true)) {
+        Thread.ofVirtual().name("ebb-logs-" + box.id() + "-" + number).start(Exec.this::giveLogs);
+      }
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.ebb.exec;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Fd;
@@ -9,19 +10,30 @@ import dev.ebb.kernel.Scope;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * One output stream of a command: a file that init fills and anybody reads at their own pace, from
- * any offset. It costs a descriptor only while it is read. Thread-safe.
+ * One output stream of a command, which anybody reads at their own pace, from any offset: in memory
+ * while it is short, else a file that init fills. It costs a descriptor only while it is read.
+ * Thread-safe.
  */
 public final class OutputLog {
+  /** SAFETY: of what init may tell; a little more than it keeps, for a marker. */
+  private static final int KEPT_MAX = 8192;
+
   private final Path file;
   private final ReentrantLock lock;
   private final Condition grown;
   private long size;
   private boolean ended;
+
+  /** All there is, unless there is more. */
+  @GuardedBy("lock")
+  private byte[] kept = {};
+
+  private volatile boolean isFiled;
 
   /** {@code lock} and {@code grown} are shared by the streams of one exec. */
   OutputLog(Path file, ReentrantLock lock, Condition grown) {
@@ -32,23 +44,51 @@ public final class OutputLog {
 
   /** Makes the file, for init to write to. */
   Fd create(Scope scope) throws KernelException {
+    isFiled = true;
     return Fd.open(scope, file, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.EXCLUSIVE);
+  }
+
+  /** Another engine had it made. */
+  void expectFile() {
+    isFiled = true;
   }
 
   /** Takes up what init has written so far, for another engine; an absent file holds nothing. */
   void find() throws IOException {
+    expectFile();
     grow(Files.exists(file) ? Files.size(file) : 0, false);
   }
 
   /** What it holds is lost; an absent one is no error. */
   void remove() throws KernelException {
-    Filesystem.unlinkIfPresent(file);
+    if (isFiled) {
+      Filesystem.unlinkIfPresent(file);
+    }
+  }
+
+  /** Takes what init tells, having no file for it; to be followed by {@link #grow}. */
+  void keep(byte[] more) {
+    lock.lock();
+    try {
+      if (kept.length + more.length > KEPT_MAX) {
+        throw new IllegalArgumentException("init told more than it may keep");
+      }
+      int before = kept.length;
+      kept = Arrays.copyOf(kept, before + more.length);
+      System.arraycopy(more, 0, kept, before, more.length);
+    } finally {
+      lock.unlock();
+    }
   }
 
   void grow(long newSize, boolean last) {
     lock.lock();
     try {
       size = Math.max(size, newSize);
+      if (size > kept.length && kept.length > 0) {
+        // ORDER: init writes all that it kept to the file before it counts more.
+        kept = new byte[0];
+      }
       ended |= last;
       grown.signalAll();
     } finally {
@@ -95,14 +135,27 @@ public final class OutputLog {
   /** Reads what is there at {@code position}, without waiting; 0 for nothing. */
   public int read(long position, byte[] buffer) {
     int length = (int) Math.min(buffer.length, Math.max(0, size() - position));
-    if (length == 0) {
-      return 0;
+    if (length == 0 || readKept(position, buffer, length)) {
+      return length;
     }
     try (var scope = new Scope()) {
       Fd open = Fd.open(scope, file, Fd.Flag.READ);
       return Math.max(0, open.readAt(position, buffer, 0, length));
     } catch (KernelException e) {
       throw SandboxException.internal(e);
+    }
+  }
+
+  private boolean readKept(long position, byte[] buffer, int length) {
+    lock.lock();
+    try {
+      if (position + length > kept.length) {
+        return false;
+      }
+      System.arraycopy(kept, (int) position, buffer, 0, length);
+      return true;
+    } finally {
+      lock.unlock();
     }
   }
 }

@@ -64,7 +64,24 @@ public record LogDirectory(Path path) {
     }
   }
 
+  /** Most have no file, or are not there at all. */
+  private boolean removeEmpty() throws KernelException {
+    try {
+      Step.RMDIR_LOGS.reach();
+      Filesystem.rmdirIfPresent(path);
+      return true;
+    } catch (KernelException e) {
+      if (!e.is(Errno.ENOTEMPTY)) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
   private void removeNow() throws KernelException {
+    if (removeEmpty()) {
+      return;
+    }
     Path last = record().path();
     for (Path file : files()) {
       if (!file.equals(last)) {
@@ -74,7 +91,6 @@ public record LogDirectory(Path path) {
     // ORDER: as long as anything is there, it is known what of.
     Step.UNLINK_RECORD.reach();
     Filesystem.unlinkIfPresent(last);
-    Step.RMDIR_LOGS.reach();
     Filesystem.rmdirIfPresent(path);
   }
 

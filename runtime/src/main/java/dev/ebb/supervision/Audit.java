@@ -192,7 +192,9 @@ public final class Audit {
     var findings = new ArrayList<Finding>();
     for (Box box : living().toList()) {
       List<Finding> gone =
-          Stream.concat(box.enclosure().paths().stream(), Stream.of(box.logs().path()))
+          Stream.concat(
+                  box.enclosure().paths().stream(),
+                  Stream.of(box.logs().path()).filter(_ -> box.hasLogs()))
               .filter(Files::notExists)
               .map(path -> finding(kind(box, path), path.toString(), new Fate.Missing()))
               .toList();

@@ -9,7 +9,9 @@ import dev.ebb.box.BoxState;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Kind;
@@ -128,6 +130,7 @@ enum Life {
   /** What whoever looks is told, after all commands have ended. */
   static final String LEAF_LEFT = "a leaf is left";
 
+  private static final int MORE_THAN_IS_KEPT = 1000;
   private static final String NOBODY = "bffffffffffff";
   private static final String LONG_NAME = "/nowhere/" + "x".repeat(10_000);
   private static final int LINES = 150;
@@ -166,6 +169,7 @@ enum Life {
       Cgroup.create(root.resolve(NOBODY));
     }
     Files.writeString(Files.createDirectory(instance.resolve(NOBODY)).resolve("1.stdout"), "words");
+    box.makeLogs();
     Files.writeString(box.logs().record().path(), "words");
   }
 
@@ -198,10 +202,14 @@ enum Life {
 
   private static void feed(Engine engine, Box box) throws Exception {
     Exec cat = engine.start(box, ExecSpec.of("/bin/cat").withInput());
-    byte[] words = "words\n".getBytes(StandardCharsets.UTF_8);
+    byte[] words = "words\n".repeat(MORE_THAN_IS_KEPT).getBytes(StandardCharsets.UTF_8);
     cat.stdin().orElseThrow().write(words, 0, words.length);
     cat.stdin().orElseThrow().close();
-    assertExits(0, cat);
+    ExecResult result = cat.await(SOON).orElseThrow();
+    assertThat(result.cause()).isEqualTo(new ExitCause.Exited(0));
+    if (result.logErrno() != 0) {
+      throw new IllegalStateException("output was lost: " + Errno.describe(result.logErrno()));
+    }
     byte[] read = new byte[words.length];
     assertThat(cat.stdout().read(0, read)).isEqualTo(words.length);
     cat.close();

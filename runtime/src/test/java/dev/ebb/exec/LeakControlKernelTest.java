@@ -55,13 +55,14 @@ final class LeakControlKernelTest {
   }
 
   @Test
-  void aCommandThatIsNotKilledIsALeakAndAKilledOneIsNone()
-      throws IOException, InterruptedException {
+  void aCommandThatIsNotKilledIsALeakAndAKilledOneIsNone() throws Exception {
     Box box = bench.box();
+    box.makeLogs();
     var before = Snapshot.take();
     Exec exec =
-        bench.start(box, python("import time; print('ready', flush=True); time.sleep(1000)"));
-    awaitOutput(exec, "ready");
+        bench.start(
+            box, python("import time; print('ready' * 2000, flush=True); time.sleep(1000)"));
+    awaitOutput(exec, "ready".repeat(2000));
     List<String> leaks = before.leaksSince().stream().map(Trace::toString).toList();
     assertThat(leaks)
         .anyMatch(trace -> trace.startsWith("process: ") && trace.contains("time.sleep(1000)"))

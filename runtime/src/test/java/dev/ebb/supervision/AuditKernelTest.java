@@ -66,6 +66,7 @@ class AuditKernelTest {
     engine = Engine.openForDaemon(host.home());
     assertThat(engine.adopt()).isEmpty();
     box = engine.create(BoxSpec.defaults());
+    box.makeLogs();
     exec = engine.start(box, ExecSpec.of("sleep", "1000").withTimeout(Duration.ZERO));
     assertThat(exec.awaitStart(SOON)).isTrue();
   }
@@ -298,6 +299,7 @@ class AuditKernelTest {
   private void plantWhenStopping(BoxState state, Path path) {
     if (state == BoxState.STOPPING && planted.compareAndSet(false, true)) {
       try {
+        Filesystem.mkdir(requireNonNull(path.getParent()), 0700);
         Filesystem.mkdir(path, 0700);
       } catch (KernelException e) {
         throw new IllegalStateException(e);

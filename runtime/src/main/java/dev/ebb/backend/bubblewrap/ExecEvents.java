@@ -17,7 +17,13 @@ public interface ExecEvents {
   /** It never ran; the last word. */
   void refused(Step step, int errno);
 
-  /** How much is in the logs by now. */
+  /** Of one without logs: what it wrote since the last word. The next word counts it. */
+  void kept(byte[] stdout, byte[] stderr);
+
+  /** Of one without logs: it writes more than is kept, and waits for logs. */
+  void full();
+
+  /** How much it has written by now. */
   void output(long stdout, long stderr);
 
   /** The last word. */

@@ -247,7 +247,7 @@ public final class InitChannel {
     }
   }
 
-  /** Asks init to start a command; {@code fds}: stdout log, stderr log, leaf directory, stdin. */
+  /** Asks init to start a command; {@code fds}: logs, leaf directory, stdin. */
   public void start(int exec, StartRequest request, List<Fd> fds, ExecEvents events)
       throws KernelException {
     byte[] message = Protocol.start(exec, fds.size(), request);
@@ -275,6 +275,16 @@ public final class InitChannel {
   public void kill(int exec, Signal signal, Duration grace) throws KernelException {
     Step.SEND_KILL.reach();
     sendAll(Protocol.kill(exec, signal.number(), grace), List.of());
+  }
+
+  /** The answer to {@link ExecEvents#full}: what it wrote, and will write, goes there. */
+  public void giveLogs(int exec, Fd stdout, Fd stderr) throws KernelException {
+    sendAll(Protocol.logs(exec, 0), List.of(stdout, stderr));
+  }
+
+  /** The other answer: what it writes from now on is lost. */
+  public void refuseLogs(int exec, int errno) throws KernelException {
+    sendAll(Protocol.logs(exec, errno), List.of());
   }
 
   /** Changes the size of an exec's terminal; one that has ended already is no error. */
@@ -425,8 +435,17 @@ public final class InitChannel {
         int shepherd = body.getInt();
         exec(exec, false).ifPresent(e -> e.started(pid, shepherd));
       }
-      case Protocol.MESSAGE_OUTPUT ->
-          exec(exec, false).ifPresent(e -> e.output(body.getLong(), body.getLong()));
+      case Protocol.MESSAGE_OUTPUT -> {
+        long stdout = body.getLong();
+        long stderr = body.getLong();
+        exec(exec, false)
+            .ifPresent(
+                e -> {
+                  Protocol.told(body, e);
+                  e.output(stdout, stderr);
+                });
+      }
+      case Protocol.MESSAGE_FULL -> exec(exec, false).ifPresent(ExecEvents::full);
       // ORDER: understood first. An exec that is off the list already would never hear of an end.
       case Protocol.MESSAGE_REFUSED -> {
         var step = Protocol.step(body.getInt());
@@ -436,6 +455,7 @@ public final class InitChannel {
       case Protocol.MESSAGE_ENDED -> {
         Step.HEAR_ENDED.reach();
         var ended = Protocol.ended(body);
+        exec(exec, false).ifPresent(e -> Protocol.told(body, e));
         exec(exec, true).ifPresent(e -> e.ended(ended));
       }
       case Protocol.MESSAGE_COUNTED -> {

@@ -12,10 +12,11 @@ import java.util.List;
 
 /** The words between engine and ebb-init; the visible pair of init/protocol.h. */
 final class Protocol {
-  static final int PROTOCOL_VERSION = 5;
+  static final int PROTOCOL_VERSION = 6;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
   static final int MESSAGE_FDS_MAX = 4;
   static final int NONCE_SIZE = 16;
+  static final int OUTPUT_KEPT_MAX = 4096;
   static final int HEADER_SIZE = 16;
 
   static final int MESSAGE_LAUNCHED = 1;
@@ -28,18 +29,21 @@ final class Protocol {
   static final int MESSAGE_FORGET = 21;
   static final int MESSAGE_RENEW = 22;
   static final int MESSAGE_COUNT = 23;
+  static final int MESSAGE_LOGS = 24;
   static final int MESSAGE_STARTED = 32;
   static final int MESSAGE_REFUSED = 33;
   static final int MESSAGE_OUTPUT = 34;
   static final int MESSAGE_ENDED = 35;
   static final int MESSAGE_KNOWN = 36;
   static final int MESSAGE_COUNTED = 37;
+  static final int MESSAGE_FULL = 38;
 
   static final int START_HAS_STDIN = 1;
   static final int START_KEEP = 2;
   static final int START_HAS_LEAF = 4;
   static final int START_TERMINAL = 8;
   static final int START_FILE = 16;
+  static final int START_KEPT = 32;
 
   static final int STEP_REQUEST = 1;
   static final int STEP_CLONE = 2;
@@ -127,6 +131,7 @@ final class Protocol {
     return (request.hasStdin() ? START_HAS_STDIN : 0)
         | (request.keep() ? START_KEEP : 0)
         | (request.hasLeaf() ? START_HAS_LEAF : 0)
+        | (request.isKept() ? START_KEPT : 0)
         | flag(request.kind());
   }
 
@@ -206,6 +211,32 @@ final class Protocol {
                 (flags & ENDED_CROWDED) != 0));
     var _ = body.getInt();
     return ended;
+  }
+
+  /** What follows a word: the bytes of one stream, then of the other; an older init has none. */
+  static void told(ByteBuffer body, ExecEvents exec) {
+    if (!body.hasRemaining()) {
+      return;
+    }
+    int stdout = body.getInt();
+    int stderr = body.getInt();
+    if (stdout < 0 || stderr < 0 || (long) stdout + stderr != body.remaining()) {
+      throw new IllegalArgumentException("init told " + stdout + " and " + stderr + " bytes");
+    }
+    if (body.hasRemaining()) {
+      exec.kept(bytes(body, stdout), bytes(body, stderr));
+    }
+  }
+
+  private static byte[] bytes(ByteBuffer body, int size) {
+    byte[] bytes = new byte[size];
+    body.get(bytes);
+    return bytes;
+  }
+
+  /** {@code errno} is 0 when two logs come with it. */
+  static byte[] logs(int exec, int errno) {
+    return message(MESSAGE_LOGS, errno == 0 ? 2 : 0, exec, 4).putInt(errno).array();
   }
 
   static byte[] resize(int exec, ExecKind.Terminal size) {

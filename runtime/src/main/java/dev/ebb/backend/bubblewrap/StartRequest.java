@@ -12,6 +12,7 @@ import java.util.List;
  * @param timeout zero for none
  * @param keep leave daemonised children alive when the command ends
  * @param hasLeaf it has a cgroup of its own; else it gets a shepherd
+ * @param isKept no logs come with it: init tells what it writes, until that is too much
  * @param share what init is to see to
  */
 public record StartRequest(
@@ -26,6 +27,7 @@ public record StartRequest(
     boolean hasStdin,
     boolean keep,
     boolean hasLeaf,
+    boolean isKept,
     ExecKind kind,
     Share share) {
 

@@ -67,6 +67,7 @@ final class HostileInitKernelTest {
         false,
         false,
         true,
+        false,
         ExecKind.COMMAND,
         StartRequest.Share.BY_CGROUP);
   }
@@ -137,6 +138,12 @@ final class HostileInitKernelTest {
 
     @Override
     public void refused(Step step, int errno) {}
+
+    @Override
+    public void kept(byte[] stdout, byte[] stderr) {}
+
+    @Override
+    public void full() {}
 
     @Override
     public void output(long stdout, long stderr) {}

@@ -29,6 +29,7 @@ final class InitChannelCloseTest {
           false,
           false,
           true,
+          false,
           ExecKind.COMMAND,
           StartRequest.Share.BY_CGROUP);
 
@@ -43,6 +44,16 @@ final class InitChannelCloseTest {
     @Override
     public void refused(Step step, int errno) {
       heard.add("refused");
+    }
+
+    @Override
+    public void kept(byte[] stdout, byte[] stderr) {
+      heard.add("kept");
+    }
+
+    @Override
+    public void full() {
+      heard.add("full");
     }
 
     @Override

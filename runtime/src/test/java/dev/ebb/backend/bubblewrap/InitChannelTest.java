@@ -73,6 +73,16 @@ class InitChannelTest {
     }
 
     @Override
+    public void kept(byte[] stdout, byte[] stderr) {
+      told.add("kept " + stdout.length + " " + stderr.length);
+    }
+
+    @Override
+    public void full() {
+      told.add("full");
+    }
+
+    @Override
     public void output(long stdout, long stderr) {
       told.add("output " + stdout + " " + stderr);
     }
@@ -232,6 +242,7 @@ class InitChannelTest {
         false,
         false,
         true,
+        false,
         ExecKind.COMMAND,
         StartRequest.Share.BY_CGROUP);
   }
@@ -464,6 +475,55 @@ class InitChannelTest {
     say(message(type, EXEC, new byte[3]));
     events.await("lost");
     assertBroken("BufferUnderflow");
+  }
+
+  private static byte[] told(int stdout, int stderr, int stdoutTold, int stderrTold, String bytes) {
+    byte[] text = bytes.getBytes(US_ASCII);
+    byte[] body =
+        Protocol.buffer(24 + text.length)
+            .putLong(stdout)
+            .putLong(stderr)
+            .putInt(stdoutTold)
+            .putInt(stderrTold)
+            .put(text)
+            .array();
+    return message(Protocol.MESSAGE_OUTPUT, EXEC, body);
+  }
+
+  @Test
+  void whatIsKeptIsToldBeforeItIsCounted() throws Exception {
+    start();
+    say(told(3, 2, 3, 2, "outer"));
+    say(told(3, 2, 0, 0, ""));
+    say(message(Protocol.MESSAGE_FULL, EXEC, new byte[0]));
+    events.await("kept 3 2", "output 3 2", "output 3 2", "full");
+  }
+
+  @Test
+  void bytesThatWereNotAnnouncedBreakIt() throws Exception {
+    start();
+    say(told(3, 2, 3, 1, "outer"));
+    events.await("lost");
+    assertBroken("init told 3 and 1 bytes");
+  }
+
+  @Test
+  void logsAreGivenOrRefused() throws Exception {
+    try (var files = new Scope()) {
+      channel.giveLogs(EXEC, Fd.memory(files, "stdout"), Fd.memory(files, "stderr"));
+    }
+    channel.refuseLogs(EXEC, 28);
+    byte[] heard = hear(Protocol.NONCE_SIZE + 2 * (Protocol.HEADER_SIZE + 4));
+    var words = ByteBuffer.wrap(heard).order(ByteOrder.nativeOrder());
+    words.position(Protocol.NONCE_SIZE);
+    for (int errno : new int[] {0, 28}) {
+      assertThat(words.getInt()).isEqualTo(4);
+      assertThat(words.getShort()).isEqualTo((short) Protocol.MESSAGE_LOGS);
+      assertThat(words.getShort()).isEqualTo((short) (errno == 0 ? 2 : 0));
+      assertThat(words.getInt()).isEqualTo(EXEC);
+      assertThat(words.getInt()).isZero();
+      assertThat(words.getInt()).isEqualTo(errno);
+    }
   }
 
   @Test

@@ -48,7 +48,7 @@ class ProtocolTest {
   void theHeaderIsReadWhole() {
     assertThat(header.constants()).hasSizeGreaterThan(20).containsEntry("MESSAGE_ENDED", 35L);
     assertThat(header.structs())
-        .containsOnlyKeys("message_header", "start_request", "ended", "contents");
+        .containsOnlyKeys("message_header", "start_request", "ended", "told", "contents");
   }
 
   @Test
@@ -69,7 +69,7 @@ class ProtocolTest {
                 assertThat(numbers.add(value)).as(name).isTrue();
               }
             });
-    assertThat(numbers).hasSize(16);
+    assertThat(numbers).hasSize(18);
   }
 
   @Test
@@ -122,6 +122,7 @@ class ProtocolTest {
         hasStdin,
         keep,
         hasLeaf,
+        false,
         kind,
         new StartRequest.Share(0x7_0000_0001L, 0x8_0000_0001L, 77));
   }
