@@ -44,6 +44,7 @@ public final class ServedBox {
   /** In what the next daemon is told of its end. */
   private static final String ENDED_BY = "ended-by";
 
+  private static final Duration FOREVER = Duration.ofDays(36_500);
   private static final Duration DEADLINE_SLACK = Duration.ofSeconds(10);
   private static final Pattern ID = Pattern.compile("b[0-9a-f]{12}");
 
@@ -135,7 +136,9 @@ public final class ServedBox {
     served.made.complete(box);
     box.end().ifPresent(served::hasEnded);
     for (Exec exec : adopted.execs()) {
-      served.attend(new ServedExec(served, exec));
+      var found = new ServedExec(served, exec);
+      served.execs.put(found.number(), found);
+      served.attend(found);
     }
     return served;
   }
@@ -315,21 +318,57 @@ public final class ServedBox {
 
   /** Starts a command, which need not run yet. */
   public ServedExec start(ExecSpec spec) {
-    use();
-    Exec started = Exec.start(box(), spec);
-    var exec = new ServedExec(this, started);
-    publish(exec, Map.of("state", "running"));
+    ServedExec exec = startUnattended(spec);
     attend(exec);
     return exec;
   }
 
-  private void attend(ServedExec exec) {
+  /** The same for a caller who is to attend to it. */
+  public ServedExec startUnattended(ExecSpec spec) {
+    use();
+    Exec started = Exec.start(box(), spec);
+    var exec = new ServedExec(this, started);
+    publish(exec, Map.of("state", "running"));
     execs.put(exec.number(), exec);
-    Thread.ofVirtual().name("ebb-exec-" + id + "-" + exec.number()).start(() -> seeOff(exec));
+    return exec;
+  }
+
+  /** Has a thread attend to it. */
+  public void attend(ServedExec exec) {
+    Thread.ofVirtual()
+        .name("ebb-exec-" + id + "-" + exec.number())
+        .start(
+            () -> {
+              try {
+                exec.attend(FOREVER);
+              } catch (InterruptedException e) {
+                exec.abandon(e);
+              }
+              seeOff(exec);
+            });
+  }
+
+  /**
+   * Attends to it for so long, and has that gone on with if it lasts longer: most commands are over
+   * soon, and whoever waits for one need not be woken by another who does.
+   */
+  public Optional<ServedExec.Ending> attend(ServedExec exec, Duration patience)
+      throws InterruptedException {
+    boolean hasEnded = false;
+    try {
+      hasEnded = exec.attend(patience);
+    } finally {
+      if (!hasEnded) {
+        attend(exec);
+      }
+    }
+    if (hasEnded) {
+      seeOff(exec);
+    }
+    return exec.ending();
   }
 
   private void seeOff(ServedExec exec) {
-    exec.attend();
     var data = new LinkedHashMap<String, Object>();
     data.put("state", "ended");
     if (exec.ending().orElse(null) instanceof ServedExec.Ending.Result(var result, _)) {

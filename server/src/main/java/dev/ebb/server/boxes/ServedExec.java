@@ -52,19 +52,33 @@ public final class ServedExec {
     }
   }
 
-  /** Waits for the end, which somebody must: only then is all of the command given back. */
-  void attend() {
+  /**
+   * Waits for the end, which somebody must: only then is all of the command given back.
+   *
+   * @return false when it has not ended in time
+   */
+  boolean attend(Duration patience) throws InterruptedException {
     try {
-      ExecResult result = exec.await();
+      Optional<ExecResult> result = exec.await(patience);
+      if (result.isEmpty()) {
+        return false;
+      }
       // RACE: a box whose last command has ended is idle only from then on.
       box.use();
-      ending.complete(new Ending.Result(result, exec.startedAt().plus(result.wall())));
+      ending.complete(new Ending.Result(result.get(), exec.startedAt().plus(result.get().wall())));
     } catch (SandboxException e) {
       box.use();
       ending.complete(new Ending.Refused(e, Instant.now()));
-    } catch (InterruptedException | RuntimeException e) {
+    } catch (RuntimeException e) {
       ending.completeExceptionally(e);
     }
+    listeners.forEach(this::tellOnce);
+    return true;
+  }
+
+  /** Nobody will attend to it. */
+  void abandon(InterruptedException reason) {
+    ending.completeExceptionally(reason);
     listeners.forEach(this::tellOnce);
   }
 

@@ -94,7 +94,7 @@ final class ExecRoutes {
         Orders.command(Fields.parse(exchange.body()), Duration.ZERO, policy.caps());
     permit(exchange, command);
     if (wait) {
-      attend(exchange, start(box(exchange), command), detach, Documents::result);
+      attend(exchange, box(exchange), command, detach, Documents::result);
       return;
     }
     ServedExec exec = start(box(exchange), command);
@@ -105,8 +105,12 @@ final class ExecRoutes {
 
   private static ServedExec start(ServedBox box, Orders.Command command) {
     ServedExec exec = box.start(command.spec());
-    command.input().ifPresent(bytes -> feed(exec, bytes));
+    feed(exec, command);
     return exec;
+  }
+
+  private static void feed(ServedExec exec, Orders.Command command) {
+    command.input().ifPresent(bytes -> feed(exec, bytes));
   }
 
   private static void feed(ServedExec exec, byte[] bytes) {
@@ -135,12 +139,17 @@ final class ExecRoutes {
   }
 
   /** Waits for the end for the caller; one who goes away takes the command along. */
-  private static void attend(Exchange exchange, ServedExec exec, boolean detach, Last last)
+  private static void attend(
+      Exchange exchange, ServedBox box, Orders.Command command, boolean detach, Last last)
       throws IOException, InterruptedException {
+    boolean isStream = exchange.accepts("text/event-stream");
+    ServedExec exec = isStream ? box.start(command.spec()) : box.startUnattended(command.spec());
     try {
-      if (exchange.accepts("text/event-stream")) {
+      if (isStream) {
+        feed(exec, command);
         stream(exchange, exec, last);
       } else {
+        feedOrAttend(exec, command);
         answer(exchange, exec, last);
       }
     } catch (IOException e) {
@@ -162,10 +171,20 @@ final class ExecRoutes {
     events.end(at, last.document(exec));
   }
 
+  /** Whatever happens, somebody attends to it. */
+  private static void feedOrAttend(ServedExec exec, Orders.Command command) {
+    try {
+      feed(exec, command);
+    } catch (RuntimeException e) {
+      exec.box().attend(exec);
+      throw e;
+    }
+  }
+
   /** White space goes ahead of a late answer, so that both ends know of each other. */
   private static void answer(Exchange exchange, ServedExec exec, Last last)
       throws IOException, InterruptedException {
-    Optional<ServedExec.Ending> ending = exec.await(EventStream.HEARTBEAT);
+    Optional<ServedExec.Ending> ending = exec.box().attend(exec, EventStream.HEARTBEAT);
     if (ending.isPresent()) {
       requireBegun(ending.get());
       exchange.answer(200, last.document(exec));
@@ -221,7 +240,7 @@ final class ExecRoutes {
         exchange.answer(201, Documents.exec(exec));
         return;
       }
-      attend(exchange, start(box, command), false, ended -> runResult(exchange, box, ended));
+      attend(exchange, box, command, false, ended -> runResult(exchange, box, ended));
     } catch (IOException | InterruptedException | RuntimeException e) {
       boxes.remove(box, true);
       throw e;
