@@ -487,15 +487,11 @@ public final class BoxCgroup implements Enclosure {
     return emptyWait.await(box(), deadline);
   }
 
-  /** Bottom-up. */
+  /** Bottom-up: by their names, and only if that is not all, by what lies there. */
   @Override
   public int remove() throws KernelException {
     var failures = new ArrayList<KernelException>();
-    int removed = 0;
-    for (Cgroup cgroup : box().bottomUp()) {
-      boolean isRemoved = removeOne(cgroup, failures);
-      removed += isRemoved && cgroup.equals(box()) ? 1 : 0;
-    }
+    int removed = exists() && removeByName() ? 1 : removeWhatLiesThere(failures);
     for (List<Path> version1 : List.of(paths.subList(1, paths.size()), lanePaths)) {
       for (Path path : version1) {
         removed += removeOne(new Cgroup(path), failures) ? 1 : 0;
@@ -507,6 +503,22 @@ public final class BoxCgroup implements Enclosure {
       throw first;
     }
     return removed;
+  }
+
+  private int removeWhatLiesThere(List<KernelException> failures) throws KernelException {
+    int removed = 0;
+    for (Cgroup cgroup : box().bottomUp()) {
+      boolean isRemoved = removeOne(cgroup, failures);
+      removed += isRemoved && cgroup.equals(box()) ? 1 : 0;
+    }
+    return removed;
+  }
+
+  private boolean removeByName() throws KernelException {
+    for (int exec : leaves) {
+      var _ = removal.tryRemove(leaf(exec));
+    }
+    return removal.tryRemove(init()) && removal.tryRemove(work()) && removal.tryRemove(box());
   }
 
   private boolean removeOne(Cgroup cgroup, List<KernelException> failures) {

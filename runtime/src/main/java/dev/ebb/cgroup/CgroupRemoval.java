@@ -58,6 +58,11 @@ public final class CgroupRemoval {
     }
   }
 
+  /** The same if one rmdir does it; false when it is busy, of which no word is said. */
+  boolean tryRemove(Cgroup cgroup) throws KernelException {
+    return rmdir(cgroup) != Attempt.BUSY;
+  }
+
   private void removeBusy(Cgroup cgroup, Deadline deadline)
       throws KernelException, InterruptedException {
     while (true) {

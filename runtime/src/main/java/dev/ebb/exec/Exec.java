@@ -372,8 +372,10 @@ public final class Exec implements AutoCloseable {
 
     @Override
     public void ended(Ended ended) {
-      // Of one that was ended it is known why.
-      long kills = ended.reason() == Reason.BY_ITSELF ? oomKills() : oomKillsBefore;
+      // Of one that was ended it is known why, and one that did well was not killed.
+      boolean didWell = ended.exited() && ended.status() == 0;
+      boolean isKnown = ended.reason() != Reason.BY_ITSELF || didWell;
+      long kills = isKnown ? oomKillsBefore : oomKills();
       end(new Outcome.Ended(ended, kills), ended.stdoutSize(), ended.stderrSize());
     }
 
