@@ -2,9 +2,9 @@
 // runs a command until that writes a byte or is done, ends it, and answers how many nanoseconds the end took.
 //   reaper CGROUP -- COMMAND ARGUMENT…
 //     the command in a new cgroup, and nothing else
-//   reaper --box DIRECTORY CGROUP VERSION1… -- COMMAND ARGUMENT…
-//     with what a box has: a pid 1 in namespaces of its own, as many cgroups in version 2, one in each hierarchy of
-//     version 1, and a directory with two logs
+//   reaper --box CGROUP VERSION1… -- COMMAND ARGUMENT…
+//     with what a box has: a pid 1 in namespaces of its own, as many cgroups in version 2, and one in each hierarchy of
+//     version 1
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -23,7 +23,7 @@
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET)
 
 struct command {
-	const char *directory; // NULL: no box
+	bool is_box;
 	char **version1;
 	char **argv;
 	char cgroups[CGROUPS_MAX][4096]; // parents first; the first is the one to kill
@@ -59,14 +59,14 @@ static const char *name(struct command *command, const char *parent, const char 
 
 static bool parse(struct command *command, char **words)
 {
-	if (words[0] && words[1] && strcmp(words[0], "--box") == 0) {
-		command->directory = words[1];
-		words += 2;
+	if (words[0] && strcmp(words[0], "--box") == 0) {
+		command->is_box = true;
+		words++;
 	}
 	if (!*words)
 		return false;
 	command->leaf = name(command, *words, "");
-	if (command->directory) {
+	if (command->is_box) {
 		command->init = name(command, *words, "/init");
 		name(command, *words, "/work");
 		command->leaf = name(command, *words, "/work/1");
@@ -107,37 +107,12 @@ static void be_init(const struct command *command, int ready)
 	_exit(127);
 }
 
-static const char *log_path(const struct command *command, int i)
-{
-	static char path[8192];
-	snprintf(path, sizeof path, "%s/1.%s", command->directory, i == 0 ? "stdout" : "stderr");
-	return path;
-}
-
-static bool make_logs(const struct command *command)
-{
-	bool done = mkdir(command->directory, 0700) == 0;
-	for (int i = 0; i < 2; i++) {
-		int fd = open(log_path(command, i), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		done = done && fd >= 0 && (i == 1 || write(fd, "\n", 1) == 1);
-		close(fd);
-	}
-	return done;
-}
-
-static bool remove_logs(const struct command *command)
-{
-	bool done = unlink(log_path(command, 0)) == 0;
-	done = unlink(log_path(command, 1)) == 0 && done;
-	return rmdir(command->directory) == 0 && done;
-}
-
 static pid_t begin(const struct command *command, int ready)
 {
-	pid_t pid = syscall(SYS_clone, SIGCHLD | (command->directory ? NAMESPACES : 0), 0, 0, 0, 0);
+	pid_t pid = syscall(SYS_clone, SIGCHLD | (command->is_box ? NAMESPACES : 0), 0, 0, 0, 0);
 	if (pid != 0)
 		return pid;
-	if (command->directory)
+	if (command->is_box)
 		be_init(command, ready);
 	run(command, ready);
 	return 0;
@@ -150,7 +125,7 @@ static bool start(const struct command *command)
 	for (int i = 0; i < command->count; i++)
 		if (mkdir(command->cgroups[i], 0755) != 0)
 			return false;
-	if (pipe2(pipes, O_CLOEXEC) != 0 || (command->directory && !make_logs(command)))
+	if (pipe2(pipes, O_CLOEXEC) != 0)
 		return false;
 	pid_t pid = begin(command, pipes[1]);
 	close(pipes[1]);
@@ -166,7 +141,7 @@ static bool end(const struct command *command)
 		;
 	for (int i = command->count - 1; i >= 0; i--)
 		done = rmdir(command->cgroups[i]) == 0 && done;
-	return (!command->directory || remove_logs(command)) && done;
+	return done;
 }
 
 int main(int argc, char **argv)

@@ -13,8 +13,14 @@ import java.util.List;
  */
 public final class DaemonCalls {
   private static final String TRUE = "/usr/bin/true";
-  private static final int WARM_UP_EXECS = 3000;
-  private static final int WARM_UP_RUNS = 300;
+
+  /**
+   * A method is compiled by C2 when it was called 5,000 times: a daemon lives long, and so do its
+   * clients.
+   */
+  private static final int WARM_UP_EXECS = 15_000;
+
+  private static final int WARM_UP_RUNS = 5_500;
 
   private DaemonCalls() {}
 
@@ -54,7 +60,7 @@ public final class DaemonCalls {
     }
   }
 
-  /** A daemon lives long: its code is compiled. */
+  /** Everything is called at least as often as it takes to be compiled. */
   private static void warmUp(EbbClient client, Box box) throws Exception {
     for (int i = 0; i < WARM_UP_EXECS; i++) {
       exec(client, box);

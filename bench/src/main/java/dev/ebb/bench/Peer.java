@@ -31,13 +31,12 @@ final class Peer implements AutoCloseable {
 
   /**
    * The same with what a box has: a pid 1 in namespaces of its own, as many cgroups in version 2,
-   * one in each hierarchy of version 1, and a directory with two logs.
+   * and one in each hierarchy of version 1.
    *
    * @param cgroups none of which may exist: that of version 2 first
    */
-  static Peer reapingBox(Path directory, List<Path> cgroups, List<String> command)
-      throws IOException {
-    return start("reaper", words(List.of("--box", directory.toString()), cgroups, command));
+  static Peer reapingBox(List<Path> cgroups, List<String> command) throws IOException {
+    return start("reaper", words(List.of("--box"), cgroups, command));
   }
 
   private static List<String> words(

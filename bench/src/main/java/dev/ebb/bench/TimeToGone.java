@@ -44,21 +44,20 @@ public final class TimeToGone {
       System.out.println("| " + rounds + " rounds | p50 ms | p99 ms | ÷ bare | ÷ alike |");
       System.out.println("|---|---|---|---|---|");
       for (int count : COUNTS) {
-        compare(engine, home.resolve("by-hand"), count, rounds);
+        compare(engine, count, rounds);
       }
     } finally {
       ServedDaemon.delete(home);
     }
   }
 
-  private static void compare(Engine engine, Path directory, int count, int rounds)
-      throws Exception {
+  private static void compare(Engine engine, int count, int rounds) throws Exception {
     String name = "bench-" + ProcessHandle.current().pid();
     List<Path> cgroups = engine.hierarchies().everywhere(name);
     List<String> command = command(count);
     Box living = create(engine, count);
     try (Peer bare = Peer.reaping(cgroups.getFirst().resolveSibling(name + "-bare"), command);
-        Peer alike = Peer.reapingBox(directory, cgroups, command)) {
+        Peer alike = Peer.reapingBox(cgroups, command)) {
       var rawBare = new Series(count + ", bare: one cgroup, by hand", bare.pid());
       var killed = new Series(count + ", Ebb: a command, its box lives on");
       var rawAlike = new Series(count + ", alike: all that a box has, by hand", alike.pid());
