@@ -1,10 +1,12 @@
-/** ebb torture: hostile workloads and kills at random moments, and what is left. */
+/** What proves Ebb on a user's host: {@code ebb torture}, and {@code ebb soak}. */
 module dev.ebb.torture {
   requires static transitive com.google.errorprone.annotations;
   requires static transitive org.jspecify;
-  requires dev.ebb.client;
-  requires dev.ebb.kernel;
-  requires dev.ebb.oracle;
+  requires transitive dev.ebb.client;
+  requires transitive dev.ebb.kernel;
+  requires transitive dev.ebb.oracle;
 
   exports dev.ebb.torture;
+  exports dev.ebb.torture.host;
+  exports dev.ebb.torture.soak;
 }

@@ -37,6 +37,7 @@ final class Commands {
           "doctor",
           "sweep",
           "torture",
+          "soak",
           "purge",
           "completion",
           "version",
@@ -65,6 +66,7 @@ final class Commands {
       case "serve", "config", "key" -> ServerCommands.spec(name);
       case "sweep" -> SweepCommand.spec();
       case "torture" -> TortureCommand.spec();
+      case "soak" -> SoakCommand.spec();
       case "purge" -> PurgeCommand.spec();
       case "completion" -> CompletionCommand.spec();
       case "version" ->
@@ -99,6 +101,7 @@ final class Commands {
       case "serve", "config", "key" -> ServerCommands.run(name);
       case "sweep" -> SweepCommand.run(parsed);
       case "torture" -> TortureCommand.run(parsed);
+      case "soak" -> SoakCommand.run(parsed);
       case "purge" -> PurgeCommand.run(parsed);
       case "completion" -> CompletionCommand.run(parsed);
       case "version" -> Main.version(System.out);

@@ -1,23 +1,15 @@
 package dev.ebb.cli;
 
-import dev.ebb.engine.Engine;
-import dev.ebb.torture.Host;
 import dev.ebb.torture.Profile;
 import dev.ebb.torture.Settings;
 import dev.ebb.torture.Torture;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicInteger;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.TypeConversionException;
-import sun.misc.Signal;
 
 /** {@code ebb torture}: hostile work on a daemon of its own, and the proof that nothing is left. */
 final class TortureCommand {
@@ -73,22 +65,13 @@ final class TortureCommand {
 
   static int run(ParseResult parsed) throws IOException, InterruptedException {
     Settings settings = settings(parsed);
-    Path script = script();
-    var signal = new AtomicInteger();
-    for (String name : List.of("INT", "TERM", "HUP")) {
-      Signal.handle(new Signal(name), caught -> signal.set(caught.getNumber()));
-    }
     boolean selfTest = parsed.hasMatchedOption("--oracle-selftest");
-    int code =
-        Engine.aside(
-            Engine.prepareHome(),
-            home -> {
-              var host = new Host(script, home, environment(home), description());
-              return selfTest
-                  ? Torture.selfTest(host, settings.json())
-                  : Torture.run(settings, host, () -> signal.get() != 0);
-            });
-    return code == 0 && signal.get() != 0 ? 128 + signal.get() : code;
+    return AsideHome.visit(
+        "torture",
+        (host, isCalledOff) ->
+            selfTest
+                ? Torture.selfTest(host, settings.json())
+                : Torture.run(settings, host, isCalledOff));
   }
 
   private static Settings settings(ParseResult parsed) {
@@ -108,26 +91,5 @@ final class TortureCommand {
 
   private static long randomSeed() {
     return ThreadLocalRandom.current().nextInt(1, Integer.MAX_VALUE);
-  }
-
-  private static Path script() throws IOException {
-    return Optional.ofNullable(System.getProperty("ebb.root"))
-        .map(root -> Path.of(root).resolve("ebb"))
-        .orElseThrow(() -> new IOException("torture is started by the script ebb only"));
-  }
-
-  /** What is configured for the daemon of this host is not for this one. */
-  private static List<String> environment(Path home) {
-    Map<String, String> ours = new HashMap<>(System.getenv());
-    ours.keySet().removeIf(name -> name.startsWith("EBB_") && !name.equals("EBB_JAVA_HOME"));
-    return DaemonEnvironment.of(ours, home);
-  }
-
-  private static String description() {
-    return "Linux %s, %d processors, java %s"
-        .formatted(
-            System.getProperty("os.version"),
-            Runtime.getRuntime().availableProcessors(),
-            Runtime.version());
   }
 }

@@ -8,6 +8,8 @@ import dev.ebb.kernel.Deadline;
 import dev.ebb.oracle.Proc;
 import dev.ebb.oracle.ProcessEntry;
 import dev.ebb.oracle.ProcessTable;
+import dev.ebb.torture.host.ServedHome;
+import dev.ebb.torture.host.Target;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;

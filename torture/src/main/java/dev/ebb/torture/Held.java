@@ -7,6 +7,7 @@ import dev.ebb.oracle.Proc;
 import dev.ebb.oracle.ProcessEntry;
 import dev.ebb.oracle.ProcessTable;
 import dev.ebb.oracle.Trace;
+import dev.ebb.torture.host.Target;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

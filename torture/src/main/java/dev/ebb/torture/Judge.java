@@ -19,6 +19,7 @@ import dev.ebb.oracle.SharedMemory;
 import dev.ebb.oracle.Snapshot;
 import dev.ebb.oracle.Trace;
 import dev.ebb.oracle.UnixSockets;
+import dev.ebb.torture.host.ServedHome;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,6 +1,13 @@
 package dev.ebb.torture;
 
+import static dev.ebb.torture.page.Page.escape;
+import static dev.ebb.torture.page.Page.row;
+import static dev.ebb.torture.page.Page.svg;
+import static dev.ebb.torture.page.Page.x;
+import static dev.ebb.torture.page.Page.y;
+
 import dev.ebb.oracle.Invariant;
+import dev.ebb.torture.page.Page;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -8,15 +15,6 @@ import java.util.stream.Collectors;
 
 /** The report as one page that needs nothing else. All that is not ours is escaped. */
 final class ReportPage {
-  private static final int WIDTH = 800;
-  private static final int HEIGHT = 200;
-  private static final int MARGIN = 40;
-  private static final String STYLE =
-      "body{font:15px/1.5 system-ui,sans-serif;max-width:880px;margin:2em auto;padding:0 1em;color:#1b2733}"
-          + "table{border-collapse:collapse;margin:.5em 0}td,th{padding:.1em .9em .1em 0;text-align:left}"
-          + "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}svg{background:#f4f7f9;width:100%}"
-          + "text{font:11px sans-serif;fill:#567}.clean{color:#0a6b3d}.broken{color:#b00020}";
-
   private final Report report;
 
   ReportPage(Report report) {
@@ -24,28 +22,13 @@ final class ReportPage {
   }
 
   String html() {
-    var page = new StringBuilder("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">");
-    page.append("<title>ebb torture</title><style>").append(STYLE).append("</style>");
-    page.append("<h1>ebb torture</h1><p class=\"")
-        .append(report.isClean() ? "clean" : "broken")
-        .append("\"><b>")
-        .append(escape(report.verdict()))
-        .append("</b><p>")
-        .append(escape(summary()));
+    var page = Page.begin("ebb torture", report.isClean(), report.verdict(), summary());
     page.append(violations()).append("<h2>Time to gone</h2>").append(timesTable());
     page.append(timesPlot()).append("<h2>Processes at once</h2>").append(processesPlot());
     page.append("<h2>What was done</h2>").append(countTables());
     page.append("<h2>Invariants checked</h2>").append(checksTable());
     report.skipped().forEach(reason -> page.append("<p>skipped: ").append(escape(reason)));
     return page.append("</html>\n").toString();
-  }
-
-  static String escape(String text) {
-    return text.replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace("\"", "&quot;")
-        .replace("'", "&#39;");
   }
 
   private String summary() {
@@ -57,14 +40,6 @@ final class ReportPage {
             settings.boxes(),
             report.took().toSeconds(),
             report.host());
-  }
-
-  private static String row(String... cells) {
-    var row = new StringBuilder("<tr><td>").append(escape(cells[0]));
-    for (int i = 1; i < cells.length; i++) {
-      row.append("<td class=\"n\">").append(escape(cells[i]));
-    }
-    return row.toString();
   }
 
   private String violations() {
@@ -121,31 +96,6 @@ final class ReportPage {
 
   // --- plots ---
 
-  private static String svg(String content, String from, String to, String most) {
-    return """
-        <svg viewBox="0 0 %d %d" role="img"><text x="4" y="14">%s</text>\
-        <text x="%d" y="%d">%s</text><text x="%d" y="%d" text-anchor="end">%s</text>%s</svg>"""
-        .formatted(
-            WIDTH,
-            HEIGHT,
-            escape(most),
-            MARGIN,
-            HEIGHT - 4,
-            escape(from),
-            WIDTH,
-            HEIGHT - 4,
-            escape(to),
-            content);
-  }
-
-  private static double x(double share) {
-    return MARGIN + share * (WIDTH - MARGIN);
-  }
-
-  private static double y(double share) {
-    return (HEIGHT - 20) - share * (HEIGHT - 40);
-  }
-
   /** Each box a dot: its processes to the right, its time upwards, both by their logarithm. */
   private String timesPlot() {
     List<TimesToGone.Time> times = report.times();
@@ -184,18 +134,15 @@ final class ReportPage {
               at,
               at));
     }
-    String points =
+    var points =
         report.samples().stream()
             .map(
                 sample ->
-                    String.format(
-                        Locale.ROOT,
-                        "%.1f,%.1f",
-                        x(sample.at().toMillis() / 1e3 / seconds),
-                        y(sample.processes() / (double) Math.max(1, most))))
-            .collect(Collectors.joining(" "));
-    content.append("<polyline fill=\"none\" stroke=\"#1769aa\" stroke-width=\"1.5\" points=\"");
-    content.append(points).append("\"/>");
+                    new Page.Point(
+                        sample.at().toMillis() / 1e3 / seconds,
+                        sample.processes() / (double) Math.max(1, most)))
+            .toList();
+    content.append(Page.line(points));
     return svg(content.toString(), "0 s", "%.0f s".formatted(seconds), most + " processes");
   }
 }

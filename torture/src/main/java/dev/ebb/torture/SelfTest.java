@@ -8,6 +8,8 @@ import dev.ebb.oracle.Invariant;
 import dev.ebb.oracle.OneHome;
 import dev.ebb.oracle.Snapshot;
 import dev.ebb.oracle.Trace;
+import dev.ebb.torture.host.Host;
+import dev.ebb.torture.host.ServedHome;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

@@ -5,6 +5,7 @@ import dev.ebb.client.BoxRequest;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.oracle.Trace;
+import dev.ebb.torture.host.ServedHome;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;

@@ -1,5 +1,6 @@
 package dev.ebb.torture;
 
+import dev.ebb.torture.host.Target;
 import java.time.Duration;
 import java.util.Locale;
 

@@ -10,6 +10,7 @@ import dev.ebb.kernel.Signal;
 import dev.ebb.kernel.Spawn;
 import dev.ebb.oracle.Invariant;
 import dev.ebb.oracle.Mount;
+import dev.ebb.torture.host.Program;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

@@ -14,6 +14,7 @@ import dev.ebb.client.Limits;
 import dev.ebb.client.NotFoundException;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.oracle.Invariant;
+import dev.ebb.torture.host.ServedHome;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

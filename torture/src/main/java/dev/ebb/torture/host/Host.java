@@ -1,4 +1,4 @@
-package dev.ebb.torture;
+package dev.ebb.torture.host;
 
 import java.nio.file.Path;
 import java.util.List;
@@ -16,7 +16,7 @@ public record Host(Path script, Path home, List<String> environment, String desc
     environment = List.copyOf(environment);
   }
 
-  Path socket() {
+  public Path socket() {
     return home.resolve("ebb.sock");
   }
 }

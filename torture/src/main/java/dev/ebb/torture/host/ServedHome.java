@@ -1,4 +1,4 @@
-package dev.ebb.torture;
+package dev.ebb.torture.host;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.client.EbbClient;
@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * A daemon on a home of its own, which ends with this process: it holds the other end of its stdin.
  * Whoever wants the client while it is being restarted waits. Thread-safe.
  */
-final class ServedHome implements AutoCloseable {
+public final class ServedHome implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
@@ -44,10 +44,14 @@ final class ServedHome implements AutoCloseable {
    * not to sweep away what the oracle is to see.
    */
   private static final String SCRIPT =
-      "cd / && exec \"$0\" serve --until-eof --config /dev/null --sweep-interval 0 --socket \"$1\"";
+      "cd / && socket=$1 files=$2 && shift 2 && { [ \"$files\" = 0 ] || ulimit -n \"$files\"; } &&"
+          + " exec \"$0\" serve --until-eof --config /dev/null --sweep-interval 0"
+          + " --socket \"$socket\" \"$@\"";
 
   private final Host host;
   private final OneHome home;
+  private final int openFiles;
+  private final List<String> flags;
   private final ReentrantLock lock = new ReentrantLock();
 
   @GuardedBy("lock")
@@ -73,14 +77,26 @@ final class ServedHome implements AutoCloseable {
     }
   }
 
-  ServedHome(Host host, OneHome home) {
+  public ServedHome(Host host, OneHome home) {
+    this(host, home, 0, List.of());
+  }
+
+  /**
+   * One that is served in a certain way.
+   *
+   * @param openFiles how many descriptors it may have; 0: as many as we
+   * @param flags for {@code ebb serve}
+   */
+  public ServedHome(Host host, OneHome home, int openFiles, List<String> flags) {
     this.host = host;
     this.home = home;
+    this.openFiles = openFiles;
+    this.flags = List.copyOf(flags);
   }
 
   // --- its lives ---
 
-  void start() throws IOException {
+  public void start() throws IOException {
     lock.lock();
     try {
       var scope = new Scope();
@@ -116,7 +132,9 @@ final class ServedHome implements AutoCloseable {
               Fd.Flag.WRITE,
               Fd.Flag.CREATE,
               Fd.Flag.APPEND);
-      var words = List.of("sh", "-c", SCRIPT, host.script().toString(), host.socket().toString());
+      var words = new ArrayList<>(List.of("sh", "-c", SCRIPT, host.script().toString()));
+      words.addAll(List.of(host.socket().toString(), Integer.toString(openFiles)));
+      words.addAll(flags);
       Pidfd outer =
           Spawn.spawn(
               scope,
@@ -163,7 +181,7 @@ final class ServedHome implements AutoCloseable {
   }
 
   /** Kills it, and starts the next one on the same home. */
-  void restart(Runnable whenKilled) throws IOException {
+  public void restart(Runnable whenKilled) throws IOException {
     lock.lock();
     try {
       Running killed = Objects.requireNonNull(running);
@@ -185,7 +203,7 @@ final class ServedHome implements AutoCloseable {
   }
 
   /** Ends it as the death of this process would, and returns its exit code. */
-  int stop() throws IOException {
+  public int stop() throws IOException {
     lock.lock();
     try {
       Running ending = Objects.requireNonNull(running);
@@ -219,7 +237,7 @@ final class ServedHome implements AutoCloseable {
   // --- what others need of it ---
 
   /** The client of the daemon that lives. */
-  EbbClient client() throws IOException {
+  public EbbClient client() throws IOException {
     lock.lock();
     try {
       if (running == null || client == null) {
@@ -232,7 +250,7 @@ final class ServedHome implements AutoCloseable {
   }
 
   /** Closes all connections to it, and uses new ones from now on. */
-  void reconnect() throws IOException {
+  public void reconnect() throws IOException {
     lock.lock();
     try {
       client().close();
@@ -243,7 +261,7 @@ final class ServedHome implements AutoCloseable {
   }
 
   /** The same, but with none until {@link #reconnect}. */
-  void disconnect() throws IOException {
+  public void disconnect() throws IOException {
     lock.lock();
     try {
       client().close();
@@ -255,11 +273,11 @@ final class ServedHome implements AutoCloseable {
   }
 
   /** Which life it is in. */
-  int generation() {
+  public int generation() {
     return generation.get();
   }
 
-  int pid() {
+  public int pid() {
     lock.lock();
     try {
       return Objects.requireNonNull(running).daemon().pid();
@@ -269,7 +287,7 @@ final class ServedHome implements AutoCloseable {
   }
 
   /** Of the daemon itself, and of the two processes around it. */
-  Set<Integer> pids() {
+  public Set<Integer> pids() {
     lock.lock();
     try {
       return running == null ? Set.of() : running.pids();
@@ -279,7 +297,7 @@ final class ServedHome implements AutoCloseable {
   }
 
   /** The keepers of dead daemons fall to us, and are ours to wait for. */
-  void reapKeepers() throws IOException {
+  public void reapKeepers() throws IOException {
     lock.lock();
     try {
       for (int pid : Set.copyOf(oldKeepers)) {

@@ -1,4 +1,4 @@
-package dev.ebb.torture;
+package dev.ebb.torture.host;
 
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
@@ -10,13 +10,13 @@ import java.io.IOException;
 import java.util.Optional;
 
 /** A process that may be killed: one below us, by its number and the moment of its start. */
-record Target(int pid, long startTime) {
-  static Target of(ProcessEntry process) {
+public record Target(int pid, long startTime) {
+  public static Target of(ProcessEntry process) {
     return new Target(process.pid(), process.startTime());
   }
 
   /** The process with this number, if it descends from us. */
-  static Optional<ProcessEntry> find(ProcessTable processes, int pid) {
+  public static Optional<ProcessEntry> find(ProcessTable processes, int pid) {
     return processes.entries().stream()
         .filter(each -> each.pid() == pid && processes.isBelowUs(each))
         .findFirst();
@@ -28,7 +28,7 @@ record Target(int pid, long startTime) {
    *
    * @return false if it was gone
    */
-  boolean kill() throws IOException {
+  public boolean kill() throws IOException {
     try (var scope = new Scope()) {
       Pidfd handle = Pidfd.open(scope, pid);
       boolean same =

@@ -1,4 +1,4 @@
-package dev.ebb.torture;
+package dev.ebb.torture.host;
 
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Fd;
@@ -18,17 +18,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /** Programs of the host that are run to their end. */
-final class Program {
+public final class Program {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
   private Program() {}
 
   /** What one said, and its exit code, 128 and its number for a signal. */
-  record Outcome(int code, String text) {}
+  public record Outcome(int code, String text) {}
 
   /** Runs it without input, with what it says on both streams as one. */
-  static Outcome run(Path program, List<String> words, List<String> environment)
+  public static Outcome run(Path program, List<String> words, List<String> environment)
       throws IOException {
     try (var scope = new Scope()) {
       Pidfd child;
@@ -57,7 +57,7 @@ final class Program {
   }
 
   /** Waits for its end and reaps it; one that is late is killed. */
-  static int await(Pidfd child, Duration patience) throws KernelException {
+  public static int await(Pidfd child, Duration patience) throws KernelException {
     Deadline deadline = Deadline.in(patience);
     Optional<Pidfd.WaitStatus> ended = child.reap();
     while (ended.isEmpty()) {

@@ -1,0 +1,60 @@
+package dev.ebb.cli;
+
+import dev.ebb.engine.Engine;
+import dev.ebb.torture.host.Host;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import sun.misc.Signal;
+
+/** A home beside ours for a while, for what tries a daemon of its own; a signal calls it off. */
+final class AsideHome {
+  private AsideHome() {}
+
+  /** What is done there; its exit code. */
+  interface Visit {
+    int in(Host host, BooleanSupplier isCalledOff) throws IOException, InterruptedException;
+  }
+
+  static int visit(String command, Visit visit) throws IOException, InterruptedException {
+    Path script = script(command);
+    var signal = new AtomicInteger();
+    for (String name : List.of("INT", "TERM", "HUP")) {
+      Signal.handle(new Signal(name), caught -> signal.set(caught.getNumber()));
+    }
+    int code =
+        Engine.aside(
+            Engine.prepareHome(),
+            home ->
+                visit.in(
+                    new Host(script, home, environment(home), description()),
+                    () -> signal.get() != 0));
+    return code == 0 && signal.get() != 0 ? 128 + signal.get() : code;
+  }
+
+  private static Path script(String command) throws IOException {
+    return Optional.ofNullable(System.getProperty("ebb.root"))
+        .map(root -> Path.of(root).resolve("ebb"))
+        .orElseThrow(() -> new IOException(command + " is started by the script ebb only"));
+  }
+
+  /** What is configured for the daemon of this host is not for this one. */
+  private static List<String> environment(Path home) {
+    Map<String, String> ours = new HashMap<>(System.getenv());
+    ours.keySet().removeIf(name -> name.startsWith("EBB_") && !name.equals("EBB_JAVA_HOME"));
+    return DaemonEnvironment.of(ours, home);
+  }
+
+  private static String description() {
+    return "Linux %s, %d processors, java %s"
+        .formatted(
+            System.getProperty("os.version"),
+            Runtime.getRuntime().availableProcessors(),
+            Runtime.version());
+  }
+}

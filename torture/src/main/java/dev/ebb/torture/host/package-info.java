@@ -1,0 +1,8 @@
+/**
+ * A daemon on a home of its own: {@link dev.ebb.torture.host.ServedHome}. May use the client, the
+ * kernel and the oracle, never the runtime: it is what is judged.
+ */
+@NullMarked
+package dev.ebb.torture.host;
+
+import org.jspecify.annotations.NullMarked;
