@@ -2,10 +2,10 @@ package dev.ebb.box;
 
 import static java.util.Objects.requireNonNull;
 
+import dev.ebb.backend.BoxContents;
 import dev.ebb.backend.CallOff;
 import dev.ebb.backend.bubblewrap.Bubblewrap;
 import dev.ebb.backend.bubblewrap.InitChannel;
-import dev.ebb.cgroup.CgroupLimits;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
@@ -65,7 +65,7 @@ public final class Box {
 
   private final BoxHost host;
   private final BoxId id;
-  private final BoxSpec spec;
+  private volatile BoxSpec spec;
   private final Enclosure enclosure;
   private final LogDirectory logs;
   private final Journal journal;
@@ -149,8 +149,7 @@ public final class Box {
     Step.HOLD_BOX.reach();
     holdings.addAll(ledger.hold(id.value(), entries));
     logsHolding = holdings.removeFirst();
-    Limits limits = spec.limits();
-    enclosure.create(new CgroupLimits(limits.memory(), limits.pids(), limits.cpus()), uid);
+    enclosure.create(spec.limits().cgroup(), uid);
     Step.WATCH_OOM.reach();
     oomWatch.open(scope, host.poller());
     // KERNEL: with nsdelegate init could not clone into a leaf, which lies outside its namespace.
@@ -224,6 +223,28 @@ public final class Box {
               ErrorCode.SETUP_FAILED, "cannot make a box: " + e.getMessage() + cleanup, e);
       default -> new SandboxException(ErrorCode.INTERNAL, failure + cleanup, failure);
     };
+  }
+
+  // --- made ahead ---
+
+  /** What its init finds in it; empty when that does not answer in time. */
+  public Optional<BoxContents> contents(Duration patience)
+      throws KernelException, InterruptedException {
+    return channel().count(Deadline.in(patience));
+  }
+
+  /** Gives it the limits of {@code wanted}, which it {@link BoxSpec#canBecome}. */
+  public void specialise(BoxSpec wanted) throws KernelException {
+    if (!spec.canBecome(wanted)) {
+      throw new IllegalArgumentException("box " + id + " cannot become " + wanted);
+    }
+    enclosure.limit(spec.limits().cgroup(), wanted.limits().cgroup());
+    spec = wanted;
+  }
+
+  /** From now on {@code owner} hears of its state, of the one that it is in first. */
+  public void handTo(Consumer<BoxState> owner) {
+    lifecycle.handTo(owner);
   }
 
   // --- beyond the engine ---

@@ -54,6 +54,12 @@ final class BoxLifecycle {
     return state;
   }
 
+  /** The same, and it hears of the state it is in first. */
+  synchronized void handTo(Consumer<BoxState> heir) {
+    listener = heir;
+    heir.accept(state);
+  }
+
   synchronized BoxState state() {
     return state;
   }

@@ -58,6 +58,16 @@ public record BoxSpec(
     return longer;
   }
 
+  /** Whether a box that was made by this one can be had for {@code wanted}: but for its cgroups. */
+  public boolean canBecome(BoxSpec wanted) {
+    return network == wanted.network
+        && mounts.equals(wanted.mounts)
+        && packages.equals(wanted.packages)
+        && files.equals(wanted.files)
+        && limits.disk().equals(wanted.limits.disk())
+        && limits.temporary().equals(wanted.limits.temporary());
+  }
+
   SandboxSpec sandbox(boolean hidesCgroups) {
     return new SandboxSpec(
         network, hidesCgroups, mounts, packages, files, limits.disk(), limits.temporary());

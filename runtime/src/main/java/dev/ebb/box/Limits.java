@@ -1,6 +1,7 @@
 package dev.ebb.box;
 
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.cgroup.CgroupLimits;
 
 /** What a box may use: every limit has a value. */
 public record Limits(ByteSize memory, int pids, double cpus, ByteSize disk, ByteSize temporary) {
@@ -12,6 +13,10 @@ public record Limits(ByteSize memory, int pids, double cpus, ByteSize disk, Byte
         Runtime.getRuntime().availableProcessors(),
         ByteSize.mebibytes(256),
         ByteSize.mebibytes(64));
+  }
+
+  CgroupLimits cgroup() {
+    return new CgroupLimits(memory, pids, cpus);
   }
 
   private static final ByteSize LEAST_MEMORY = ByteSize.mebibytes(4);

@@ -159,14 +159,24 @@ public final class BoxCgroup implements Enclosure {
       // ORDER: from the top, for a cgroup can hand on only what it was given.
       delegate(box());
       delegate(work());
-      limit(work(), limits, 0, 0);
-      limit(box(), limits, RESERVE_PIDS, RESERVE_MEMORY);
-    } else {
-      limitVersion1(limits);
     }
+    limit(limits);
     // KERNEL: a clone into a leaf needs write permission on cgroup.procs of the leaf and of the
     // nearest common ancestor.
     Filesystem.chown(box().path().resolve("cgroup.procs"), uid, uid);
+  }
+
+  @Override
+  public void limit(CgroupLimits from, CgroupLimits to) throws KernelException {
+    if (from.equals(to)) {
+      return;
+    }
+    Step.CHANGE_LIMITS.reach();
+    // KERNEL: v1 lets memory with swap never be less than memory alone.
+    if (isHybrid() && to.memory().bytes() > from.memory().bytes()) {
+      new MemoryController(memory().cgroup(), true).noSwap(to.memory().bytes());
+    }
+    limit(to);
   }
 
   /** Takes back what {@link #delegate} gave to children. */
@@ -178,6 +188,15 @@ public final class BoxCgroup implements Enclosure {
   static void delegate(Cgroup cgroup) throws KernelException {
     CgroupFile.of(cgroup.path(), "cgroup.subtree_control")
         .write("+" + String.join(" +", CONTROLLERS));
+  }
+
+  private void limit(CgroupLimits limits) throws KernelException {
+    if (isHybrid()) {
+      limitVersion1(limits);
+    } else {
+      limit(work(), limits, 0, 0);
+      limit(box(), limits, RESERVE_PIDS, RESERVE_MEMORY);
+    }
   }
 
   private static void limit(Cgroup cgroup, CgroupLimits limits, long pids, long memory)

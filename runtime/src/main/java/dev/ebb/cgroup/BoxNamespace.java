@@ -65,6 +65,10 @@ public final class BoxNamespace implements Enclosure {
   @Override
   public void create(CgroupLimits limits, int uid) {}
 
+  /** Init sets those of each command. */
+  @Override
+  public void limit(CgroupLimits from, CgroupLimits to) {}
+
   @Override
   public Placement placement() {
     return Placement.ANYWHERE;

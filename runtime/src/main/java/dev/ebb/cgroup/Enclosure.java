@@ -21,6 +21,9 @@ public interface Enclosure {
   /** Makes it, with its limits, for processes of {@code uid}. */
   void create(CgroupLimits limits, int uid) throws KernelException;
 
+  /** Changes the limits of what was made with {@code from}. */
+  void limit(CgroupLimits from, CgroupLimits to) throws KernelException;
+
   Placement placement();
 
   /** The making of the box has begun: {@code outside} leads the session of all that takes part. */

@@ -22,7 +22,7 @@ record MemoryController(Cgroup cgroup, boolean version1) {
   }
 
   // KERNEL: v1 limits memory and swap together, and only where swap accounting is compiled in.
-  private void noSwap(long bytes) throws KernelException {
+  void noSwap(long bytes) throws KernelException {
     try {
       file("memory.memsw.limit_in_bytes").writeIfPresent(Long.toString(bytes));
     } catch (KernelException e) {

@@ -32,6 +32,9 @@ import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
+import dev.ebb.pool.Fate;
+import dev.ebb.pool.PoolPolicy;
+import dev.ebb.pool.WarmPool;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcessRef;
@@ -66,6 +69,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -599,6 +603,36 @@ public final class Engine implements AutoCloseable {
   private void keepUnfinished(Box box) {
     boxes.add(box);
     unfinished.add(box);
+  }
+
+  /**
+   * Begins to make boxes ahead; to be closed before this engine.
+   *
+   * @param listener hears of each that somebody did something to, and must not wait for anything
+   */
+  public WarmPool openPool(PoolPolicy policy, BiConsumer<Box, Fate> listener) {
+    return new WarmPool(
+        new WarmPool.Maker() {
+          @Override
+          public Box make(BoxSpec spec) {
+            return create(spec);
+          }
+
+          @Override
+          public void discard(Box box) {
+            if (!release(box).isClean()) {
+              // ORDER: it is one of the boxes, and the next audit ends it.
+              unfinished.add(box);
+            }
+          }
+
+          @Override
+          public boolean isBusy() {
+            return !inMaking.isEmpty();
+          }
+        },
+        policy,
+        listener);
   }
 
   /** Compares the host with what this engine holds, and mends; a dry run only tells. */

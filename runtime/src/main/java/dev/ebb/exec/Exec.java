@@ -74,6 +74,10 @@ public final class Exec implements AutoCloseable {
   private boolean isAdopted;
   private volatile boolean outOfMemory;
   private volatile int shepherd;
+
+  /** What it used before it was ordered. */
+  private Duration cpuBefore = Duration.ZERO;
+
   private volatile OptionalInt started = OptionalInt.empty();
 
   private @Nullable Outcome outcome;
@@ -269,6 +273,49 @@ public final class Exec implements AutoCloseable {
     }
     box.whenOutOfMemory(exec.oomListener);
     return exec;
+  }
+
+  /**
+   * Gives a command that has waited on its stdin to whoever ordered it: its limits, its time and
+   * what it uses count from now on. This object is done with, and its stdin is the new one's, also
+   * where that takes no input.
+   *
+   * @param cpuSoFar of all commands of its box
+   */
+  public Exec renew(ExecSpec order, Duration cpuSoFar) throws KernelException {
+    var record = new ExecRecord(number, order, Instant.now(), oomKillsBefore, Optional.empty());
+    var heir = new Exec(box, record, scope, order.takesInput() ? stdin : Optional.empty());
+    heir.shepherd = shepherd;
+    heir.started = started;
+    heir.cpuBefore = cpuSoFar;
+    box.forget(oomListener);
+    box.whenOutOfMemory(heir.oomListener);
+    // ORDER: whatever is heard from now on is the heir's; what was heard before ends both.
+    box.channel().expect(number, heir.new Events());
+    box.channel().renew(number, heir.startRequest(!box.enclosure().paths().isEmpty()));
+    requireWaiting();
+    return heir;
+  }
+
+  /** Nothing was heard of it but that it runs. */
+  private void requireWaiting() throws KernelException {
+    lock.lock();
+    try {
+      if (outcome != null || started.isEmpty() || stdout.size() > 0 || stderr.size() > 0) {
+        throw new KernelException("find exec " + number + " of box " + box.id(), Errno.ESRCH);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  public boolean isOver() {
+    lock.lock();
+    try {
+      return outcome != null;
+    } finally {
+      lock.unlock();
+    }
   }
 
   private StartRequest startRequest(boolean hasLeaf) {
@@ -709,7 +756,10 @@ public final class Exec implements AutoCloseable {
   private CgroupUsage usageOf(Outcome last) {
     try {
       Step.READ_USAGE.reach();
-      return box.enclosure().usage().orElseGet(() -> usage(last));
+      return box.enclosure()
+          .usage()
+          .map(used -> used.since(cpuBefore))
+          .orElseGet(() -> usage(last));
     } catch (KernelException e) {
       LOG.log(Level.WARNING, "event=usage_unknown box=" + box.id() + " exec=" + number, e);
       return CgroupUsage.NONE;

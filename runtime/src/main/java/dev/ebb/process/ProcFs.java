@@ -93,6 +93,19 @@ public final class ProcFs {
     }
   }
 
+  /** What it calls itself: the first 15 bytes of the name of its program, or what it chose. */
+  public static Optional<String> name(int pid) {
+    return read(PROC.resolve(Integer.toString(pid)).resolve("comm")).map(String::strip);
+  }
+
+  /** How many threads of this host run, or would if there were a processor for them. */
+  public static int runnable() {
+    return read(PROC.resolve("loadavg"))
+        .map(text -> text.split(" ")[3])
+        .map(tasks -> Integer.valueOf(tasks.substring(0, tasks.indexOf('/'))))
+        .orElse(0);
+  }
+
   /** The command line, blanks between words; empty for a zombie or kernel thread. */
   public static String commandLine(int pid) {
     return read(PROC.resolve(Integer.toString(pid)).resolve("cmdline"))

@@ -52,6 +52,7 @@ public enum Step {
   REAP_OUTSIDE(Phase.CREATE, ECHILD, "a dead maker of a box is no zombie of ours for long"),
   STRIKE_OUTSIDE(Phase.CREATE, ENOSPC, "a listed process that has ended is not looked for by pid"),
   CALL_RUNNING(Phase.CREATE, null, "a box that nobody was told of goes"),
+  CHANGE_LIMITS(Phase.CREATE, EIO, "a box with other limits than ordered is not handed out"),
 
   OPEN_STDIN(Phase.EXEC, EMFILE, "a command without a descriptor to spare is refused"),
   MAKE_LEAF(Phase.EXEC, EAGAIN, "a box without a command goes; without a leaf none starts"),

@@ -37,6 +37,7 @@ class ArchitectureTest {
           List.of("pressure"),
           List.of("box"),
           List.of("exec"),
+          List.of("pool"),
           List.of("supervision"),
           List.of("engine"));
 

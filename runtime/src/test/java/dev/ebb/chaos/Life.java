@@ -6,6 +6,7 @@ import dev.ebb.backend.Mount;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
+import dev.ebb.box.Limits;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
@@ -186,6 +187,8 @@ enum Life {
   }
 
   private static void useAll(Engine engine, Box box, Witness witness) {
+    witness.attempt(
+        () -> box.specialise(BoxSpec.defaults().withLimits(Limits.defaults().withPids(64))));
     witness.attempt(() -> feed(engine, box));
     witness.attempt(() -> kill(engine, box));
     witness.attempt(box::pause);

@@ -1,0 +1,23 @@
+package dev.ebb.pool;
+
+/** How often something is asked for, of late. Not thread-safe. */
+final class Demand {
+  /** What is longer ago than this counts for a third or less. */
+  private static final double MEMORY_NANOS = 3e9;
+
+  private double perSecond;
+  private long at;
+
+  Demand(long nanoTime) {
+    at = nanoTime;
+  }
+
+  void note(long nanoTime) {
+    perSecond = perSecond(nanoTime) + 1e9 / MEMORY_NANOS;
+    at = nanoTime;
+  }
+
+  double perSecond(long nanoTime) {
+    return perSecond * Math.exp(-Math.max(0, nanoTime - at) / MEMORY_NANOS);
+  }
+}

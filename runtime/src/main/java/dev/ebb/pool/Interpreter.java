@@ -1,0 +1,121 @@
+package dev.ebb.pool;
+
+import dev.ebb.backend.BoxText;
+import dev.ebb.backend.ExecKind;
+import dev.ebb.backend.SandboxSpec;
+import dev.ebb.cgroup.ByteSize;
+import dev.ebb.exec.ExecSpec;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * A program that can be started before its code is known. A small runner of ours, a resource beside
+ * this class, waits for an order on stdin and then does what the command would have done.
+ */
+public enum Interpreter {
+  PYTHON("python3", "-c", "python.py");
+
+  /** What the runner calls its process while it waits. */
+  static final String WAITING = "ebb-waiting";
+
+  private static final ByteSize ANY_SIZE = new ByteSize(Long.MAX_VALUE);
+
+  /** Names that are read once, at the start: by the loader, the C library or an interpreter. */
+  private static final Set<String> EARLY =
+      Set.of(
+          "PATH", "HOME", "LANG", "LANGUAGE", "TZ", "GLIBC_TUNABLES", "LOCPATH", "SSLKEYLOGFILE");
+
+  private static final List<String> EARLY_PREFIXES =
+      List.of("LD_", "LC_", "MALLOC_", "PYTHON", "OPENSSL_");
+
+  private final String program;
+  private final String option;
+  private final String runner;
+
+  Interpreter(String program, String option, String resource) {
+    this.program = program;
+    this.option = option;
+    runner = read(resource);
+  }
+
+  private static String read(String resource) {
+    try (InputStream in = Interpreter.class.getResourceAsStream(resource)) {
+      if (in == null) {
+        throw new IllegalStateException(resource + " is missing from the runtime's jar");
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** As it is named in a command. */
+  public String word() {
+    return program;
+  }
+
+  public static Optional<Interpreter> parse(String word) {
+    return Stream.of(values()).filter(each -> each.program.equals(word)).findFirst();
+  }
+
+  /** The one that {@code spec} calls with its code, and that can do what it asks. */
+  static Optional<Interpreter> of(ExecSpec spec, boolean preloads) {
+    List<String> command = spec.command();
+    return command.size() < 3
+        ? Optional.empty()
+        : parse(command.getFirst())
+            .filter(each -> each.option.equals(command.get(1)))
+            .filter(_ -> canRun(spec, preloads));
+  }
+
+  /** What was imported ahead may have read any variable. */
+  private static boolean canRun(ExecSpec spec, boolean preloads) {
+    return spec.kind().equals(ExecKind.COMMAND)
+        && !spec.operator()
+        && spec.workdir().equals(SandboxSpec.WORKSPACE)
+        && (preloads
+            ? spec.environment().isEmpty()
+            : spec.environment().keySet().stream().noneMatch(Interpreter::isEarly));
+  }
+
+  private static boolean isEarly(String name) {
+    return EARLY.contains(name) || EARLY_PREFIXES.stream().anyMatch(name::startsWith);
+  }
+
+  /** To be started ahead: without limits, which can only be lowered later. */
+  ExecSpec waiting(List<String> preload) {
+    var command = new ArrayList<>(List.of(program, option, runner));
+    command.addAll(preload);
+    return ExecSpec.of(command)
+        .withTimeout(Duration.ZERO)
+        .withGrace(Duration.ZERO)
+        .withOpenFiles(Integer.MAX_VALUE)
+        .withFileSize(ANY_SIZE)
+        .withInput();
+  }
+
+  /** What the runner is sent: a size, then strings with a NUL between each two. */
+  static byte[] order(ExecSpec spec) {
+    var words = new ArrayList<String>();
+    words.add(spec.takesInput() ? "input" : "");
+    words.add(Integer.toString(spec.command().size() - 2));
+    words.addAll(spec.command().subList(2, spec.command().size()));
+    spec.environment().forEach((name, value) -> words.add(name + "=" + value));
+    byte[] text = BoxText.encode(String.join("\0", words));
+    return ByteBuffer.allocate(Integer.BYTES + text.length)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .putInt(text.length)
+        .put(text)
+        .array();
+  }
+}

@@ -1,0 +1,163 @@
+package dev.ebb.pool;
+
+import dev.ebb.backend.BoxContents;
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.BoxState;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.CgroupUsage;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.exec.Stdin;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.process.ProcFs;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/** A box that was made ahead, how it was then, and what waits in it. For one thread at a time. */
+public final class PoolItem {
+  /** Of an init that has nothing else to do. */
+  private static final Duration ANSWER = Duration.ofSeconds(1);
+
+  private static final Duration START = Duration.ofSeconds(30);
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
+  private final Box box;
+  private final long madeAt = System.nanoTime();
+  private final Optional<Waiting> waiting;
+  private final BoxContents contents;
+  private final List<Integer> pids;
+  private @Nullable Exec ordered;
+
+  private record Waiting(Exec exec, Duration cpu) {}
+
+  private PoolItem(Box box, Optional<Waiting> waiting)
+      throws KernelException, InterruptedException {
+    this.box = box;
+    this.waiting = waiting;
+    contents = box.contents(START).orElseThrow(() -> silent(box));
+    pids = pids();
+  }
+
+  private static KernelException silent(Box box) {
+    return new KernelException("hear from the init of box " + box.id(), Errno.EAGAIN);
+  }
+
+  /** Takes a new box as it is. */
+  static PoolItem plain(Box box) throws KernelException, InterruptedException {
+    return new PoolItem(box, Optional.empty());
+  }
+
+  /** Starts an interpreter in a new box, and waits until that waits. */
+  static PoolItem with(Box box, Interpreter interpreter, List<String> preload)
+      throws KernelException, InterruptedException {
+    Exec exec = Exec.start(box, interpreter.waiting(preload));
+    Deadline deadline = Deadline.in(START);
+    while (exec.isOver() || exec.pid().isEmpty() || !isWaiting(exec)) {
+      if (exec.isOver() || deadline.isOver()) {
+        throw new SandboxException(
+            ErrorCode.SETUP_FAILED, interpreter.word() + " does not come to wait for its code");
+      }
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
+    }
+    Duration cpu = box.enclosure().usage().map(CgroupUsage::cpu).orElse(Duration.ZERO);
+    return new PoolItem(box, Optional.of(new Waiting(exec, cpu)));
+  }
+
+  private static boolean isWaiting(Exec exec) {
+    return exec.pids().stream()
+        .map(ProcFs::name)
+        .flatMap(Optional::stream)
+        .anyMatch(Interpreter.WAITING::equals);
+  }
+
+  public Box box() {
+    return box;
+  }
+
+  boolean isDead() {
+    return !isUp();
+  }
+
+  Duration age() {
+    return Duration.ofNanos(System.nanoTime() - madeAt);
+  }
+
+  /**
+   * Proves that it is as it was made, and makes it what is wanted.
+   *
+   * @param order what is to run in it at once; empty for an item without an interpreter
+   * @return why it cannot be had
+   */
+  Optional<Fate> prepare(BoxSpec spec, Optional<ExecSpec> order) throws InterruptedException {
+    if (isDead()) {
+      return Optional.of(Fate.DEAD);
+    }
+    try {
+      if (waiting.isPresent()) {
+        ordered = waiting.get().exec().renew(order.orElseThrow(), waiting.get().cpu());
+      }
+      // ORDER: answered after the limits of what waits have begun anew.
+      Optional<BoxContents> now = box.contents(ANSWER);
+      Optional<Fate> defect =
+          now.isPresent() ? compare(now.get()) : Optional.of(isUp() ? Fate.SILENT : Fate.DEAD);
+      if (defect.isEmpty()) {
+        box.specialise(spec);
+      }
+      return defect;
+    } catch (KernelException | SandboxException e) {
+      return Optional.of(isUp() ? Fate.UNFIT : Fate.DEAD);
+    }
+  }
+
+  private boolean isUp() {
+    return box.state() == BoxState.RUNNING;
+  }
+
+  private Optional<Fate> compare(BoxContents now) throws KernelException {
+    if (now.processes() != contents.processes() || !pids().equals(pids)) {
+      return Optional.of(Fate.PROCESSES);
+    }
+    if (now.descriptors() != contents.descriptors()) {
+      return Optional.of(Fate.DESCRIPTORS);
+    }
+    boolean isEmpty = now.files() == contents.files() && now.blocks() == contents.blocks();
+    return isEmpty ? Optional.empty() : Optional.of(Fate.FILES);
+  }
+
+  /** Those that the kernel knows it by; without cgroups init's own count must do. */
+  private List<Integer> pids() throws KernelException {
+    return box.enclosure().paths().isEmpty() ? List.of() : box.enclosure().procs();
+  }
+
+  /** Whether an interpreter in it waits to run this very command. */
+  public boolean waitsFor(ExecSpec order) {
+    return ordered != null && ordered.spec().equals(order);
+  }
+
+  /** Lets the interpreter begin with what it was prepared for; once. */
+  public Exec begin() throws InterruptedException {
+    Exec exec = ordered;
+    if (exec == null) {
+      throw new IllegalStateException("nothing waits in box " + box.id());
+    }
+    ordered = null;
+    Stdin stdin = waiting.orElseThrow().exec().stdin().orElseThrow();
+    byte[] order = Interpreter.order(exec.spec());
+    stdin.write(order, 0, order.length);
+    if (!exec.spec().takesInput()) {
+      stdin.close();
+    }
+    return exec;
+  }
+}

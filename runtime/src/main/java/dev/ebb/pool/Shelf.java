@@ -1,0 +1,131 @@
+package dev.ebb.pool;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Boxes of one kind that wait, the oldest first. Guarded by the lock of its pool. */
+final class Shelf {
+  /** Until one was made. */
+  private static final Duration GUESS = Duration.ofMillis(20);
+
+  /** How much the last one counts. */
+  private static final double LAST = 0.2;
+
+  /** Less often is never. */
+  private static final double IDLE_PER_SECOND = 0.05;
+
+  private final Optional<Interpreter> interpreter;
+  private final int min;
+  private final int max;
+  private final Deque<PoolItem> items = new ArrayDeque<>();
+  private final Demand demand = new Demand(System.nanoTime());
+  private Duration start = GUESS;
+  private boolean making;
+  private boolean awaited;
+  private long hits;
+  private long misses;
+
+  Shelf(Optional<Interpreter> interpreter, int min, int max) {
+    this.interpreter = interpreter;
+    this.min = min;
+    this.max = max;
+  }
+
+  Optional<Interpreter> interpreter() {
+    return interpreter;
+  }
+
+  /** One is asked for. */
+  void ask() {
+    demand.note(System.nanoTime());
+  }
+
+  void count(boolean isHit) {
+    hits += isHit ? 1 : 0;
+    misses += isHit ? 0 : 1;
+  }
+
+  @Nullable PoolItem poll() {
+    return items.poll();
+  }
+
+  int size() {
+    return items.size();
+  }
+
+  int target() {
+    return PoolPolicy.target(min, max, demand.perSecond(System.nanoTime()), start);
+  }
+
+  int missing() {
+    return target() - items.size();
+  }
+
+  /** One is being made, and nobody waits for it yet. */
+  boolean canAwait() {
+    return making && !awaited;
+  }
+
+  void await(boolean isAwaited) {
+    awaited = isAwaited;
+  }
+
+  boolean isMaking() {
+    return making;
+  }
+
+  void begin() {
+    making = true;
+  }
+
+  /**
+   * The one that was being made is there, or will never be.
+   *
+   * @param took how long
+   */
+  void end(@Nullable PoolItem made, Duration took) {
+    making = false;
+    if (made != null) {
+      items.add(made);
+      start = Duration.ofNanos((long) ((1 - LAST) * start.toNanos() + LAST * took.toNanos()));
+    }
+  }
+
+  /** Takes off those that died by themselves. */
+  List<PoolItem> removeDead() {
+    var dead = items.stream().filter(PoolItem::isDead).toList();
+    items.removeAll(dead);
+    return dead;
+  }
+
+  /** What is wrong with the oldest; one more than is asked for may stay while some are. */
+  Optional<Fate> flaw(Duration age) {
+    PoolItem first = items.peek();
+    if (first == null) {
+      return Optional.empty();
+    }
+    if (first.age().compareTo(age) > 0) {
+      return Optional.of(Fate.AGED);
+    }
+    int spare = demand.perSecond(System.nanoTime()) > IDLE_PER_SECOND ? 1 : 0;
+    return missing() < -spare ? Optional.of(Fate.SURPLUS) : Optional.empty();
+  }
+
+  PoolState.Kind state() {
+    Duration oldest = items.isEmpty() ? Duration.ZERO : items.getFirst().age();
+    return new PoolState.Kind(
+        interpreter.map(Interpreter::word).orElse(""),
+        items.size(),
+        target(),
+        min,
+        max,
+        hits,
+        misses,
+        oldest,
+        start);
+  }
+}

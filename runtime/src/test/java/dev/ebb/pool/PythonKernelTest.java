@@ -1,0 +1,287 @@
+package dev.ebb.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.cgroup.ByteSize;
+import dev.ebb.engine.Engine;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecResult;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.exec.Stdin;
+import dev.ebb.kernel.Signal;
+import dev.ebb.process.ExitCause;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A python3 that waited for its code does what one that was started with it does. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+final class PythonKernelTest {
+  private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
+
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
+
+  private Engine engine;
+  private WarmPool pool;
+
+  @BeforeEach
+  void open() throws Exception {
+    engine = Engine.open(host.home());
+    pool = open(List.of());
+  }
+
+  private WarmPool open(List<String> preload) {
+    var policy =
+        new PoolPolicy(0, 0, PoolPolicy.DEFAULT_AGE, Map.of(Interpreter.PYTHON, 1), preload);
+    return engine.openPool(policy, (_, _) -> {});
+  }
+
+  @AfterEach
+  void close() {
+    pool.close();
+    engine.close();
+  }
+
+  /** What can be told of a run, but for its time. */
+  private record Run(ExitCause cause, String stdout, String stderr) {}
+
+  private static ExecSpec python(String code, String... arguments) {
+    var words = new ArrayList<>(List.of("python3", "-c", code));
+    words.addAll(List.of(arguments));
+    return ExecSpec.of(words);
+  }
+
+  private PoolItem warm(ExecSpec spec) throws InterruptedException {
+    Awaitility.await()
+        .pollInSameThread()
+        .pollDelay(Duration.ZERO)
+        .pollInterval(Duration.ofMillis(5))
+        .atMost(PATIENCE)
+        .until(() -> pool.state().kinds().getFirst().size() > 0);
+    PoolItem item = pool.take(BoxSpec.defaults(), Optional.of(spec)).orElseThrow();
+    assertThat(item.waitsFor(spec)).isTrue();
+    return item;
+  }
+
+  private Run run(Exec exec, Box box, String input) throws InterruptedException {
+    if (exec.spec().takesInput()) {
+      Stdin stdin = exec.stdin().orElseThrow();
+      byte[] bytes = input.getBytes(StandardCharsets.UTF_8);
+      stdin.write(bytes, 0, bytes.length);
+      stdin.close();
+    }
+    ExecResult result = exec.await();
+    var run = new Run(result.cause(), Outputs.text(exec.stdout()), Outputs.text(exec.stderr()));
+    assertThat(engine.release(box).isClean()).isTrue();
+    return run;
+  }
+
+  private Run warmly(ExecSpec spec, String input) throws InterruptedException {
+    PoolItem item = warm(spec);
+    return run(item.begin(), item.box(), input);
+  }
+
+  private Run coldly(ExecSpec spec, String input) throws InterruptedException {
+    Box box = engine.create(BoxSpec.defaults());
+    return run(engine.start(box, spec), box, input);
+  }
+
+  private Run assertSame(ExecSpec spec, String input) throws InterruptedException {
+    Run cold = coldly(spec, input);
+    assertThat(warmly(spec, input)).isEqualTo(cold);
+    return cold;
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "print(1 + 1)",
+        "import sys; sys.exit()",
+        "import sys; sys.exit(3)",
+        "import sys; sys.exit('a message')",
+        "raise SystemExit(257)",
+        "exit(7)",
+        "import os; os._exit(9)",
+        "1 / 0",
+        "def f(n):\n  return f(n - 1) if n else {}['x']\nf(3)",
+        "raise KeyboardInterrupt",
+        "raise ValueError('first') from OSError('cause')",
+        "try:\n  1/0\nexcept ZeroDivisionError:\n  raise KeyError('during')",
+        "raise ExceptionGroup('many', [ValueError(1), TypeError(2)])",
+        "x = (",
+        "if True:\nprint(1)",
+        "print('unclosed",
+        "import warnings; warnings.warn('look')",
+        "x = 1 is 1",
+        "import sys; sys.excepthook = lambda *a: print('mine', a[0], a[2] is not None); 1/0",
+        "import sys\ndef hook(*a): print(sys.excepthook is hook)\nsys.excepthook = hook\n1/0",
+        "import atexit; atexit.register(print, 'last'); print('first')",
+        "import atexit, sys; atexit.register(print, 'last'); sys.exit(4)",
+        "import threading, time\ndef f():\n  time.sleep(0.2); print('thread')\n"
+            + "threading.Thread(target=f).start(); print('main')",
+        "import threading\nthreading.Thread(target=lambda: 1/0, name='t').start()",
+        "import os\npid = os.fork()\nif pid == 0:\n  print('child', flush=True); os._exit(5)\n"
+            + "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))",
+        "import os\nif os.fork() == 0:\n  raise SystemExit(0)\nos.wait(); print('parent')",
+        "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+        "import os, signal; os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(9)",
+        "import os; os.abort()",
+        "import signal; print([(s, signal.getsignal(s)) for s in signal.valid_signals()])",
+        "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))",
+        "import os; print(sorted(os.listdir('/proc/self/fd')))",
+        "import os; print(os.getcwd(), os.listdir(), os.listdir('/tmp'), os.getpid(), os.getppid())",
+        "import os; print(os.getpgid(0), os.getsid(0), oct(os.umask(0)))",
+        "import os; print(dict(os.environ)); os.system('env | sort')",
+        "print(open('/proc/self/comm').read())",
+        "import resource as r; print([r.getrlimit(i) for i in range(16)])",
+        "print(sorted(globals()), __name__, __doc__, __spec__, __loader__, __builtins__)",
+        "import sys; print(sys.argv, sys.orig_argv, sys.flags, sys.path, sys.executable)",
+        "import sys; print(sorted(sys.modules))",
+        "import sys; print(sys.getrecursionlimit(), sys.gettrace(), sys.getprofile())",
+        "import sys; print(sys.stdin, sys.stdout, sys.stderr, sys.stdin is sys.__stdin__)",
+        "import sys; print(sys.stdin.seekable(), sys.stdin.fileno(), sys.stdin.isatty(),"
+            + " sys.stdin.buffer, sys.stdin.line_buffering, sys.stdin.mode, sys.stdin.newlines)",
+        "import sys; print(repr(sys.stdin.read()))",
+        "input()",
+        "print('wörld \\U0001F30A', 'é'.encode())",
+        "print('ünïcödé')\nraise ValueError('ñ')",
+        "import sys; sys.stdout.buffer.write(b'\\x00\\xff'); sys.stderr.write('no end')",
+        "import multiprocessing as m\nif __name__ == '__main__':\n"
+            + "  p = m.get_context('fork').Process(target=print, args=('forked',)); p.start(); p.join()",
+        "import subprocess, sys; print(subprocess.run([sys.executable, '-c', 'print(5)'],"
+            + " capture_output=True, text=True))",
+        "class A:\n  def __repr__(self): return __name__ + A.__module__\nprint(A(), A)",
+        "import pickle\nclass A: pass\nprint(pickle.loads(pickle.dumps(A)) is A)",
+        "import __main__; x = 1; print(__main__.x)",
+        "from __future__ import annotations\ndef f(a: nonsense): pass\nprint(f.__annotations__)",
+        "import gc; print(gc.isenabled(), gc.get_threshold())",
+        "import faulthandler; print(faulthandler.is_enabled())",
+        "import locale, sys; print(locale.getlocale(), sys.getfilesystemencoding())",
+        "print(__annotations__); x: int = 3; print(__annotations__)",
+        ""
+      })
+  void itIsTheSame(String code) throws Exception {
+    assertSame(python(code), "");
+  }
+
+  @Test
+  void itHasItsArguments() throws Exception {
+    var spec = python("import sys; print(sys.argv)", "a", "", "-x", "wörld", "a b\nc");
+    assertThat(assertSame(spec, "").stdout()).contains("'a', '', '-x'");
+  }
+
+  @Test
+  void itHasItsInput() throws Exception {
+    var spec =
+        python("import sys; print(repr(sys.stdin.read()), sys.stdin.seekable())").withInput();
+    assertSame(spec, "one\ntwö");
+    assertSame(spec, "");
+    String large = "x".repeat(300_000);
+    assertThat(
+            warmly(python("import sys; print(len(sys.stdin.read()))").withInput(), large).stdout())
+        .isEqualTo("300000\n");
+  }
+
+  @Test
+  void itHasItsEnvironment() throws Exception {
+    var spec =
+        python("import os; print(dict(os.environ)); os.system('env')")
+            .withEnvironment(Map.of("USER", "me", "MINE", "ü=1"));
+    assertThat(assertSame(spec, "").stdout()).contains("ü=1");
+  }
+
+  @Test
+  void itsCodeMayBeLong() throws Exception {
+    var spec = python("x = '" + "y".repeat(100_000) + "'; print(len(x))");
+    assertThat(assertSame(spec, "").stdout()).isEqualTo("100000\n");
+  }
+
+  @Test
+  void whatIsReadAtTheStartTakesAnotherWay() throws Exception {
+    for (String name : List.of("PYTHONPATH", "PYTHONHASHSEED", "LC_ALL", "LANG", "PATH", "TZ")) {
+      var spec = python("print(1)").withEnvironment(Map.of(name, "1"));
+      assertThat(Interpreter.of(spec, false)).as(name).isEmpty();
+    }
+    assertThat(Interpreter.of(python("print(1)").withWorkdir("/tmp"), false)).isEmpty();
+    assertThat(Interpreter.of(python("print(1)").withTerminal(24, 80), false)).isEmpty();
+    assertThat(Interpreter.of(python("print(1)").withOperator(), false)).isEmpty();
+    assertThat(Interpreter.of(ExecSpec.of("python3", "x.py"), false)).isEmpty();
+    assertThat(Interpreter.of(ExecSpec.of("python3", "-c"), false)).isEmpty();
+    assertThat(Interpreter.of(python("print(1)"), false)).contains(Interpreter.PYTHON);
+    var own = python("print(1)").withEnvironment(Map.of("MINE", "1"));
+    assertThat(Interpreter.of(own, false)).contains(Interpreter.PYTHON);
+    assertThat(Interpreter.of(own, true)).isEmpty();
+  }
+
+  @Test
+  void itsTimeCountsFromItsOrder() throws Exception {
+    var spec =
+        python("import time; time.sleep(100)")
+            .withTimeout(Duration.ofMillis(400))
+            .withGrace(Duration.ZERO);
+    PoolItem item = warm(spec);
+    ExecResult result = item.begin().await();
+    assertThat(result.cause()).isInstanceOf(ExitCause.TimedOut.class);
+    assertThat(result.wall()).isGreaterThanOrEqualTo(Duration.ofMillis(399));
+    assertThat(engine.release(item.box()).isClean()).isTrue();
+  }
+
+  @Test
+  void itsOutputIsLimited() throws Exception {
+    var spec = python("print('x' * 1000)").withOutputLimit(new ByteSize(100));
+    Run run = warmly(spec, "");
+    assertThat(run.cause()).isInstanceOf(ExitCause.OutputLimit.class);
+    assertThat(run.stdout()).startsWith("x".repeat(100) + "\n[ebb");
+  }
+
+  @Test
+  void itsLimitsAreThoseOfTheOrder() throws Exception {
+    var code =
+        "import resource as r; print(r.getrlimit(r.RLIMIT_NOFILE), r.getrlimit(r.RLIMIT_FSIZE))";
+    var spec = python(code).withOpenFiles(55).withFileSize(new ByteSize(4096));
+    assertThat(assertSame(spec, "").stdout()).isEqualTo("(55, 55) (4096, 4096)\n");
+  }
+
+  @Test
+  void whatItUsedBeforeIsNotItsOwn() throws Exception {
+    TestHost.require(Feature.CGROUPS);
+    pool.close();
+    pool = open(List.of("asyncio", "decimal", "email", "http.client", "xml.dom.minidom"));
+    PoolItem item = warm(python("pass"));
+    Duration cpu = item.begin().await().usage().cpu();
+    assertThat(engine.release(item.box()).isClean()).isTrue();
+    Box box = engine.create(BoxSpec.defaults());
+    var imports = python("import asyncio, decimal, email, http.client, xml.dom.minidom");
+    Duration cold = engine.start(box, imports).await().usage().cpu();
+    assertThat(engine.release(box).isClean()).isTrue();
+    assertThat(cpu).isLessThan(cold.dividedBy(2));
+  }
+
+  @Test
+  void itCanBeSignalled() throws Exception {
+    PoolItem item = warm(python("import time; time.sleep(100)"));
+    Exec exec = item.begin();
+    exec.signal(Signal.TERM);
+    assertThat(exec.await().cause()).isEqualTo(new ExitCause.Signalled(15));
+    assertThat(engine.release(item.box()).isClean()).isTrue();
+  }
+}
