@@ -166,8 +166,11 @@ class AuditKernelTest {
     long self = ProcessHandle.current().pid();
     Path another = cgroups().getFirst().resolveSibling("ebb-%08x".formatted(self));
     Cgroup.create(another);
-    assertLeftAlone(orphan("echo 0 >" + another + "/cgroup.procs && exec"));
-    Files.delete(another);
+    try {
+      assertLeftAlone(orphan("echo 0 >" + another + "/cgroup.procs && exec"));
+    } finally {
+      Files.delete(another);
+    }
   }
 
   @Test

@@ -24,6 +24,8 @@ class InventoryTest {
   void start() throws IOException {
     parent = new ProcessBuilder("sh", "-c", "sleep 1000 & echo $!; exec sleep 1000").start();
     init = Integer.parseInt(parent.inputReader().readLine());
+    // RACE: a shell may still wait for it, what it becomes does not.
+    await().until(() -> ProcFs.commandLine((int) parent.pid()).equals("sleep 1000"));
   }
 
   @AfterEach
