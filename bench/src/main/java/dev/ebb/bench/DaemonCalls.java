@@ -10,6 +10,8 @@ import java.util.List;
 /**
  * One {@code true}, asked of the daemon over its unix socket: in a box that lives, and in a box of
  * its own; in turn with a small process that forks and executes it, plainly and by raw bwrap.
+ *
+ * <p>Arguments: how many rounds, and how many execs and runs to warm up with.
  */
 public final class DaemonCalls {
   private static final String TRUE = "/usr/bin/true";
@@ -25,7 +27,7 @@ public final class DaemonCalls {
   private DaemonCalls() {}
 
   public static void main(String[] args) throws Exception {
-    int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 300;
+    int rounds = argument(args, 0, 300);
     var wrapped = RawBwrap.commandLine(TRUE);
     wrapped.set(0, "/usr/bin/bwrap");
     try (var plainly = Peer.spawning(List.of(TRUE));
@@ -33,7 +35,7 @@ public final class DaemonCalls {
         var daemon = ServedDaemon.start();
         EbbClient client = daemon.connect()) {
       Box box = client.boxes().create(BoxRequest.defaults());
-      warmUp(client, box);
+      warmUp(client, box, argument(args, 1, WARM_UP_EXECS), argument(args, 2, WARM_UP_RUNS));
 
       long us = ProcessHandle.current().pid();
       long init = init(client, box);
@@ -60,12 +62,16 @@ public final class DaemonCalls {
     }
   }
 
+  private static int argument(String[] args, int index, int otherwise) {
+    return args.length > index ? Integer.parseInt(args[index]) : otherwise;
+  }
+
   /** Everything is called at least as often as it takes to be compiled. */
-  private static void warmUp(EbbClient client, Box box) throws Exception {
-    for (int i = 0; i < WARM_UP_EXECS; i++) {
+  private static void warmUp(EbbClient client, Box box, int execs, int runs) throws Exception {
+    for (int i = 0; i < execs; i++) {
       exec(client, box);
     }
-    for (int i = 0; i < WARM_UP_RUNS; i++) {
+    for (int i = 0; i < runs; i++) {
       run(client);
     }
   }
