@@ -40,7 +40,7 @@ public final class Gauges {
   }
 
   /** By the files below {@code root}. */
-  Gauges(Path root, Path state, Thresholds thresholds, InstantSource clock) {
+  public Gauges(Path root, Path state, Thresholds thresholds, InstantSource clock) {
     this.root = root;
     this.state = state;
     this.thresholds = thresholds;
