@@ -17,7 +17,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterAllCallback;
@@ -37,6 +39,8 @@ final class DaemonProcess
   private static final Pattern PORT = Pattern.compile("https?://127\\.0\\.0\\.1:(\\d+)");
 
   private final TestHost host = TestHost.needing(Feature.BWRAP);
+  private final Supplier<List<String>> prefix;
+  private final Map<String, String> environment;
   private final List<String> flags;
   private final List<EbbClient> clients = new ArrayList<>();
 
@@ -50,6 +54,13 @@ final class DaemonProcess
   private boolean hasFailed;
 
   DaemonProcess(String... flags) {
+    this(List::of, Map.of(), flags);
+  }
+
+  /** Started by way of another command, which is asked for then, and with more environment. */
+  DaemonProcess(Supplier<List<String>> prefix, Map<String, String> environment, String... flags) {
+    this.prefix = prefix;
+    this.environment = Map.copyOf(environment);
     this.flags = List.of(flags);
   }
 
@@ -113,7 +124,8 @@ final class DaemonProcess
   void start() throws IOException {
     var words = new ArrayList<>(List.of("serve", "--listen", "127.0.0.1:0"));
     words.addAll(flags);
-    Process started = ebb().start(words.toArray(String[]::new));
+    Process started =
+        new Ebb(host.home(), prefix.get(), environment).start(words.toArray(String[]::new));
     process = started;
     BufferedReader said = started.inputReader();
     for (String line = said.readLine(); line != null; line = said.readLine()) {

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -16,9 +17,18 @@ final class Ebb {
   private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(60));
 
   private final Path home;
+  private final List<String> prefix;
+  private final Map<String, String> environment;
 
   Ebb(Path home) {
+    this(home, List.of(), Map.of());
+  }
+
+  /** Started by way of another command, and with more in its environment. */
+  Ebb(Path home, List<String> prefix, Map<String, String> environment) {
     this.home = home;
+    this.prefix = List.copyOf(prefix);
+    this.environment = Map.copyOf(environment);
   }
 
   /** What one call did. */
@@ -71,10 +81,11 @@ final class Ebb {
   }
 
   Process start(String... arguments) throws IOException {
-    var words = new ArrayList<String>();
+    var words = new ArrayList<>(prefix);
     words.add(TestHost.root().resolve("ebb").toString());
     words.addAll(List.of(arguments));
     var builder = new ProcessBuilder(words);
+    builder.environment().putAll(environment);
     builder.environment().put("EBB_HOME", home.toString());
     builder.environment().put("EBB_BUILD", "never");
     builder.environment().put("EBB_TEST_SECRET", "s3cret");

@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /** The process table of the host, zombies included. */
 final class HostProcesses {
@@ -53,6 +54,21 @@ final class HostProcesses {
       return Long.parseLong(stat.substring(stat.lastIndexOf(')') + 2).split(" ")[1]);
     } catch (IOException e) {
       return -1;
+    }
+  }
+
+  /** Those of them that nobody has waited for. */
+  static Set<Long> zombiesBelow(long ancestor) {
+    return below(ancestor).stream().filter(HostProcesses::isZombie).collect(Collectors.toSet());
+  }
+
+  private static boolean isZombie(long pid) {
+    try {
+      String stat = Files.readString(Path.of("/proc/" + pid + "/stat"));
+      return stat.charAt(stat.lastIndexOf(')') + 2) == 'Z';
+    } catch (IOException e) {
+      // Gone.
+      return false;
     }
   }
 }

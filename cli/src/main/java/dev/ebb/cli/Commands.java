@@ -30,10 +30,12 @@ final class Commands {
           "stats",
           "top",
           "events",
+          "pressure",
           "why",
           "serve",
           "config",
           "key",
+          "quota",
           "doctor",
           "sweep",
           "torture",
@@ -61,9 +63,10 @@ final class Commands {
       case "inspect" -> InspectCommand.spec();
       case "stats" -> StatsCommand.spec();
       case "events" -> EventsCommand.spec();
+      case "pressure" -> PressureCommand.spec();
       case "why" -> WhyCommand.spec();
       case "doctor" -> DoctorCommand.spec();
-      case "serve", "config", "key" -> ServerCommands.spec(name);
+      case "serve", "config", "key", "quota" -> ServerCommands.spec(name);
       case "sweep" -> SweepCommand.spec();
       case "torture" -> TortureCommand.spec();
       case "soak" -> SoakCommand.spec();
@@ -96,9 +99,10 @@ final class Commands {
       case "inspect" -> InspectCommand.run(parsed);
       case "stats" -> StatsCommand.run(parsed);
       case "events" -> EventsCommand.run(parsed);
+      case "pressure" -> PressureCommand.run(parsed);
       case "why" -> WhyCommand.run(parsed);
       case "doctor" -> DoctorCommand.run(parsed);
-      case "serve", "config", "key" -> ServerCommands.run(name);
+      case "serve", "config", "key", "quota" -> ServerCommands.run(name);
       case "sweep" -> SweepCommand.run(parsed);
       case "torture" -> TortureCommand.run(parsed);
       case "soak" -> SoakCommand.run(parsed);

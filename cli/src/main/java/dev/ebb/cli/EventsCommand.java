@@ -42,6 +42,9 @@ final class EventsCommand {
     if (event.kind().equals("gap")) {
       return "some events were missed";
     }
+    if (event.kind().equals("pressure") || event.kind().equals("baseline")) {
+      return Table.clean(Shown.orNothing(event.at()) + " " + event.kind() + " " + event.document());
+    }
     var line = new StringJoiner(" ");
     line.add(Shown.orNothing(event.at())).add(event.kind()).add(Shown.orNothing(event.box()));
     add(line, "name=", event.name());

@@ -29,7 +29,22 @@ final class ServerCommands {
           "--limits-file-size",
           "--limits-timeout",
           "--limits-ttl",
-          "--sweep-interval");
+          "--sweep-interval",
+          "--pressure-warn",
+          "--pressure-alert",
+          "--pressure-full",
+          "--pressure-queue",
+          "--pressure-wait",
+          "--pressure-quiet",
+          "--quotas-boxes",
+          "--quotas-execs",
+          "--quotas-memory",
+          "--quotas-cpus",
+          "--quotas-pids",
+          "--quotas-rate");
+
+  private static final List<String> QUOTAS =
+      List.of("--boxes", "--execs", "--memory", "--cpus", "--pids", "--rate");
 
   private ServerCommands() {}
 
@@ -46,8 +61,19 @@ final class ServerCommands {
               .addSubcommand("create", keyCreate())
               .addSubcommand("ls", Options.command("ls", ""))
               .addSubcommand("revoke", Options.command("revoke", ""));
+      case "quota" ->
+          Options.command(name, "Set, list and remove what tenants may have at a time.")
+              .addSubcommand("set", quotaSet())
+              .addSubcommand("ls", Options.command("ls", ""))
+              .addSubcommand("rm", Options.command("rm", ""));
       default -> throw new IllegalStateException(name);
     };
+  }
+
+  private static CommandSpec quotaSet() {
+    CommandSpec spec = Options.command("set", "");
+    QUOTAS.forEach(kind -> spec.addOption(Options.text(kind, "VALUE", "")));
+    return spec;
   }
 
   private static CommandSpec configured(String name, String description) {

@@ -45,6 +45,11 @@ final class Calls implements Closeable {
     return post(target).with(Body.of(JSON, Json.write(document).getBytes(StandardCharsets.UTF_8)));
   }
 
+  static Request put(Target target, JsonObject document) {
+    return Request.of("PUT", target)
+        .with(Body.of(JSON, Json.write(document).getBytes(StandardCharsets.UTF_8)));
+  }
+
   /** What a server may need to answer that does something for so long first. */
   static Duration patience(Duration work) {
     return work.plus(Request.PATIENCE);

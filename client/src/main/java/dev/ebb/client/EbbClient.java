@@ -2,6 +2,7 @@ package dev.ebb.client;
 
 import dev.ebb.client.http.Endpoint;
 import dev.ebb.client.http.HttpTransport;
+import dev.ebb.client.http.Request;
 import dev.ebb.client.http.Target;
 import dev.ebb.client.json.JsonObject;
 import java.io.Closeable;
@@ -107,6 +108,30 @@ public final class EbbClient implements Closeable {
    */
   public Why why(String subject) throws IOException {
     return Why.read(calls.json(Calls.get(Target.of("v1", "why", subject))));
+  }
+
+  /** How near the daemon is to its limits; for admins. */
+  public Pressure pressure() throws IOException {
+    return Pressure.read(calls.json(Calls.get(Target.of("v1", "pressure"))));
+  }
+
+  /** What holds for a tenant; another than one's own is for admins. */
+  public Quota quota(String tenant) throws IOException {
+    return Quota.read(calls.json(Calls.get(quotas(tenant))).object("limits"));
+  }
+
+  /** What shall hold for a tenant from now on; for admins. */
+  public void setQuota(String tenant, Quota quota) throws IOException {
+    calls.json(Calls.put(quotas(tenant), quota.document()));
+  }
+
+  /** From now on the default holds for a tenant; for admins. */
+  public void removeQuota(String tenant) throws IOException {
+    calls.done(Request.of("DELETE", quotas(tenant)));
+  }
+
+  private static Target quotas(String tenant) {
+    return Target.of("v1", "quotas", tenant);
   }
 
   /** Compares the host with what the daemon knows of, and mends; for admins. */

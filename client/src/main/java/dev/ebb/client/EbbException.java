@@ -4,6 +4,7 @@ import dev.ebb.client.json.Json;
 import dev.ebb.client.json.JsonException;
 import dev.ebb.client.json.JsonObject;
 import java.io.IOException;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** The daemon refused, or failed: its problem document. */
@@ -16,6 +17,7 @@ public class EbbException extends IOException {
   private final String detail;
   private final boolean retryable;
   private final @Nullable String hint;
+  private final @Nullable Duration retryAfter;
 
   EbbException(int status, JsonObject problem) throws JsonException {
     super(detail(status, problem));
@@ -24,6 +26,7 @@ public class EbbException extends IOException {
     detail = detail(status, problem);
     retryable = problem.isTrue("retryable");
     hint = problem.stringOrNull("hint");
+    retryAfter = problem.millisOrNull("retryAfterMillis");
   }
 
   private static String detail(int status, JsonObject problem) throws JsonException {
@@ -83,6 +86,11 @@ public class EbbException extends IOException {
   /** Whether the same request may succeed later. */
   public boolean isRetryable() {
     return retryable;
+  }
+
+  /** When it may, if the daemon knows. */
+  public @Nullable Duration retryAfter() {
+    return retryAfter;
   }
 
   /** What to do about it, when the daemon knows. */

@@ -16,7 +16,17 @@ import org.jspecify.annotations.Nullable;
 /** What lies in homes beyond what stays there for good, and every ledger line not struck out. */
 public final class HomeFiles implements Detector {
   private static final Set<String> FOR_GOOD =
-      Set.of("", "lock", "lib", "instances", "daemon", "daemon.log", "keys", "keys.lock");
+      Set.of(
+          "",
+          "lock",
+          "lib",
+          "instances",
+          "daemon",
+          "daemon.log",
+          "keys",
+          "keys.lock",
+          "quotas",
+          "quotas.lock");
 
   private final Supplier<Set<Path>> homes;
 

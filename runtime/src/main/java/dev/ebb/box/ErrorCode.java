@@ -20,6 +20,10 @@ public enum ErrorCode {
   SETUP_TIMED_OUT(Fault.HOST, true),
   /** The daemon takes no more work. */
   DRAINING(Fault.HOST, true),
+  /** The host has too little of something just now. */
+  PRESSURE(Fault.HOST, true),
+  /** The tenant has all that it may have. */
+  QUOTA(Fault.CALLER, true),
   INTERRUPTED(Fault.CALLER, true),
   INTERNAL(Fault.US, false);
 

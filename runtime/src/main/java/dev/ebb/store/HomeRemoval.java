@@ -16,7 +16,17 @@ import java.util.List;
 public final class HomeRemoval {
   /** ORDER: the locks go last, so that whoever comes meanwhile still finds them taken. */
   private static final List<String> FILES =
-      List.of("ebb.sock", "daemon.log", "keys", "keys.new", "keys.lock", "daemon", "lock");
+      List.of(
+          "ebb.sock",
+          "daemon.log",
+          "keys",
+          "keys.new",
+          "keys.lock",
+          "quotas",
+          "quotas.new",
+          "quotas.lock",
+          "daemon",
+          "lock");
 
   private final Path home;
   private final List<Path> removed = new ArrayList<>();

@@ -6,8 +6,11 @@ import dev.ebb.box.Durations;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.pressure.Thresholds;
 import dev.ebb.server.access.Caps;
 import dev.ebb.server.access.Policy;
+import dev.ebb.server.access.Quota;
+import dev.ebb.server.pressure.PressureSettings;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -54,7 +57,19 @@ final class Configuration {
     FILE_SIZE("limits.file-size", "largest file a command may write, as 1g"),
     TIMEOUT("limits.timeout", "longest run of a command, as 10m, and longest grace"),
     TTL("limits.ttl", "longest life of a box, as 7d"),
-    SWEEP_INTERVAL("sweep.interval", "time between sweeps of the host, as 1m; 0: only when asked");
+    SWEEP_INTERVAL("sweep.interval", "time between sweeps of the host, as 1m; 0: only when asked"),
+    WARN("pressure.warn", "percent of any limit from which on that is told; 60"),
+    ALERT("pressure.alert", "percent from which on is cleaned up, and work has to wait; 80"),
+    FULL("pressure.full", "percent from which on no work begins; 95"),
+    QUEUE("pressure.queue", "how many requests may wait at the alert level; 128"),
+    WAIT("pressure.wait", "how long each of them may, as 10s"),
+    QUIET("pressure.quiet", "time without work after which the daemon counts as idle, as 10s"),
+    QUOTA_BOXES("quotas.boxes", "most boxes of a tenant; this and the other quotas, empty: any"),
+    QUOTA_EXECS("quotas.execs", "most commands of a tenant that run at a time"),
+    QUOTA_MEMORY("quotas.memory", "most memory of all boxes of a tenant, by their limits, as 8g"),
+    QUOTA_CPUS("quotas.cpus", "most processors of all boxes of a tenant"),
+    QUOTA_PIDS("quotas.pids", "most processes and threads of all boxes of a tenant"),
+    QUOTA_RATE("quotas.rate", "most requests of a tenant in a second");
 
     private final String name;
     private final String description;
@@ -200,7 +215,53 @@ final class Configuration {
         tls(),
         Set.copyOf(list(Key.HOSTS)),
         policy,
-        limit(Key.SWEEP_INTERVAL, Durations::parse, Settings.SWEEP_INTERVAL, "a duration, as 1m"));
+        limit(Key.SWEEP_INTERVAL, Durations::parse, Settings.SWEEP_INTERVAL, "a duration, as 1m"),
+        pressure(),
+        quota());
+  }
+
+  private PressureSettings pressure() {
+    PressureSettings otherwise = PressureSettings.DEFAULT;
+    Thresholds usual = otherwise.thresholds();
+    try {
+      double warn = limit(Key.WARN, Double::valueOf, usual.warn(), "a percentage");
+      var thresholds =
+          new Thresholds(
+              warn,
+              limit(Key.ALERT, Double::valueOf, usual.alert(), "a percentage"),
+              limit(Key.FULL, Double::valueOf, usual.full(), "a percentage"),
+              Math.min(usual.hysteresis(), warn / 2));
+      return new PressureSettings(
+          thresholds,
+          count(Key.QUEUE, otherwise.queue()),
+          limit(Key.WAIT, Durations::parse, otherwise.patience(), "a duration, as 10s"),
+          limit(Key.QUIET, Durations::parse, otherwise.quiet(), "a duration, as 10s"));
+    } catch (IllegalArgumentException e) {
+      throw bad(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private Quota quota() {
+    Quota quota = Quota.NONE;
+    for (Quota.Kind kind : Quota.Kind.values()) {
+      Key key =
+          switch (kind) {
+            case BOXES -> Key.QUOTA_BOXES;
+            case EXECS -> Key.QUOTA_EXECS;
+            case MEMORY -> Key.QUOTA_MEMORY;
+            case CPUS -> Key.QUOTA_CPUS;
+            case PIDS -> Key.QUOTA_PIDS;
+            case RATE -> Key.QUOTA_RATE;
+          };
+      if (!text(key).isEmpty()) {
+        try {
+          quota = quota.with(kind, text(key));
+        } catch (IllegalArgumentException e) {
+          throw bad(key.word() + ": " + e.getMessage());
+        }
+      }
+    }
+    return quota;
   }
 
   private Caps caps() {

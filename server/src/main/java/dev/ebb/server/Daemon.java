@@ -9,10 +9,15 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
 import dev.ebb.server.access.Gate;
 import dev.ebb.server.access.Keys;
+import dev.ebb.server.access.Quotas;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.Sweeper;
 import dev.ebb.server.metrics.Metrics;
+import dev.ebb.server.pressure.BaselineWatch;
+import dev.ebb.server.pressure.Cleanup;
+import dev.ebb.server.pressure.PressureWatch;
 import dev.ebb.server.rest.Rest;
+import dev.ebb.server.rest.Watches;
 import dev.ebb.supervision.Recovery;
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -22,6 +27,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.InstantSource;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
@@ -44,6 +50,9 @@ public final class Daemon implements AutoCloseable {
   private static final int HEADER_MOST = 16 * 1024;
   private static final int IDLE_MILLIS = 60_000;
   private static final int QUEUE = 128;
+
+  /** Whose events these are: nobody's, so admins alone see them. */
+  private static final String NO_TENANT = "";
 
   private final Scope scope;
   private final Path socket;
@@ -108,10 +117,16 @@ public final class Daemon implements AutoCloseable {
 
   private static Daemon start(Settings settings, Scope scope, Engine engine) throws Exception {
     var metrics = new Metrics();
-    var boxes = new Boxes(engine, metrics);
+    Path home = settings.home();
+    var pressure = PressureWatch.open(scope, home, settings.pressure());
+    var quotas = new Quotas(home, settings.quota());
+    var boxes = new Boxes(engine, metrics, pressure, quotas);
     scope.own(boxes::close);
     var sweeper = new Sweeper(engine, boxes, settings.sweepInterval(), metrics);
     scope.own(sweeper::close);
+    pressure.register(Cleanup.Stage.SWEEP, enough -> released(sweeper.sweep(false)));
+    pressure.register(Cleanup.Stage.IDLE_BOXES, boxes::endIdle);
+    pressure.register(Cleanup.Stage.HISTORY, boxes::forgetGone);
     var threads = new VirtualThreadPool();
     // A stream is a task for as long as it flows.
     threads.setMaxConcurrentTasks(0);
@@ -121,13 +136,33 @@ public final class Daemon implements AutoCloseable {
     if (settings.listen().isPresent()) {
       server.addConnector(tcpConnector(server, settings, settings.listen().get()));
     }
-    Path home = settings.home();
+    var baseline =
+        new BaselineWatch(
+            InstantSource.system(),
+            settings.pressure().quiet(),
+            boxes::isIdle,
+            () -> connections(server));
     var gate = new Gate(new Keys(home), hosts(settings), Files.getOwner(home));
-    server.setHandler(Rest.handler(server, boxes, sweeper, gate, settings.policy(), metrics));
+    var watches = new Watches(sweeper, pressure, baseline, quotas);
+    server.setHandler(Rest.handler(server, boxes, watches, gate, settings.policy(), metrics));
     server.start();
+    pressure.start((kind, data) -> boxes.events().publish(NO_TENANT, kind, data), baseline);
     Files.setPosixFilePermissions(settings.socket(), PosixFilePermissions.fromString("rw-------"));
     LOG.log(Level.INFO, "event=serving socket={0}", settings.socket());
     return new Daemon(scope, settings.socket(), engine, boxes, server);
+  }
+
+  private static int released(Sweeper.Sweep sweep) {
+    return (int)
+        sweep.findings().filter(each -> each.fate() instanceof Recovery.Fate.Released).count();
+  }
+
+  private static int connections(Server server) {
+    int count = 0;
+    for (var connector : server.getConnectors()) {
+      count += connector.getConnectedEndPoints().size();
+    }
+    return count;
   }
 
   private static void stop(Server server) {

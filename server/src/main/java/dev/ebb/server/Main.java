@@ -15,9 +15,9 @@ import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 
-/** The commands that need the server's own classes: serve, config and key. */
+/** The commands that need the server's own classes: serve, config, key and quota. */
 public final class Main {
-  private static final int OWN_FAILURE = 125;
+  static final int OWN_FAILURE = 125;
 
   private Main() {}
 
@@ -56,10 +56,11 @@ public final class Main {
     config.addOption(flag("--json", "one JSON object"));
     root.addSubcommand("config", config);
     root.addSubcommand("key", keySpec());
+    root.addSubcommand("quota", QuotaCommand.spec());
     return root;
   }
 
-  private static CommandSpec command(String name, String description) {
+  static CommandSpec command(String name, String description) {
     CommandSpec spec = CommandSpec.create().name(name);
     spec.usageMessage().description(description).abbreviateSynopsis(true).width(100);
     return spec.addOption(
@@ -74,7 +75,7 @@ public final class Main {
     return OptionSpec.builder(name).type(boolean.class).description(description).build();
   }
 
-  private static OptionSpec value(String name, String label, String description) {
+  static OptionSpec value(String name, String label, String description) {
     return OptionSpec.builder(name)
         .paramLabel(label)
         .type(String.class)
@@ -134,8 +135,12 @@ public final class Main {
       case "ebb key create" -> createKey(last);
       case "ebb key ls" -> listKeys();
       case "ebb key revoke" -> revokeKey(last.matchedPositionalValue(0, ""));
+      case "ebb quota set" -> QuotaCommand.set(last);
+      case "ebb quota ls" -> QuotaCommand.list();
+      case "ebb quota rm" -> QuotaCommand.remove(last);
       default -> {
-        commands.getSubcommands().getOrDefault("key", commands).usage(System.err);
+        String group = parsed.subcommand().commandSpec().name();
+        commands.getSubcommands().getOrDefault(group, commands).usage(System.err);
         yield OWN_FAILURE;
       }
     };

@@ -1,6 +1,8 @@
 package dev.ebb.server;
 
 import dev.ebb.server.access.Policy;
+import dev.ebb.server.access.Quota;
+import dev.ebb.server.pressure.PressureSettings;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -15,6 +17,7 @@ import java.util.Set;
  * @param listen the TCP address it answers on too, with keys
  * @param hosts names it may be called by over TCP, beside those of the loopback
  * @param sweepInterval zero: it sweeps only when asked
+ * @param quota for tenants that have none of their own
  */
 public record Settings(
     Path home,
@@ -23,7 +26,9 @@ public record Settings(
     Optional<Certified> tls,
     Set<String> hosts,
     Policy policy,
-    Duration sweepInterval) {
+    Duration sweepInterval,
+    PressureSettings pressure,
+    Quota quota) {
 
   public static final Duration SWEEP_INTERVAL = Duration.ofMinutes(1);
 
@@ -43,10 +48,13 @@ public record Settings(
         Optional.empty(),
         Set.of(),
         Policy.STRICT,
-        SWEEP_INTERVAL);
+        SWEEP_INTERVAL,
+        PressureSettings.DEFAULT,
+        Quota.NONE);
   }
 
   public Settings withListen(InetSocketAddress address) {
-    return new Settings(home, socket, Optional.of(address), tls, hosts, policy, sweepInterval);
+    return new Settings(
+        home, socket, Optional.of(address), tls, hosts, policy, sweepInterval, pressure, quota);
   }
 }

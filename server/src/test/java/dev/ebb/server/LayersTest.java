@@ -16,6 +16,7 @@ class LayersTest {
       List.of(
           "dev.ebb.server.access",
           "dev.ebb.server.metrics",
+          "dev.ebb.server.pressure",
           "dev.ebb.server.boxes",
           "dev.ebb.server.rest",
           "dev.ebb.server");

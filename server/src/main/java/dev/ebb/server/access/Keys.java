@@ -1,19 +1,10 @@
 package dev.ebb.server.access;
 
 import dev.ebb.box.SandboxException;
-import dev.ebb.kernel.Fd;
-import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Self;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
@@ -35,10 +26,10 @@ public final class Keys {
   private static final int ID_BYTES = 4;
   private static final Pattern TENANT = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
 
-  private final Path file;
+  private final OwnerFile file;
 
   public Keys(Path home) {
-    file = home.resolve("keys");
+    file = new OwnerFile(home, "keys");
   }
 
   /** What is known of a key, which is not the key. */
@@ -68,10 +59,7 @@ public final class Keys {
   public record Created(Entry entry, String key) {}
 
   public Created create(String tenant, boolean admin, String note) {
-    if (!TENANT.matcher(tenant).matches()) {
-      throw new IllegalArgumentException(
-          "bad tenant \"" + tenant + "\": use up to 63 of a-z, 0-9 and -, not starting with -");
-    }
+    requireTenant(tenant);
     return change(
         entries -> {
           String key =
@@ -82,6 +70,13 @@ public final class Keys {
           entries.add(entry);
           return new Created(entry, key);
         });
+  }
+
+  static void requireTenant(String tenant) {
+    if (!TENANT.matcher(tenant).matches()) {
+      throw new IllegalArgumentException(
+          "bad tenant \"" + tenant + "\": use up to 63 of a-z, 0-9 and -, not starting with -");
+    }
   }
 
   public List<Entry> list() {
@@ -109,37 +104,23 @@ public final class Keys {
     T apply(List<Entry> entries);
   }
 
-  /** Under a lock, and whole or not at all. */
   private <T> T change(Change<T> change) {
-    try (var scope = new Scope()) {
-      Fd lock =
-          Fd.open(scope, file.resolveSibling("keys.lock"), Fd.Flag.READ_WRITE, Fd.Flag.CREATE);
-      Filesystem.lock(lock);
-      var entries = new ArrayList<>(read());
-      T result = change.apply(entries);
-      Path written = file.resolveSibling("keys.new");
-      Files.deleteIfExists(written);
-      Files.createFile(
-          written,
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-      Files.write(written, entries.stream().map(Entry::line).toList());
-      Files.move(written, file, StandardCopyOption.ATOMIC_MOVE);
-      return result;
-    } catch (KernelException e) {
-      throw SandboxException.internal(e);
-    } catch (IOException e) {
-      throw new UncheckedIOException("cannot change " + file, e);
-    }
+    return file.change(
+        lines -> {
+          var entries = new ArrayList<>(entries(lines));
+          T result = change.apply(entries);
+          lines.clear();
+          entries.forEach(entry -> lines.add(entry.line()));
+          return result;
+        });
   }
 
   private List<Entry> read() {
-    try {
-      return Files.readAllLines(file).stream().flatMap(line -> Entry.parse(line).stream()).toList();
-    } catch (NoSuchFileException e) {
-      return List.of();
-    } catch (IOException e) {
-      throw new UncheckedIOException("cannot read " + file, e);
-    }
+    return entries(file.lines());
+  }
+
+  private static List<Entry> entries(List<String> lines) {
+    return lines.stream().flatMap(line -> Entry.parse(line).stream()).toList();
   }
 
   private static byte[] random(int bytes) {

@@ -1,20 +1,30 @@
 package dev.ebb.server.boxes;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
+import dev.ebb.exec.ExecSpec;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Holding;
+import dev.ebb.pressure.Cost;
+import dev.ebb.pressure.Permit;
 import dev.ebb.server.access.Caller;
+import dev.ebb.server.access.Quota;
+import dev.ebb.server.access.Quotas;
 import dev.ebb.server.metrics.Metrics;
+import dev.ebb.server.pressure.Entrance;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +34,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,11 +57,29 @@ public final class Boxes implements AutoCloseable {
   private static final Duration READ_PATIENCE = Duration.ofMinutes(1);
 
   private static final Duration ROUND = Duration.ofMillis(100);
+
+  /** Its init, and for a moment bwrap, twice, and what starts that; sockets, pidfds, logs. */
+  private static final Cost BOX = new Cost(4, 12);
+
+  /** Itself, and without cgroups its shepherd; logs, pipes, cgroup files. */
+  private static final Cost COMMAND = new Cost(2, 8);
+
+  private static final Cost FILES = COMMAND;
+  private static final Cost RUN = new Cost(5, 18);
+  private static final int FORGOTTEN_A_LOOK = 10;
   private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
 
   private final Engine engine;
   private final History history;
   private final Metrics metrics;
+  private final Entrance entrance;
+  private final Quotas quotas;
+  private final ReentrantLock counting = new ReentrantLock();
+
+  /** Commands that were let in and are not on the list of their box yet, by tenant. */
+  @GuardedBy("counting")
+  private final Map<String, Integer> starting = new HashMap<>();
+
   private final Events events = new Events(Instant.now());
   private final AtomicLong orders = new AtomicLong();
 
@@ -75,11 +105,15 @@ public final class Boxes implements AutoCloseable {
   public record Created(ServedBox box, boolean isNew) {}
 
   /** Takes over what the daemon before this one had detached. */
-  public Boxes(Engine engine, Metrics metrics) throws InterruptedException {
-    this(engine, HISTORY, metrics);
+  public Boxes(Engine engine, Metrics metrics, Entrance entrance, Quotas quotas)
+      throws InterruptedException {
+    this(engine, HISTORY, metrics, entrance, quotas);
   }
 
-  Boxes(Engine engine, History history, Metrics metrics) throws InterruptedException {
+  Boxes(Engine engine, History history, Metrics metrics, Entrance entrance, Quotas quotas)
+      throws InterruptedException {
+    this.entrance = entrance;
+    this.quotas = quotas;
     this.engine = engine;
     this.history = history;
     this.metrics = metrics;
@@ -179,14 +213,29 @@ public final class Boxes implements AutoCloseable {
     return create(caller, order, idempotency, box -> {});
   }
 
-  /** Makes a box and fills it, unless this very order made one before. */
+  /** Room for a command in a box of its own; held until both are there. */
+  public Permit admitRun(Caller caller) throws InterruptedException {
+    requireOpen();
+    return entrance.admit(caller.tenant(), RUN);
+  }
+
+  /** Makes a box and fills it for one who was admitted. */
+  public ServedBox createAdmitted(Caller caller, BoxOrder order, Filling filling)
+      throws IOException, InterruptedException {
+    requireOpen();
+    var box = new ServedBox(engine, events, metrics, caller.tenant(), order, Optional.empty());
+    makeAndFill(box, filling);
+    return box;
+  }
+
+  /** Makes a box and fills it when there is room, unless this very order made one before. */
   public Created create(
       Caller caller, BoxOrder order, Optional<Idempotency> idempotency, Filling filling)
       throws IOException, InterruptedException {
     requireOpen();
     var box = new ServedBox(engine, events, metrics, caller.tenant(), order, idempotency);
     if (idempotency.isEmpty()) {
-      makeAndFill(box, filling);
+      admitAndMake(box, filling);
       return new Created(box, true);
     }
     var key = new Key(caller.tenant(), idempotency.get().key());
@@ -196,7 +245,7 @@ public final class Boxes implements AutoCloseable {
       return repeated(other, first.digest());
     }
     try {
-      makeAndFill(box, filling);
+      admitAndMake(box, filling);
       first.done().complete(box);
       return new Created(box, true);
     } catch (IOException | InterruptedException | RuntimeException e) {
@@ -207,8 +256,25 @@ public final class Boxes implements AutoCloseable {
     }
   }
 
+  private void admitAndMake(ServedBox box, Filling filling)
+      throws IOException, InterruptedException {
+    try (Permit _ = entrance.admit(box.tenant(), BOX)) {
+      makeAndFill(box, filling);
+    }
+  }
+
   /** A box that cannot hold what it was ordered with is none. */
   private void makeAndFill(ServedBox box, Filling filling)
+      throws IOException, InterruptedException {
+    Instant begun = Instant.now();
+    try {
+      makeAndFillNow(box, filling);
+    } catch (SandboxException e) {
+      throw entrance.explain(e, begun);
+    }
+  }
+
+  private void makeAndFillNow(ServedBox box, Filling filling)
       throws IOException, InterruptedException {
     register(box);
     try {
@@ -246,7 +312,13 @@ public final class Boxes implements AutoCloseable {
       box.fail(taken);
       throw taken;
     }
-    list(box);
+    try {
+      listWithinQuota(box);
+    } catch (SandboxException e) {
+      unlist(box);
+      box.fail(e);
+      throw e;
+    }
     try {
       box.make(() -> end(box, Duration.ZERO, ServedBox.EndedBy.DIED));
       if (draining) {
@@ -258,6 +330,135 @@ public final class Boxes implements AutoCloseable {
       unlist(box);
       throw e;
     }
+  }
+
+  /** One at a time: two must not both be the last. */
+  private void listWithinQuota(ServedBox box) {
+    counting.lock();
+    try {
+      Quota quota = quotas.of(box.tenant());
+      var use = use(box.tenant());
+      Quota.ofBox(box.order().spec().limits())
+          .forEach((kind, more) -> quota.check(kind, use.getOrDefault(kind, 0.0), more));
+      list(box);
+    } finally {
+      counting.unlock();
+    }
+  }
+
+  /** What a tenant has now, as its quota counts it: boxes by what they may use. */
+  public Map<Quota.Kind, Double> use(String tenant) {
+    var use = new EnumMap<Quota.Kind, Double>(Quota.Kind.class);
+    for (ServedBox box : all.values()) {
+      if (box.tenant().equals(tenant) && box.state() != BoxState.GONE) {
+        Quota.ofBox(box.order().spec().limits())
+            .forEach((kind, amount) -> use.merge(kind, amount, Double::sum));
+        use.merge(Quota.Kind.EXECS, (double) box.running(), Double::sum);
+      }
+    }
+    return use;
+  }
+
+  // --- commands ---
+
+  /** Starts a command when there is room; somebody has to attend to it. */
+  public ServedExec start(ServedBox box, ExecSpec spec) throws InterruptedException {
+    if (spec.operator()) {
+      // The way in for whoever has to mend what is short.
+      return box.startUnattended(spec);
+    }
+    try (Permit _ = entrance.admit(box.tenant(), COMMAND)) {
+      return startAdmitted(box, spec);
+    }
+  }
+
+  /** The same for one who was admitted. */
+  public ServedExec startAdmitted(ServedBox box, ExecSpec spec) {
+    Instant begun = Instant.now();
+    countStarting(box.tenant(), 1);
+    try {
+      return box.startUnattended(spec);
+    } catch (SandboxException e) {
+      throw entrance.explain(e, begun);
+    } finally {
+      countStarting(box.tenant(), -1);
+    }
+  }
+
+  private void countStarting(String tenant, int more) {
+    counting.lock();
+    try {
+      int others = starting.getOrDefault(tenant, 0);
+      if (more > 0) {
+        double running = use(tenant).getOrDefault(Quota.Kind.EXECS, 0.0) + others;
+        quotas.of(tenant).check(Quota.Kind.EXECS, running, more);
+      }
+      starting.put(tenant, others + more);
+      starting.values().removeIf(count -> count == 0);
+    } finally {
+      counting.unlock();
+    }
+  }
+
+  /** What could not be begun, as far as the host is to blame. */
+  public SandboxException explain(SandboxException failure, ServedExec exec) {
+    return entrance.explain(failure, exec.startedAt());
+  }
+
+  /** Works with the files of a box, which takes a process in it for a moment. */
+  public void useFiles(ServedBox box, ServedBox.Work work)
+      throws IOException, InterruptedException {
+    Instant begun = Instant.now();
+    // How long it lasts is up to the caller: it is counted until the next reading sees it.
+    entrance.admit(box.tenant(), FILES).close();
+    try {
+      box.use(work);
+    } catch (SandboxException e) {
+      throw entrance.explain(e, begun);
+    }
+  }
+
+  // --- when little is left ---
+
+  /** No box is there, nor in the making. */
+  public boolean isIdle() {
+    return all.values().stream().allMatch(box -> box.state() == BoxState.GONE);
+  }
+
+  /** Ends boxes that may be ended when they are idle, those idle for longest first. */
+  public int endIdle(BooleanSupplier enough) {
+    int ended = 0;
+    var idle =
+        all.values().stream()
+            .filter(box -> box.state().isAlive() && box.mayEndIdle())
+            .sorted(Comparator.comparing(ServedBox::usedAt))
+            .toList();
+    for (ServedBox box : idle) {
+      if (box.mayEndIdle() && box.beginEnding()) {
+        end(box, Duration.ZERO, ServedBox.EndedBy.PRESSURE);
+        box.endedEnding();
+        ended++;
+      }
+      if (enough.getAsBoolean()) {
+        break;
+      }
+    }
+    return ended;
+  }
+
+  /** Forgets what is gone, the oldest first. */
+  public int forgetGone(BooleanSupplier enough) {
+    int forgotten = 0;
+    for (ServedBox box : all.values()) {
+      if (box.state() == BoxState.GONE) {
+        forget(box);
+        forgotten++;
+        if (forgotten % FORGOTTEN_A_LOOK == 0 && enough.getAsBoolean()) {
+          break;
+        }
+      }
+    }
+    return forgotten;
   }
 
   private void requireOpen() {

@@ -54,6 +54,7 @@ public final class ServedBox {
     TTL,
     IDLE,
     DRAIN,
+    PRESSURE,
     DIED;
 
     public String word() {
@@ -444,9 +445,17 @@ public final class ServedBox {
     return now.isAfter(tryAt);
   }
 
+  /** Nobody works with it, and whoever ordered it counts on its end when that is so. */
+  boolean mayEndIdle() {
+    return running() == 0 && users.get() == 0 && order.idleTimeout().isPresent();
+  }
+
+  Instant usedAt() {
+    return usedAt;
+  }
+
   boolean isIdle(Instant now) {
-    return running() == 0
-        && users.get() == 0
+    return mayEndIdle()
         && order.idleTimeout().filter(idle -> now.isAfter(usedAt.plus(idle))).isPresent();
   }
 }

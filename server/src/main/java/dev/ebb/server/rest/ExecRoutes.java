@@ -8,6 +8,7 @@ import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Stdin;
 import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Certificate;
+import dev.ebb.pressure.Permit;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.boxes.BoxOrder;
 import dev.ebb.server.boxes.Boxes;
@@ -94,17 +95,23 @@ final class ExecRoutes {
         Orders.command(Fields.parse(exchange.body()), Duration.ZERO, policy.caps());
     permit(exchange, command);
     if (wait) {
-      attend(exchange, box(exchange), command, detach, Documents::result);
+      ServedExec exec = boxes.start(box(exchange), command.spec());
+      attend(exchange, exec, command, detach, Documents::result);
       return;
     }
     ServedExec exec = start(box(exchange), command);
     exec.awaitStart();
-    exec.ending().ifPresent(ExecRoutes::requireBegun);
+    requireBegun(exec);
     exchange.answer(201, Documents.exec(exec));
   }
 
-  private static ServedExec start(ServedBox box, Orders.Command command) {
-    ServedExec exec = box.start(command.spec());
+  /** In the background. */
+  private ServedExec start(ServedBox box, Orders.Command command) throws InterruptedException {
+    return attended(boxes.start(box, command.spec()), command);
+  }
+
+  private static ServedExec attended(ServedExec exec, Orders.Command command) {
+    exec.box().attend(exec);
     feed(exec, command);
     return exec;
   }
@@ -128,9 +135,9 @@ final class ExecRoutes {
             });
   }
 
-  private static void requireBegun(ServedExec.Ending ending) {
-    if (ending instanceof ServedExec.Ending.Refused(var reason, _)) {
-      throw reason;
+  private void requireBegun(ServedExec exec) {
+    if (exec.ending().orElse(null) instanceof ServedExec.Ending.Refused(var reason, _)) {
+      throw boxes.explain(reason, exec);
     }
   }
 
@@ -139,14 +146,13 @@ final class ExecRoutes {
   }
 
   /** Waits for the end for the caller; one who goes away takes the command along. */
-  private static void attend(
-      Exchange exchange, ServedBox box, Orders.Command command, boolean detach, Last last)
+  private void attend(
+      Exchange exchange, ServedExec exec, Orders.Command command, boolean detach, Last last)
       throws IOException, InterruptedException {
     boolean isStream = exchange.accepts("text/event-stream");
-    ServedExec exec = isStream ? box.start(command.spec()) : box.startUnattended(command.spec());
     try {
       if (isStream) {
-        feed(exec, command);
+        attended(exec, command);
         stream(exchange, exec, last);
       } else {
         feedOrAttend(exec, command);
@@ -162,9 +168,10 @@ final class ExecRoutes {
     }
   }
 
-  private static void stream(Exchange exchange, ServedExec exec, Last last)
+  private void stream(Exchange exchange, ServedExec exec, Last last)
       throws IOException, InterruptedException {
-    exec.ending().ifPresent(ExecRoutes::requireBegun);
+    exec.awaitStart();
+    requireBegun(exec);
     var events = new EventStream(exchange);
     events.start(Documents.exec(exec));
     var at = events.follow(exec, EventStream.Position.START);
@@ -182,14 +189,17 @@ final class ExecRoutes {
   }
 
   /** White space goes ahead of a late answer, so that both ends know of each other. */
-  private static void answer(Exchange exchange, ServedExec exec, Last last)
+  private void answer(Exchange exchange, ServedExec exec, Last last)
       throws IOException, InterruptedException {
     Optional<ServedExec.Ending> ending = exec.box().attend(exec, EventStream.HEARTBEAT);
     if (ending.isPresent()) {
-      requireBegun(ending.get());
+      requireBegun(exec);
       exchange.answer(200, last.document(exec));
       return;
     }
+    // ORDER: what never began is refused, which cannot be said any more once it is 200.
+    exec.awaitStart();
+    requireBegun(exec);
     try (OutputStream out = exchange.stream(200, "application/json")) {
       do {
         out.write('\n');
@@ -223,24 +233,34 @@ final class ExecRoutes {
     permit(exchange, command);
     policy.check(exchange.caller(), ordered.order().spec());
     BoxOrder order = detach ? ordered.order().forOneCommand() : ordered.order();
+    Permit permit = boxes.admitRun(exchange.caller());
+    try (permit) {
+      run(exchange, order, ordered.files(), command, permit);
+    }
+  }
+
+  private void run(
+      Exchange exchange,
+      BoxOrder order,
+      List<Orders.Content> files,
+      Orders.Command command,
+      Permit permit)
+      throws IOException, InterruptedException {
+    boolean detach = order.goesWithCommand();
     ServedBox box =
-        boxes
-            .create(
-                exchange.caller(),
-                order,
-                Optional.empty(),
-                made -> FileRoutes.write(made, ordered.files()))
-            .box();
+        boxes.createAdmitted(exchange.caller(), order, made -> FileRoutes.write(made, files));
     try {
+      ServedExec exec = boxes.startAdmitted(box, command.spec());
       if (detach) {
-        ServedExec exec = start(box, command);
+        attended(exec, command);
         exec.awaitStart();
-        exec.ending().ifPresent(ExecRoutes::requireBegun);
+        requireBegun(exec);
         boxes.removeAfterCommand(box);
         exchange.answer(201, Documents.exec(exec));
         return;
       }
-      attend(exchange, box, command, false, ended -> runResult(exchange, box, ended));
+      permit.close();
+      attend(exchange, exec, command, false, ended -> runResult(exchange, box, ended));
     } catch (IOException | InterruptedException | RuntimeException e) {
       boxes.remove(box, true);
       throw e;

@@ -3,7 +3,6 @@ package dev.ebb.server.rest;
 import dev.ebb.server.access.Gate;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.boxes.Boxes;
-import dev.ebb.server.boxes.Sweeper;
 import dev.ebb.server.metrics.Metrics;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,7 +20,7 @@ public final class Rest {
   private Rest() {}
 
   public static Handler handler(
-      Server server, Boxes boxes, Sweeper sweeper, Gate gate, Policy policy, Metrics metrics) {
+      Server server, Boxes boxes, Watches watches, Gate gate, Policy policy, Metrics metrics) {
     var sockets = ServerWebSocketContainer.ensure(server);
     sockets.setIdleTimeout(Duration.ZERO);
     sockets.setMaxTextMessageSize(TEXT_MOST);
@@ -29,16 +28,18 @@ public final class Rest {
     server.getContext().setAttribute(ServerWebSocketContainer.class.getName(), sockets);
     var events = new EventRoutes(boxes, version());
     return new RestHandler(
-        gate, metrics, events.open(), routes(boxes, sweeper, policy, events, metrics));
+        gate, metrics, watches, events.open(), routes(boxes, watches, policy, events, metrics));
   }
 
   static List<Route> routes(
-      Boxes boxes, Sweeper sweeper, Policy policy, EventRoutes events, Metrics metrics) {
+      Boxes boxes, Watches watches, Policy policy, EventRoutes events, Metrics metrics) {
     var routes = new ArrayList<>(new BoxRoutes(boxes, policy).routes());
     routes.addAll(new ExecRoutes(boxes, policy).routes());
     routes.addAll(new FileRoutes(boxes).routes());
     routes.addAll(events.routes());
-    routes.addAll(new SweepRoutes(sweeper).routes());
+    routes.addAll(new SweepRoutes(watches.sweeper()).routes());
+    routes.addAll(new PressureRoutes(watches).routes());
+    routes.addAll(new QuotaRoutes(watches.quotas(), boxes).routes());
     routes.add(new MetricsRoute(metrics, version()).route());
     return routes;
   }

@@ -25,12 +25,14 @@ public final class RestHandler extends Handler.Abstract {
 
   private final Gate gate;
   private final Metrics metrics;
+  private final Watches watches;
   private final List<Route> open;
   private final List<Route> routes;
 
   /** {@code open} needs no key. */
-  RestHandler(Gate gate, Metrics metrics, List<Route> open, List<Route> routes) {
+  RestHandler(Gate gate, Metrics metrics, Watches watches, List<Route> open, List<Route> routes) {
     this.gate = gate;
+    this.watches = watches;
     this.metrics = metrics;
     this.open = List.copyOf(open);
     this.routes = List.copyOf(routes);
@@ -39,6 +41,7 @@ public final class RestHandler extends Handler.Abstract {
   @Override
   public boolean handle(Request request, Response response, Callback callback) {
     metrics.asked();
+    watches.baseline().requestBegins();
     try {
       if (!dispatch(request, response, callback).isUpgraded()) {
         callback.succeeded();
@@ -61,6 +64,8 @@ public final class RestHandler extends Handler.Abstract {
     } catch (Exception e) {
       LOG.log(Level.ERROR, "event=request_failed path=" + request.getHttpURI().getPath(), e);
       refuse(request, response, callback, new Problem(Problem.Code.INTERNAL, e.toString()));
+    } finally {
+      watches.baseline().requestEnds();
     }
     return true;
   }
@@ -73,6 +78,9 @@ public final class RestHandler extends Handler.Abstract {
     Caller caller = free.isPresent() ? Caller.NOBODY : gate.caller(request);
     Route route =
         free.or(() -> find(routes, request, path)).orElseThrow(() -> unknown(request, path));
+    if (free.isEmpty() && !caller.isAdmin() && !route.isEnding()) {
+      watches.quotas().countRequest(caller.tenant());
+    }
     var exchange =
         new Exchange(
             request,
@@ -133,6 +141,9 @@ public final class RestHandler extends Handler.Abstract {
       if (problem.code() == Problem.Code.UNAUTHORIZED) {
         response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer");
       }
+      problem
+          .retryAfterSeconds()
+          .ifPresent(seconds -> response.getHeaders().put(HttpHeader.RETRY_AFTER, seconds));
       new Exchange(request, response, callback, Caller.NOBODY, Map.of(), Query.NONE)
           .answer(problem.status(), "application/problem+json", Exchange.json(problem.document()));
       callback.succeeded();

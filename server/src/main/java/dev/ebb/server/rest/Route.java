@@ -13,6 +13,8 @@ import java.util.Set;
  * @param query the parameters it knows; all others are refused
  */
 record Route(String method, String template, Set<String> query, Handling handling) {
+  private static final List<String> ENDINGS = List.of("/kill", "/kill-all", "/stop");
+
   /** Answers, or throws a Problem. */
   interface Handling {
     void handle(Exchange exchange) throws Exception;
@@ -20,6 +22,12 @@ record Route(String method, String template, Set<String> query, Handling handlin
 
   static Route of(String method, String template, Handling handling, String... query) {
     return new Route(method, template, Set.of(query), handling);
+  }
+
+  /** It gives something back: nobody is kept from that. */
+  boolean isEnding() {
+    return ENDINGS.stream().anyMatch(template::endsWith)
+        || (method.equals("DELETE") && template.equals("/v1/boxes/{box}"));
   }
 
   /** The named parts of {@code path}, if it is of this route. */

@@ -8,7 +8,10 @@ import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
 import dev.ebb.server.access.Caller;
+import dev.ebb.server.access.Quota;
+import dev.ebb.server.access.Quotas;
 import dev.ebb.server.metrics.Metrics;
+import dev.ebb.server.pressure.Entrance;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -42,7 +45,7 @@ final class BoxesKernelTest {
   @BeforeEach
   void open() throws Exception {
     engine = Engine.open(host.home());
-    boxes = new Boxes(engine, new Metrics());
+    boxes = new Boxes(engine, new Metrics(), Entrance.OPEN, new Quotas(host.home(), Quota.NONE));
   }
 
   @AfterEach

@@ -8,7 +8,10 @@ import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
 import dev.ebb.ledger.Holding;
 import dev.ebb.server.access.Caller;
+import dev.ebb.server.access.Quota;
+import dev.ebb.server.access.Quotas;
 import dev.ebb.server.metrics.Metrics;
+import dev.ebb.server.pressure.Entrance;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -80,7 +83,13 @@ final class HistoryKernelTest {
   @Test
   void theOldestAreForgottenWhileItRuns() throws Exception {
     try (Engine engine = Engine.openForDaemon(host.home());
-        var boxes = new Boxes(engine, new History(2, LONG), new Metrics())) {
+        var boxes =
+            new Boxes(
+                engine,
+                new History(2, LONG),
+                new Metrics(),
+                Entrance.OPEN,
+                new Quotas(host.home(), Quota.NONE))) {
       awaitOnly(engine, boxes, end(boxes, 5).subList(3, 5));
     }
     forgetAll();
@@ -90,11 +99,23 @@ final class HistoryKernelTest {
   void theOldestAreForgottenByTheNext() throws Exception {
     List<String> ended;
     try (Engine engine = Engine.openForDaemon(host.home());
-        var boxes = new Boxes(engine, History.ALL, new Metrics())) {
+        var boxes =
+            new Boxes(
+                engine,
+                History.ALL,
+                new Metrics(),
+                Entrance.OPEN,
+                new Quotas(host.home(), Quota.NONE))) {
       ended = end(boxes, 5);
     }
     try (Engine engine = Engine.openForDaemon(host.home());
-        var boxes = new Boxes(engine, new History(2, LONG), new Metrics())) {
+        var boxes =
+            new Boxes(
+                engine,
+                new History(2, LONG),
+                new Metrics(),
+                Entrance.OPEN,
+                new Quotas(host.home(), Quota.NONE))) {
       assertThat(listed(boxes)).isEqualTo(ended.subList(3, 5));
       awaitOnly(engine, boxes, ended.subList(3, 5));
     }
@@ -104,7 +125,13 @@ final class HistoryKernelTest {
   /** Nothing is left when all have been forgotten for their age. */
   private void forgetAll() throws Exception {
     try (Engine engine = Engine.openForDaemon(host.home());
-        var boxes = new Boxes(engine, new History(100, Duration.ZERO), new Metrics())) {
+        var boxes =
+            new Boxes(
+                engine,
+                new History(100, Duration.ZERO),
+                new Metrics(),
+                Entrance.OPEN,
+                new Quotas(host.home(), Quota.NONE))) {
       awaitOnly(engine, boxes, List.of());
     }
   }

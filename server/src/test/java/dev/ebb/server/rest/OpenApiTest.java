@@ -51,7 +51,10 @@ class OpenApiTest {
   private static List<Route> routes() {
     Boxes none = null;
     var events = new EventRoutes(none, "test");
-    var routes = new ArrayList<>(Rest.routes(none, null, Policy.STRICT, events, new Metrics()));
+    var routes =
+        new ArrayList<>(
+            Rest.routes(
+                none, new Watches(null, null, null, null), Policy.STRICT, events, new Metrics()));
     routes.addAll(events.open());
     return routes;
   }

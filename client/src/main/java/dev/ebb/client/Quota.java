@@ -1,0 +1,39 @@
+package dev.ebb.client;
+
+import dev.ebb.client.json.JsonException;
+import dev.ebb.client.json.JsonObject;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The most that a tenant may have at a time; null: any.
+ *
+ * @param memoryBytes this, processors and pids of all its boxes together, by their limits
+ */
+public record Quota(
+    @Nullable Long boxes,
+    @Nullable Long execs,
+    @Nullable Long memoryBytes,
+    @Nullable Double cpus,
+    @Nullable Long pids,
+    @Nullable Double requestsPerSecond) {
+
+  static Quota read(JsonObject document) throws JsonException {
+    return new Quota(
+        document.numberOrNull("boxes"),
+        document.numberOrNull("execs"),
+        document.numberOrNull("memoryBytes"),
+        document.decimalOrNull("cpus"),
+        document.numberOrNull("pids"),
+        document.decimalOrNull("requestsPerSecond"));
+  }
+
+  JsonObject document() {
+    return JsonObject.empty()
+        .with("boxes", boxes)
+        .with("execs", execs)
+        .with("memoryBytes", memoryBytes)
+        .with("cpus", cpus)
+        .with("pids", pids)
+        .with("requestsPerSecond", requestsPerSecond);
+  }
+}

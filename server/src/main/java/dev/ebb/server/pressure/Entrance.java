@@ -1,0 +1,29 @@
+package dev.ebb.server.pressure;
+
+import dev.ebb.box.SandboxException;
+import dev.ebb.pressure.Cost;
+import dev.ebb.pressure.Permit;
+import java.time.Instant;
+
+/** Whoever wants to begin something asks here first. */
+public interface Entrance {
+  /** Nobody waits, nobody is refused. */
+  Entrance OPEN =
+      new Entrance() {
+        @Override
+        public Permit admit(String tenant, Cost cost) {
+          return () -> {};
+        }
+
+        @Override
+        public SandboxException explain(SandboxException failure, Instant begun) {
+          return failure;
+        }
+      };
+
+  /** Waits for room, if there is little; nothing is made of what is refused. */
+  Permit admit(String tenant, Cost cost) throws InterruptedException;
+
+  /** What could not be made since {@code begun}: perhaps because something ran out meanwhile. */
+  SandboxException explain(SandboxException failure, Instant begun);
+}
