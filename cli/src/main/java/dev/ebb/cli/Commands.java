@@ -37,6 +37,7 @@ final class Commands {
           "key",
           "quota",
           "doctor",
+          "pool",
           "sweep",
           "torture",
           "soak",
@@ -67,6 +68,7 @@ final class Commands {
       case "why" -> WhyCommand.spec();
       case "doctor" -> DoctorCommand.spec();
       case "serve", "config", "key", "quota" -> ServerCommands.spec(name);
+      case "pool" -> PoolCommand.spec();
       case "sweep" -> SweepCommand.spec();
       case "torture" -> TortureCommand.spec();
       case "soak" -> SoakCommand.spec();
@@ -103,6 +105,7 @@ final class Commands {
       case "why" -> WhyCommand.run(parsed);
       case "doctor" -> DoctorCommand.run(parsed);
       case "serve", "config", "key", "quota" -> ServerCommands.run(name);
+      case "pool" -> PoolCommand.run(parsed);
       case "sweep" -> SweepCommand.run(parsed);
       case "torture" -> TortureCommand.run(parsed);
       case "soak" -> SoakCommand.run(parsed);

@@ -41,7 +41,12 @@ final class ServerCommands {
           "--quotas-memory",
           "--quotas-cpus",
           "--quotas-pids",
-          "--quotas-rate");
+          "--quotas-rate",
+          "--pool-min",
+          "--pool-max",
+          "--pool-age",
+          "--pool-interpreters",
+          "--pool-preload");
 
   private static final List<String> QUOTAS =
       List.of("--boxes", "--execs", "--memory", "--cpus", "--pids", "--rate");

@@ -75,6 +75,12 @@ public final class EbbClient implements Closeable {
     return Result.read(calls.json(Calls.post(RUN, run(box.document(), exec)).with(Duration.ZERO)));
   }
 
+  /** The same, but it returns when the command has ended; the box goes after that. */
+  public Result runAndLeave(BoxRequest box, ExecRequest exec) throws IOException {
+    JsonObject document = run(box.document(), exec).with("certificate", false);
+    return Result.read(calls.json(Calls.post(RUN, document).with(Duration.ZERO)));
+  }
+
   /** The same, with its output as it comes; closing it early ends the command. */
   public Following runAndFollow(BoxRequest box, ExecRequest exec) throws IOException {
     JsonObject document = run(box.document(), exec);
@@ -143,6 +149,11 @@ public final class EbbClient implements Closeable {
   /** What all sweeps of the daemon found; for admins. */
   public JsonObject sweeps() throws IOException {
     return calls.json(Calls.get(Target.of("v1", "sweep")));
+  }
+
+  /** The boxes that the daemon made ahead; for admins. */
+  public JsonObject pool() throws IOException {
+    return calls.json(Calls.get(Target.of("v1", "pool")));
   }
 
   /** The daemon's version, as it tells it. */

@@ -48,6 +48,8 @@ public final class WarmPool implements AutoCloseable {
 
   private static final int CROWD = 2 * Runtime.getRuntime().availableProcessors();
 
+  private static final long WAY_NANOS = TimeUnit.SECONDS.toNanos(30);
+
   private static final Duration FAILED = Duration.ofSeconds(1);
   private static final Duration FAILED_OFTEN = Duration.ofMinutes(1);
 
@@ -98,7 +100,7 @@ public final class WarmPool implements AutoCloseable {
   /** After one that could not be made. */
   private Duration backoff = FAILED;
 
-  private long tryAt = System.nanoTime();
+  private volatile long tryAt = System.nanoTime();
 
   /**
    * Begins to fill.
@@ -265,6 +267,14 @@ public final class WarmPool implements AutoCloseable {
     int dropped = drop(Fate.SURPLUS, most);
     destroyDoomed();
     wake();
+    return dropped;
+  }
+
+  /** Destroys all that wait, and makes none for a while: others need the room. */
+  public int makeWay() {
+    tryAt = System.nanoTime() + WAY_NANOS;
+    int dropped = drop(Fate.SURPLUS, 0);
+    destroyDoomed();
     return dropped;
   }
 

@@ -367,6 +367,8 @@ final class WarmPoolKernelTest {
     assertThat(destroyed(Fate.SURPLUS)).isEqualTo(3);
     pool.shrink(Integer.MAX_VALUE);
     awaitSize(3);
+    assertThat(pool.makeWay()).isEqualTo(3);
+    assertThat(take(BoxSpec.defaults())).as("none for a while").isEmpty();
   }
 
   @Test

@@ -6,6 +6,8 @@ import dev.ebb.box.Durations;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.pool.Interpreter;
+import dev.ebb.pool.PoolPolicy;
 import dev.ebb.pressure.Thresholds;
 import dev.ebb.server.access.Caps;
 import dev.ebb.server.access.Policy;
@@ -23,6 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -36,6 +39,8 @@ import org.tomlj.TomlParseResult;
  * file, that over the default.
  */
 final class Configuration {
+  private static final Pattern INTERPRETER = Pattern.compile("(\\w+):([1-9]\\d{0,2})");
+
   static final Path SYSTEM_FILE = Path.of("/etc/ebb/ebb.toml");
 
   /** Everything that can be set; a list is separated by commas. */
@@ -69,7 +74,12 @@ final class Configuration {
     QUOTA_MEMORY("quotas.memory", "most memory of all boxes of a tenant, by their limits, as 8g"),
     QUOTA_CPUS("quotas.cpus", "most processors of all boxes of a tenant"),
     QUOTA_PIDS("quotas.pids", "most processes and threads of all boxes of a tenant"),
-    QUOTA_RATE("quotas.rate", "most requests of a tenant in a second");
+    QUOTA_RATE("quotas.rate", "most requests of a tenant in a second"),
+    POOL_MIN("pool.min", "boxes that wait, made ahead, also when nobody asks; default 1"),
+    POOL_MAX("pool.max", "most boxes that wait; default 8; 0: none"),
+    POOL_AGE("pool.age", "how long a box may wait, as 10m"),
+    POOL_INTERPRETERS("pool.interpreters", "boxes with a started interpreter too, as python3:2"),
+    POOL_PRELOAD("pool.preload", "modules that python3 imports before it waits, as json,numpy");
 
     private final String name;
     private final String description;
@@ -217,7 +227,8 @@ final class Configuration {
         policy,
         limit(Key.SWEEP_INTERVAL, Durations::parse, Settings.SWEEP_INTERVAL, "a duration, as 1m"),
         pressure(),
-        quota());
+        quota(),
+        pool());
   }
 
   private PressureSettings pressure() {
@@ -262,6 +273,34 @@ final class Configuration {
       }
     }
     return quota;
+  }
+
+  private PoolPolicy pool() {
+    var otherwise = PoolPolicy.DEFAULT;
+    int max = count(Key.POOL_MAX, otherwise.max());
+    int min = count(Key.POOL_MIN, Math.min(otherwise.min(), max));
+    if (min < 0 || min > max) {
+      throw wrong(Key.POOL_MIN, "at least 0, and at most pool.max, which is " + max);
+    }
+    Duration age = limit(Key.POOL_AGE, Durations::parse, otherwise.age(), "a duration, as 10m");
+    if (!age.isPositive()) {
+      throw wrong(Key.POOL_AGE, "a duration, as 10m");
+    }
+    return new PoolPolicy(min, max, age, interpreters(), list(Key.POOL_PRELOAD));
+  }
+
+  private Map<Interpreter, Integer> interpreters() {
+    var counts = new EnumMap<Interpreter, Integer>(Interpreter.class);
+    for (String word : list(Key.POOL_INTERPRETERS)) {
+      var match = INTERPRETER.matcher(word);
+      Optional<Interpreter> known =
+          match.matches() ? Interpreter.parse(match.group(1)) : Optional.empty();
+      if (known.isEmpty()) {
+        throw wrong(Key.POOL_INTERPRETERS, "as python3:2");
+      }
+      counts.put(known.get(), Integer.valueOf(match.group(2)));
+    }
+    return counts;
   }
 
   private Caps caps() {

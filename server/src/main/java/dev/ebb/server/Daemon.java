@@ -120,11 +120,12 @@ public final class Daemon implements AutoCloseable {
     Path home = settings.home();
     var pressure = PressureWatch.open(scope, home, settings.pressure());
     var quotas = new Quotas(home, settings.quota());
-    var boxes = new Boxes(engine, metrics, pressure, quotas);
+    var boxes = new Boxes(engine, metrics, pressure, quotas, settings.pool());
     scope.own(boxes::close);
     var sweeper = new Sweeper(engine, boxes, settings.sweepInterval(), metrics);
     scope.own(sweeper::close);
     pressure.register(Cleanup.Stage.SWEEP, enough -> released(sweeper.sweep(false)));
+    pressure.register(Cleanup.Stage.WARM_BOXES, enough -> boxes.pool().makeWay());
     pressure.register(Cleanup.Stage.IDLE_BOXES, boxes::endIdle);
     pressure.register(Cleanup.Stage.HISTORY, boxes::forgetGone);
     var threads = new VirtualThreadPool();

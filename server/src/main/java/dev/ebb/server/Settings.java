@@ -1,5 +1,6 @@
 package dev.ebb.server;
 
+import dev.ebb.pool.PoolPolicy;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.access.Quota;
 import dev.ebb.server.pressure.PressureSettings;
@@ -18,6 +19,7 @@ import java.util.Set;
  * @param hosts names it may be called by over TCP, beside those of the loopback
  * @param sweepInterval zero: it sweeps only when asked
  * @param quota for tenants that have none of their own
+ * @param pool of boxes that are made ahead
  */
 public record Settings(
     Path home,
@@ -28,7 +30,8 @@ public record Settings(
     Policy policy,
     Duration sweepInterval,
     PressureSettings pressure,
-    Quota quota) {
+    Quota quota,
+    PoolPolicy pool) {
 
   public static final Duration SWEEP_INTERVAL = Duration.ofMinutes(1);
 
@@ -50,11 +53,21 @@ public record Settings(
         Policy.STRICT,
         SWEEP_INTERVAL,
         PressureSettings.DEFAULT,
-        Quota.NONE);
+        Quota.NONE,
+        PoolPolicy.DEFAULT);
   }
 
   public Settings withListen(InetSocketAddress address) {
     return new Settings(
-        home, socket, Optional.of(address), tls, hosts, policy, sweepInterval, pressure, quota);
+        home,
+        socket,
+        Optional.of(address),
+        tls,
+        hosts,
+        policy,
+        sweepInterval,
+        pressure,
+        quota,
+        pool);
   }
 }

@@ -1,6 +1,7 @@
 package dev.ebb.server.boxes;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.box.Box;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
@@ -9,6 +10,10 @@ import dev.ebb.engine.History;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Holding;
+import dev.ebb.pool.Fate;
+import dev.ebb.pool.PoolItem;
+import dev.ebb.pool.PoolPolicy;
+import dev.ebb.pool.WarmPool;
 import dev.ebb.pressure.Cost;
 import dev.ebb.pressure.Permit;
 import dev.ebb.server.access.Caller;
@@ -29,6 +34,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -89,7 +95,12 @@ public final class Boxes implements AutoCloseable {
   private final Map<String, Long> ids = new ConcurrentHashMap<>();
   private final Map<Key, ServedBox> names = new ConcurrentHashMap<>();
   private final Map<Key, Once> once = new ConcurrentHashMap<>();
+  private final WarmPool pool;
   private final Thread housekeeper;
+
+  /** Those who remove boxes after the answer. */
+  private final Set<Thread> aside = ConcurrentHashMap.newKeySet();
+
   private volatile boolean draining;
 
   private record Key(String tenant, String word) {}
@@ -105,12 +116,18 @@ public final class Boxes implements AutoCloseable {
   public record Created(ServedBox box, boolean isNew) {}
 
   /** Takes over what the daemon before this one had detached. */
-  public Boxes(Engine engine, Metrics metrics, Entrance entrance, Quotas quotas)
+  public Boxes(Engine engine, Metrics metrics, Entrance entrance, Quotas quotas, PoolPolicy policy)
       throws InterruptedException {
-    this(engine, HISTORY, metrics, entrance, quotas);
+    this(engine, HISTORY, metrics, entrance, quotas, policy);
   }
 
-  Boxes(Engine engine, History history, Metrics metrics, Entrance entrance, Quotas quotas)
+  Boxes(
+      Engine engine,
+      History history,
+      Metrics metrics,
+      Entrance entrance,
+      Quotas quotas,
+      PoolPolicy policy)
       throws InterruptedException {
     this.entrance = entrance;
     this.quotas = quotas;
@@ -124,6 +141,7 @@ public final class Boxes implements AutoCloseable {
         LOG.log(Level.ERROR, "event=box_not_listed box=" + adopted.box().id(), e);
       }
     }
+    pool = engine.openPool(policy, this::poisoned);
     measure();
     housekeeper = Thread.ofVirtual().name("ebb-housekeeper").start(this::keepHouse);
   }
@@ -136,6 +154,8 @@ public final class Boxes implements AutoCloseable {
         "ebb_leaks_total",
         "Cgroups that were busy when they should have been empty; 0 in a healthy system.",
         engine::leaks);
+    metrics.gauge("ebb_releases_aside", "Boxes that are removed after the answer.", aside::size);
+    new PoolMetrics(pool).measure(metrics);
   }
 
   /** Every state is there, so that none is missing on a board. */
@@ -219,11 +239,18 @@ public final class Boxes implements AutoCloseable {
     return entrance.admit(caller.tenant(), RUN);
   }
 
-  /** Makes a box and fills it for one who was admitted. */
-  public ServedBox createAdmitted(Caller caller, BoxOrder order, Filling filling)
+  /**
+   * Makes a box and fills it for one who was admitted.
+   *
+   * @param command what is to run in it at once, and may have been waited for
+   */
+  public ServedBox createAdmitted(
+      Caller caller, BoxOrder order, Filling filling, Optional<ExecSpec> command)
       throws IOException, InterruptedException {
     requireOpen();
-    var box = new ServedBox(engine, events, metrics, caller.tenant(), order, Optional.empty());
+    order.name().ifPresent(word -> requireFree(new Key(caller.tenant(), word)));
+    var note = new BoxNote(caller.tenant(), order, Instant.now(), Optional.empty());
+    var box = new ServedBox(engine, events, metrics, note, pool.take(order.spec(), command));
     makeAndFill(box, filling);
     return box;
   }
@@ -233,7 +260,21 @@ public final class Boxes implements AutoCloseable {
       Caller caller, BoxOrder order, Optional<Idempotency> idempotency, Filling filling)
       throws IOException, InterruptedException {
     requireOpen();
-    var box = new ServedBox(engine, events, metrics, caller.tenant(), order, idempotency);
+    order.name().ifPresent(word -> requireFree(new Key(caller.tenant(), word)));
+    if (idempotency.isPresent()) {
+      Once before = once.get(new Key(caller.tenant(), idempotency.get().key()));
+      if (before != null) {
+        return repeated(before, idempotency.get().digest());
+      }
+    }
+    var note = new BoxNote(caller.tenant(), order, Instant.now(), idempotency);
+    return create(caller, note, pool.take(order.spec(), Optional.empty()), filling);
+  }
+
+  private Created create(Caller caller, BoxNote note, Optional<PoolItem> warm, Filling filling)
+      throws IOException, InterruptedException {
+    var box = new ServedBox(engine, events, metrics, note, warm);
+    var idempotency = note.idempotency();
     if (idempotency.isEmpty()) {
       admitAndMake(box, filling);
       return new Created(box, true);
@@ -242,6 +283,7 @@ public final class Boxes implements AutoCloseable {
     var first = new Once(idempotency.get().digest(), box, new CompletableFuture<>());
     Once other = once.putIfAbsent(key, first);
     if (other != null) {
+      refuseUnused(box);
       return repeated(other, first.digest());
     }
     try {
@@ -260,6 +302,8 @@ public final class Boxes implements AutoCloseable {
       throws IOException, InterruptedException {
     try (Permit _ = entrance.admit(box.tenant(), BOX)) {
       makeAndFill(box, filling);
+    } finally {
+      refuseUnused(box);
     }
   }
 
@@ -271,7 +315,14 @@ public final class Boxes implements AutoCloseable {
       makeAndFillNow(box, filling);
     } catch (SandboxException e) {
       throw entrance.explain(e, begun);
+    } finally {
+      refuseUnused(box);
     }
+  }
+
+  /** Of an order that was refused: the box that it would have had. */
+  private void refuseUnused(ServedBox box) {
+    box.takeUnused().ifPresent(pool::refuse);
   }
 
   private void makeAndFillNow(ServedBox box, Filling filling)
@@ -306,9 +357,7 @@ public final class Boxes implements AutoCloseable {
   private void register(ServedBox box) {
     var name = box.order().name().map(word -> new Key(box.tenant(), word));
     if (name.isPresent() && names.putIfAbsent(name.get(), box) != null) {
-      var taken =
-          new SandboxException(
-              ErrorCode.CONFLICT, "the name \"" + name.get().word() + "\" is taken");
+      var taken = taken(name.get());
       box.fail(taken);
       throw taken;
     }
@@ -373,7 +422,7 @@ public final class Boxes implements AutoCloseable {
   }
 
   /** The same for one who was admitted. */
-  public ServedExec startAdmitted(ServedBox box, ExecSpec spec) {
+  public ServedExec startAdmitted(ServedBox box, ExecSpec spec) throws InterruptedException {
     Instant begun = Instant.now();
     countStarting(box.tenant(), 1);
     try {
@@ -461,6 +510,17 @@ public final class Boxes implements AutoCloseable {
     return forgotten;
   }
 
+  private static SandboxException taken(Key name) {
+    return new SandboxException(ErrorCode.CONFLICT, "the name \"" + name.word() + "\" is taken");
+  }
+
+  /** RACE: it may be taken a moment later; this only spares a box that was made ahead. */
+  private void requireFree(Key name) {
+    if (names.containsKey(name)) {
+      throw taken(name);
+    }
+  }
+
   private void requireOpen() {
     if (draining) {
       throw new SandboxException(ErrorCode.DRAINING, "the daemon is going down");
@@ -508,6 +568,38 @@ public final class Boxes implements AutoCloseable {
       unlist(box);
     }
     return certificate;
+  }
+
+  /** Removes a box while nobody waits for it; a box that does not end then is stuck. */
+  public void removeAside(ServedBox box) {
+    Thread remover =
+        Thread.ofVirtual()
+            .name("ebb-remove-" + box.id())
+            .unstarted(
+                () -> {
+                  try {
+                    remove(box, true);
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  } catch (RuntimeException e) {
+                    LOG.log(Level.ERROR, "event=box_end_failed box=" + box.id(), e);
+                  } finally {
+                    aside.remove(Thread.currentThread());
+                  }
+                });
+    aside.add(remover);
+    remover.start();
+  }
+
+  public WarmPool pool() {
+    return pool;
+  }
+
+  private void poisoned(Box box, Fate fate) {
+    var data = new LinkedHashMap<String, Object>();
+    data.put("box", box.id().value());
+    data.put("reason", fate.word());
+    events.publish(Sweeper.NO_TENANT, "pool", data);
   }
 
   /**
@@ -623,7 +715,8 @@ public final class Boxes implements AutoCloseable {
   public void close() {
     draining = true;
     housekeeper.interrupt();
-    var ending = new ArrayList<Thread>();
+    pool.close();
+    var ending = new ArrayList<>(aside);
     var attached = all.values().stream().filter(box -> !box.order().detached()).toList();
     for (ServedBox box : attached) {
       ending.add(

@@ -10,6 +10,7 @@ import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.ledger.Certificate;
+import dev.ebb.pool.PoolItem;
 import dev.ebb.server.metrics.Metrics;
 import java.io.IOException;
 import java.time.Duration;
@@ -70,6 +71,13 @@ public final class ServedBox {
   private final Engine engine;
   private final Events events;
   private final Metrics metrics;
+
+  /** The box, if it was made ahead. */
+  private final Optional<PoolItem> warm;
+
+  /** It is ours, or was refused. */
+  private final AtomicBoolean isClaimed = new AtomicBoolean();
+
   private final BoxId id;
   private final String tenant;
   private final BoxOrder order;
@@ -95,26 +103,33 @@ public final class ServedBox {
   private volatile @Nullable Instant endedAt;
   private volatile @Nullable Certificate certificate;
 
-  ServedBox(
-      Engine engine,
-      Events events,
-      Metrics metrics,
-      String tenant,
-      BoxOrder order,
-      Optional<Boxes.Idempotency> idempotency) {
+  /**
+   * One that is to be had.
+   *
+   * @param warm empty: it is still to be made
+   */
+  ServedBox(Engine engine, Events events, Metrics metrics, BoxNote note, Optional<PoolItem> warm) {
     this(
         engine,
         events,
         metrics,
-        engine.newId(),
-        new BoxNote(tenant, order, Instant.now(), idempotency));
+        warm.map(item -> item.box().id()).orElseGet(engine::newId),
+        note,
+        warm);
   }
 
-  private ServedBox(Engine engine, Events events, Metrics metrics, BoxId id, BoxNote note) {
+  private ServedBox(
+      Engine engine,
+      Events events,
+      Metrics metrics,
+      BoxId id,
+      BoxNote note,
+      Optional<PoolItem> warm) {
     this.engine = engine;
     this.events = events;
     this.metrics = metrics;
     this.id = id;
+    this.warm = warm;
     tenant = note.tenant();
     order = note.order();
     createdAt = note.createdAt();
@@ -133,7 +148,8 @@ public final class ServedBox {
             adopted
                 .record()
                 .map(record -> BoxNote.parse(record.note(), box.spec()))
-                .orElseGet(() -> BoxNote.unknown(box.spec())));
+                .orElseGet(() -> BoxNote.unknown(box.spec())),
+            Optional.empty());
     served.made.complete(box);
     box.end().ifPresent(served::hasEnded);
     for (Exec exec : adopted.execs()) {
@@ -169,13 +185,22 @@ public final class ServedBox {
   void make(Runnable whenLost) {
     long begun = System.nanoTime();
     try {
-      made.complete(engine.create(id, order.spec(), next -> changed(next, whenLost)));
+      made.complete(
+          warm.isPresent()
+              ? handedOut(warm.get().box(), whenLost)
+              : engine.create(id, order.spec(), next -> changed(next, whenLost)));
       metrics.created(since(begun), true);
     } catch (RuntimeException e) {
       metrics.created(since(begun), false);
       made.completeExceptionally(e);
       throw e;
     }
+  }
+
+  private Box handedOut(Box box, Runnable whenLost) {
+    isClaimed.set(true);
+    box.handTo(next -> changed(next, whenLost));
+    return box;
   }
 
   private static Duration since(long nanos) {
@@ -188,6 +213,11 @@ public final class ServedBox {
       var endsAt = order.ttl().map(ttl -> createdAt.plus(ttl).plus(DEADLINE_SLACK));
       box().detach(endsAt, new BoxNote(tenant, order, createdAt, idempotency).fields());
     }
+  }
+
+  /** The box that it would have been, had it not been refused; once. */
+  Optional<PoolItem> takeUnused() {
+    return warm.filter(_ -> isClaimed.compareAndSet(false, true));
   }
 
   /** It will never be made. */
@@ -318,16 +348,17 @@ public final class ServedBox {
   }
 
   /** Starts a command, which need not run yet. */
-  public ServedExec start(ExecSpec spec) {
+  public ServedExec start(ExecSpec spec) throws InterruptedException {
     ServedExec exec = startUnattended(spec);
     attend(exec);
     return exec;
   }
 
   /** The same for a caller who is to attend to it. */
-  public ServedExec startUnattended(ExecSpec spec) {
+  public ServedExec startUnattended(ExecSpec spec) throws InterruptedException {
     use();
-    Exec started = Exec.start(box(), spec);
+    Optional<PoolItem> waiting = warm.filter(item -> item.waitsFor(spec));
+    Exec started = waiting.isPresent() ? waiting.get().begin() : Exec.start(box(), spec);
     var exec = new ServedExec(this, started);
     publish(exec, Map.of("state", "running"));
     execs.put(exec.number(), exec);

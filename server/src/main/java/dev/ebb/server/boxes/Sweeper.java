@@ -32,7 +32,7 @@ public final class Sweeper implements AutoCloseable {
   private static final Duration SOON = Duration.ofSeconds(5);
 
   /** Whose events these are: nobody's, so admins alone see them. */
-  private static final String NO_TENANT = "";
+  static final String NO_TENANT = "";
 
   private final Engine engine;
   private final Boxes boxes;

@@ -225,6 +225,7 @@ final class ExecRoutes {
             fields.object("exec").orElseGet(Fields::none),
             detach ? Duration.ZERO : RUN_TIMEOUT,
             policy.caps());
+    boolean certificate = fields.flag("certificate", true);
     fields.end();
     if (ordered.order().detached() && !detach) {
       throw new Problem(
@@ -235,7 +236,7 @@ final class ExecRoutes {
     BoxOrder order = detach ? ordered.order().forOneCommand() : ordered.order();
     Permit permit = boxes.admitRun(exchange.caller());
     try (permit) {
-      run(exchange, order, ordered.files(), command, permit);
+      run(exchange, order, ordered.files(), command, permit, certificate);
     }
   }
 
@@ -244,11 +245,18 @@ final class ExecRoutes {
       BoxOrder order,
       List<Orders.Content> files,
       Orders.Command command,
-      Permit permit)
+      Permit permit,
+      boolean certificate)
       throws IOException, InterruptedException {
     boolean detach = order.goesWithCommand();
+    // Only one that is to hold nothing can have been waiting for its command.
+    boolean isBare = !detach && files.isEmpty();
     ServedBox box =
-        boxes.createAdmitted(exchange.caller(), order, made -> FileRoutes.write(made, files));
+        boxes.createAdmitted(
+            exchange.caller(),
+            order,
+            made -> FileRoutes.write(made, files),
+            Optional.of(command.spec()).filter(_ -> isBare));
     try {
       ServedExec exec = boxes.startAdmitted(box, command.spec());
       if (detach) {
@@ -260,19 +268,30 @@ final class ExecRoutes {
         return;
       }
       permit.close();
-      attend(exchange, exec, command, false, ended -> runResult(exchange, box, ended));
+      Last last =
+          certificate
+              ? ended -> runResult(exchange, box, ended)
+              : ended -> runResult(exchange, ended);
+      attend(exchange, exec, command, false, last);
     } catch (IOException | InterruptedException | RuntimeException e) {
       boxes.remove(box, true);
       throw e;
     }
-    boxes.remove(box, true);
+    if (certificate) {
+      boxes.remove(box, true);
+    } else {
+      boxes.removeAside(box);
+    }
+  }
+
+  private static Map<String, Object> runResult(Exchange exchange, ServedExec exec) {
+    return exchange.accepts("text/event-stream") ? Documents.exec(exec) : Documents.result(exec);
   }
 
   /** ORDER: the output is read before the box goes, and the box is gone before the answer does. */
   private Map<String, Object> runResult(Exchange exchange, ServedBox box, ServedExec exec)
       throws InterruptedException {
-    var document =
-        exchange.accepts("text/event-stream") ? Documents.exec(exec) : Documents.result(exec);
+    var document = runResult(exchange, exec);
     Certificate certificate = boxes.remove(box, true);
     document.put("certificate", Documents.certificate(certificate));
     return document;

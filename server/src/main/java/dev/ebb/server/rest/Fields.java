@@ -89,9 +89,13 @@ final class Fields {
   }
 
   boolean flag(String name) {
+    return flag(name, false);
+  }
+
+  boolean flag(String name, boolean otherwise) {
     Object value = take(name);
     if (value == null || value instanceof Boolean) {
-      return Boolean.TRUE.equals(value);
+      return value == null ? otherwise : (Boolean) value;
     }
     throw wrong(name, "true or false");
   }

@@ -40,6 +40,7 @@ public final class Rest {
     routes.addAll(new SweepRoutes(watches.sweeper()).routes());
     routes.addAll(new PressureRoutes(watches).routes());
     routes.addAll(new QuotaRoutes(watches.quotas(), boxes).routes());
+    routes.addAll(new PoolRoutes(boxes).routes());
     routes.add(new MetricsRoute(metrics, version()).route());
     return routes;
   }

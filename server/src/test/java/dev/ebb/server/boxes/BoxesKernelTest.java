@@ -7,6 +7,7 @@ import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
+import dev.ebb.pool.PoolPolicy;
 import dev.ebb.server.access.Caller;
 import dev.ebb.server.access.Quota;
 import dev.ebb.server.access.Quotas;
@@ -45,7 +46,13 @@ final class BoxesKernelTest {
   @BeforeEach
   void open() throws Exception {
     engine = Engine.open(host.home());
-    boxes = new Boxes(engine, new Metrics(), Entrance.OPEN, new Quotas(host.home(), Quota.NONE));
+    boxes =
+        new Boxes(
+            engine,
+            new Metrics(),
+            Entrance.OPEN,
+            new Quotas(host.home(), Quota.NONE),
+            PoolPolicy.OFF);
   }
 
   @AfterEach

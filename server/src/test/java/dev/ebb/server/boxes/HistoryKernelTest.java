@@ -7,6 +7,7 @@ import dev.ebb.box.BoxSpec;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
 import dev.ebb.ledger.Holding;
+import dev.ebb.pool.PoolPolicy;
 import dev.ebb.server.access.Caller;
 import dev.ebb.server.access.Quota;
 import dev.ebb.server.access.Quotas;
@@ -89,7 +90,8 @@ final class HistoryKernelTest {
                 new History(2, LONG),
                 new Metrics(),
                 Entrance.OPEN,
-                new Quotas(host.home(), Quota.NONE))) {
+                new Quotas(host.home(), Quota.NONE),
+                PoolPolicy.OFF)) {
       awaitOnly(engine, boxes, end(boxes, 5).subList(3, 5));
     }
     forgetAll();
@@ -105,7 +107,8 @@ final class HistoryKernelTest {
                 History.ALL,
                 new Metrics(),
                 Entrance.OPEN,
-                new Quotas(host.home(), Quota.NONE))) {
+                new Quotas(host.home(), Quota.NONE),
+                PoolPolicy.OFF)) {
       ended = end(boxes, 5);
     }
     try (Engine engine = Engine.openForDaemon(host.home());
@@ -115,7 +118,8 @@ final class HistoryKernelTest {
                 new History(2, LONG),
                 new Metrics(),
                 Entrance.OPEN,
-                new Quotas(host.home(), Quota.NONE))) {
+                new Quotas(host.home(), Quota.NONE),
+                PoolPolicy.OFF)) {
       assertThat(listed(boxes)).isEqualTo(ended.subList(3, 5));
       awaitOnly(engine, boxes, ended.subList(3, 5));
     }
@@ -131,7 +135,8 @@ final class HistoryKernelTest {
                 new History(100, Duration.ZERO),
                 new Metrics(),
                 Entrance.OPEN,
-                new Quotas(host.home(), Quota.NONE))) {
+                new Quotas(host.home(), Quota.NONE),
+                PoolPolicy.OFF)) {
       awaitOnly(engine, boxes, List.of());
     }
   }

@@ -45,7 +45,7 @@ public final class ServedHome implements AutoCloseable {
    */
   private static final String SCRIPT =
       "cd / && socket=$1 files=$2 && shift 2 && { [ \"$files\" = 0 ] || ulimit -n \"$files\"; } &&"
-          + " exec \"$0\" serve --until-eof --config /dev/null --sweep-interval 0"
+          + " exec \"$0\" serve --until-eof --config /dev/null --sweep-interval 0 --pool-max 0"
           + " --socket \"$socket\" \"$@\"";
 
   private final Host host;

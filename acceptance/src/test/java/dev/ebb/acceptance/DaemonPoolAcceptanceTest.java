@@ -1,0 +1,112 @@
+package dev.ebb.acceptance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.ebb.client.BoxQuery;
+import dev.ebb.client.BoxRequest;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.ExecRequest;
+import dev.ebb.client.Result;
+import dev.ebb.client.json.JsonObject;
+import dev.ebb.testkit.LeakChecked;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** A daemon that makes boxes ahead. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(300)
+final class DaemonPoolAcceptanceTest {
+  private static final ExecRequest SUM = ExecRequest.of("python3", "-c", "print(1 + 1)");
+
+  @RegisterExtension
+  final DaemonProcess daemon =
+      new DaemonProcess("--pool-min", "2", "--pool-max", "4", "--pool-interpreters", "python3:2");
+
+  private static JsonObject kind(EbbClient client, int number) throws IOException {
+    return client.pool().objects("kinds").get(number);
+  }
+
+  private static void awaitFull(EbbClient client) {
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .until(() -> kind(client, 0).number("size") >= 2 && kind(client, 1).number("size") >= 1);
+  }
+
+  @Test
+  void runsTakeWhatWasMadeAheadAndLeaveNothing() throws Exception {
+    EbbClient client = daemon.client();
+    awaitFull(client);
+    Result plain = client.run(BoxRequest.defaults(), ExecRequest.of("echo", "fine"));
+    assertThat(plain.stdout().text()).isEqualTo("fine\n");
+    assertThat(plain.certificate()).isNotNull();
+    assertThat(kind(client, 0).number("hits")).isEqualTo(1);
+    Result sum = client.run(BoxRequest.defaults(), SUM);
+    assertThat(sum.stdout().text()).isEqualTo("2\n");
+    assertThat(kind(client, 1).number("hits")).isEqualTo(1);
+    assertThat(client.boxes().list(BoxQuery.all())).as("what waits is nobody's").isEmpty();
+    assertThat(daemon.ebb().call("pool").text()).contains("python3");
+    assertThat(daemon.ebb().call("pool", "--json").text()).contains("\"kinds\"");
+  }
+
+  @Test
+  void withoutACertificateTheBoxGoesAfterTheAnswer() throws Exception {
+    EbbClient client = daemon.client();
+    for (int i = 0; i < 20; i++) {
+      Result run = client.runAndLeave(BoxRequest.defaults(), ExecRequest.of("echo", "fine"));
+      assertThat(run.stdout().text()).isEqualTo("fine\n");
+      assertThat(run.certificate()).isNull();
+    }
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .until(() -> client.boxes().list(BoxQuery.all()).isEmpty());
+  }
+
+  /** Its end awaits what is still being removed: the daemon ends well, and nothing is left. */
+  @Test
+  void itEndsWithBoxesThatGoAfterTheAnswer() throws Exception {
+    EbbClient client = daemon.client();
+    for (int i = 0; i < 5; i++) {
+      client.runAndLeave(BoxRequest.defaults(), ExecRequest.of("true"));
+    }
+  }
+
+  @Test
+  void aBurstIsServedToTheLast() throws Exception {
+    EbbClient client = daemon.client();
+    awaitFull(client);
+    var tasks = new ArrayList<Future<String>>();
+    var ids = new HashSet<String>();
+    try (var threads = Executors.newFixedThreadPool(25)) {
+      for (int i = 0; i < 200; i++) {
+        tasks.add(
+            threads.submit(
+                () -> {
+                  Result run = client.runAndLeave(BoxRequest.defaults(), SUM);
+                  assertThat(run.stdout().text()).isEqualTo("2\n");
+                  return run.exec().document().string("box");
+                }));
+      }
+      for (Future<String> task : tasks) {
+        ids.add(task.get());
+      }
+    }
+    assertThat(ids).as("a box each").hasSize(200);
+  }
+
+  @Test
+  void killedWithAFullPoolItLeavesNothing() throws Exception {
+    awaitFull(daemon.client());
+    daemon.kill();
+    daemon.start();
+    awaitFull(daemon.client());
+  }
+}
