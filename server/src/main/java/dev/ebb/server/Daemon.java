@@ -15,6 +15,7 @@ import dev.ebb.server.boxes.Sweeper;
 import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.pressure.BaselineWatch;
 import dev.ebb.server.pressure.Cleanup;
+import dev.ebb.server.pressure.PressureMetrics;
 import dev.ebb.server.pressure.PressureWatch;
 import dev.ebb.server.rest.Rest;
 import dev.ebb.server.rest.Watches;
@@ -144,6 +145,7 @@ public final class Daemon implements AutoCloseable {
             boxes::isIdle,
             () -> connections(server));
     var gate = new Gate(new Keys(home), hosts(settings), Files.getOwner(home));
+    PressureMetrics.register(metrics, pressure, baseline);
     var watches = new Watches(sweeper, pressure, baseline, quotas);
     server.setHandler(Rest.handler(server, boxes, watches, gate, settings.policy(), metrics));
     server.start();
