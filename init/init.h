@@ -1,15 +1,16 @@
 /*
- * ebb-init: the two processes that make a box out of bubblewrap, and those around the daemon.
+ * ebb-init: the processes that make a box, be it out of bubblewrap, and those around the daemon.
  *
  *   outside   on the host, as root: stages mounts, starts bwrap in the box's
  *             cgroup, hands the box to the engine, and is gone
+ *   nursery   on the host, as nobody: stays, and clones boxes from what bwrap made once
  *   inside    pid 1 of the box: starts commands, copies their output, ends
  *             their trees, reaps everything, and dies with the engine, or waits for
  *             the next one when it was detached
  *   keep      around the daemon, as two processes: passes signals on, ends with its
  *             status, and reaps what it left
  *
- * Read main.c; then outside.c and mounts.c; then inside.c, exec.c, terminal.c,
+ * Read main.c; then outside.c and mounts.c; nursery.c; then inside.c, exec.c, terminal.c,
  * start.c, files.c, seccomp.c, tree.c and, for hosts without cgroups, herd.c.
  * contents.c and keep.c stand apart. wire.c and process.c serve all roles. The words spoken with
  * the engine are in protocol.h.
@@ -37,6 +38,13 @@
 /* outside.c */
 int outside(int argc, char **argv);
 
+/* nursery.c */
+#define UID_INSIDE 1000 /* what a command sees itself as */
+#define TEMPLATE_PATIENCE 10 /* s */
+
+int nursery(int argc, char **argv);
+int template(int answer);
+
 /* mounts.c: files of the host become /tmp/0, /tmp/1 … in a mount namespace of our own */
 struct mount_source {
 	int fd; /* O_PATH */
@@ -46,7 +54,7 @@ struct mount_source {
 void mounts_stage(const struct mount_source *sources, size_t count, uid_t uid, gid_t gid);
 
 /* inside.c */
-int inside(int control, int gate);
+int inside(int control, int gate); /* gate -1: a nursery made us, and waits for nothing */
 
 /* contents.c */
 struct contents contents_count(void); /* all ones: cannot be told */
@@ -236,6 +244,7 @@ void reset_signals(void);
 void unblock_signals(void);
 bool limit(int resource, uint64_t value);
 bool limit_other(pid_t pid, int resource, uint64_t value);
+bool drop_privileges(void);
 void keep_only(const int *fds, size_t count);
 void silence(void);
 pid_t fork_into(int leaf, int *join_error);

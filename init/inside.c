@@ -56,7 +56,8 @@ static void become_init(int control, int gate)
 	silence();
 	fcntl(control, F_SETFL, 0); // to wait for the nonce
 	fcntl(control, F_SETFD, FD_CLOEXEC);
-	fcntl(gate, F_SETFD, FD_CLOEXEC);
+	if (gate >= 0)
+		fcntl(gate, F_SETFD, FD_CLOEXEC);
 	umask(022);
 	clearenv();
 	errno = 0;
@@ -108,7 +109,7 @@ static void open_box(struct box *box, int control)
 static void pass(int gate)
 {
 	char byte;
-	if (read(gate, &byte, 1) != 1)
+	if (gate >= 0 && read(gate, &byte, 1) != 1)
 		_exit(EXIT_FAILURE);
 	setsid();
 }
@@ -129,8 +130,9 @@ static void greet(struct box *box)
 /* ORDER: after hello, so that when the outside role ends well the engine has been greeted. */
 static void dismiss_outside(int gate)
 {
-	(void)!write(gate, "", 1);
-	close(gate);
+	if (gate >= 0)
+		(void)!write(gate, "", 1);
+	close_fd(&gate);
 }
 
 // ----------------------------------------------------------------- the engine

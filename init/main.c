@@ -1,4 +1,4 @@
-// ebb-init plays one of three roles, see init.h.
+// ebb-init plays one of its roles, see init.h.
 #include "init.h"
 
 int main(int argc, char **argv)
@@ -6,6 +6,10 @@ int main(int argc, char **argv)
 	const char *role = argc > 1 ? argv[1] : "";
 	if (strcmp(role, "outside") == 0)
 		return outside(argc - 1, argv + 1);
+	if (strcmp(role, "nursery") == 0)
+		return nursery(argc - 1, argv + 1);
+	if (strcmp(role, "template") == 0 && argc == 4)
+		return template(atoi(argv[2]));
 	if (strcmp(role, "inside") == 0 && argc == 5)
 		return inside(atoi(argv[2]), atoi(argv[3]));
 	if (strcmp(role, "keep") == 0 && argc > 3 && strcmp(argv[2], "--") == 0)

@@ -51,6 +51,18 @@ bool limit(int resource, uint64_t value)
 	return limit_other(0, resource, value);
 }
 
+/* What an engine may have been given by its operator is not for a box to inherit. */
+bool drop_privileges(void)
+{
+	// KERNEL: with CAP_SYS_RESOURCE this is also how low a member of the box may set it again.
+	char text[16] = "";
+	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && read(fd, text, sizeof text - 1) > 0 && text[0] == '-')
+		(void)!pwrite(fd, "0", 1, 0);
+	close_fd(&fd);
+	return limit(RLIMIT_RTPRIO, 0) && limit(RLIMIT_NICE, 0);
+}
+
 /* Linux before 5.9: those that are there, one by one. */
 static bool close_each(unsigned from, unsigned to)
 {

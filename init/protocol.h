@@ -32,6 +32,11 @@ enum message_type {
 	/* Box set-up, to the engine. */
 	MESSAGE_LAUNCHED = 1, /* from the outside role: u32 host pid of init; fds: its pidfd */
 	MESSAGE_HELLO = 2,    /* from init: u32 version, 16 bytes nonce; first on each connection */
+	MESSAGE_UNMADE = 3,   /* instead, from the nursery or its child: why there will be no box, text */
+
+	/* Of the nursery. */
+	MESSAGE_READY = 8,    /* to the engine: orders can come */
+	MESSAGE_TEMPLATE = 9, /* from its bwrap: fds: the mount namespace */
 
 	/* Engine to init. */
 	MESSAGE_START = 16, /* struct start_request, then strings: workdir, argv…, environment… ;
@@ -63,6 +68,26 @@ enum message_type {
 	MESSAGE_FULL = 38,    /* of an exec without logs: it has written more than is kept, and waits
 	                         for LOGS; then all is there, from the first byte on */
 };
+
+#define ORDER_NAME_SIZE 32
+
+/*
+ * The engine to the nursery, without a header: a box to be made. All answers come on the box's own
+ * control socket.
+ */
+struct order {
+	uint32_t flags; /* ORDER_… */
+	uint32_t uid;   /* of the box, in the user namespace of the nursery */
+	uint64_t disk;  /* bytes of /workspace */
+	uint64_t temporary; /* bytes of /tmp, and of /dev/shm */
+	uint32_t fds;       /* in this order: init's control socket[, the v2 cgroup it is born in] … */
+	uint32_t tasks;     /* … and of these the last: files of v1 by which it joins */
+	char name[ORDER_NAME_SIZE]; /* of the box */
+};
+
+#define ORDER_HAS_LEAF 1u
+#define ORDER_HIDES_CGROUPS 2u
+#define ORDER_FDS_MAX 12
 
 #define START_HAS_STDIN 1u /* the last descriptor is the command's stdin */
 #define START_KEEP 2u      /* leave daemonised children alive when the command ends */

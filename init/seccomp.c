@@ -251,6 +251,8 @@ static bool add_tree(const struct rule *const *first, size_t count)
 bool seccomp_build(void)
 {
 	const struct rule *sorted[RULES];
+	if (program.length > 0)
+		return true; // by the nursery
 	for (size_t i = 0; i < RULES; i++) {
 		size_t place = i;
 		for (; place > 0 && sorted[place - 1]->call > rules[i].call; place--)

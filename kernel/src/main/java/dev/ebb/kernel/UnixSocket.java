@@ -28,6 +28,7 @@ public final class UnixSocket {
   private static final int MSG_DONTWAIT = 0x40;
   private static final int MSG_NOSIGNAL = 0x4000;
   private static final int MSG_CMSG_CLOEXEC = 0x40000000;
+  private static final int SHUT_WR = 1;
   private static final int SHUT_RDWR = 2;
   private static final int MSGHDR_SIZE = 56;
   private static final int CMSG_HEADER = 16;
@@ -156,9 +157,18 @@ public final class UnixSocket {
 
   /** Ends the connection, for both ends to see; ours stays open. */
   public void shutdown() throws KernelException {
+    shutdown(SHUT_RDWR);
+  }
+
+  /** Says no more, for the other end to see; what that says is still heard, and its closing. */
+  public void shutdownOutput() throws KernelException {
+    shutdown(SHUT_WR);
+  }
+
+  private void shutdown(int how) throws KernelException {
     try (var frame = new Frame();
         var use = fd.new Use()) {
-      long result = frame.call(SHUTDOWN, use.number(), SHUT_RDWR);
+      long result = frame.call(SHUTDOWN, use.number(), how);
       if (result != -Errno.ENOTCONN.number()) {
         Frame.check(result, "hang up on init");
       }

@@ -4,8 +4,10 @@ import static java.util.Objects.requireNonNull;
 
 import dev.ebb.backend.BoxContents;
 import dev.ebb.backend.CallOff;
-import dev.ebb.backend.bubblewrap.Bubblewrap;
+import dev.ebb.backend.SandboxSpec;
 import dev.ebb.backend.bubblewrap.InitChannel;
+import dev.ebb.backend.bubblewrap.Launch;
+import dev.ebb.backend.bubblewrap.Nursery;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
@@ -89,7 +91,8 @@ public final class Box {
   private volatile boolean detached;
   private @Nullable Holding beginning;
   private @Nullable Holding outsideHolding;
-  private Bubblewrap.@Nullable Launch launch;
+  private @Nullable Launch launch;
+  private @Nullable Maker maker;
   private volatile @Nullable InitChannel channel;
   private @Nullable Certificate certificate;
   private @Nullable BoxEnd end;
@@ -99,6 +102,12 @@ public final class Box {
   private boolean outsideGone;
 
   private boolean initGone;
+
+  /** Who makes boxes. */
+  public enum Maker {
+    BWRAP,
+    NURSERY
+  }
 
   private Box(BoxHost host, BoxId id, BoxSpec spec, BoxLifecycle lifecycle) throws KernelException {
     this.host = host;
@@ -134,7 +143,11 @@ public final class Box {
     }
   }
 
-  private void setUp() throws KernelException, Bubblewrap.SetupException, InterruptedException {
+  private void setUp()
+      throws KernelException,
+          Launch.SetupException,
+          Launch.MakerLostException,
+          InterruptedException {
     Deadline deadline = Deadline.in(host.createDeadline());
     uid = host.uids().lend();
     var entries = new ArrayList<Ledger.Entry>();
@@ -159,14 +172,52 @@ public final class Box {
       beginning = ledger.hold(id.value(), Kind.PROCESS, Session.toBegin().toString());
       holdings.add(beginning);
     }
-    host.bubblewrap()
-        .launch(scope, id.value(), sandbox, enclosure.placement(), uid, this::launched);
-    requireNonNull(launch).await(deadline);
-    settle(launch);
+    if (!isBorn(sandbox, deadline)) {
+      host.makers()
+          .bubblewrap()
+          .launch(scope, id.value(), sandbox, enclosure.placement(), uid, this::launched);
+      requireNonNull(launch).await(deadline);
+      maker = Maker.BWRAP;
+    }
+    settle(requireNonNull(launch));
     strikeOutside();
     Step.CALL_RUNNING.reach();
     lifecycle.become(BoxState.RUNNING);
     watchOver(launch.channel());
+  }
+
+  /** By the nursery; false: there is none for it, or it died over it and left nothing. */
+  private boolean isBorn(SandboxSpec sandbox, Deadline deadline)
+      throws KernelException, Launch.SetupException, InterruptedException {
+    Optional<Nursery> nursery = host.makers().nursery(host, sandbox);
+    if (nursery.isEmpty()) {
+      return false;
+    }
+    Scope attempt = Scope.in(scope);
+    try {
+      nursery
+          .get()
+          .launch(attempt, id.value(), sandbox, enclosure.placement(), uid, this::launched);
+      requireNonNull(launch).await(deadline);
+      maker = Maker.NURSERY;
+      return true;
+    } catch (Launch.MakerLostException e) {
+      host.makers().lost(host, nursery.get(), String.valueOf(e.getMessage()));
+      endAttempt(attempt);
+      return false;
+    }
+  }
+
+  private void endAttempt(Scope attempt) throws KernelException, InterruptedException {
+    var account = new Account();
+    endProcesses(account);
+    if (!account.isClean()) {
+      throw new KernelException("end what was begun of box " + id, Errno.EBUSY);
+    }
+    enclosure.renew();
+    scope.release(attempt);
+    launch = null;
+    channel = null;
   }
 
   private void watchOver(InitChannel up) {
@@ -174,10 +225,14 @@ public final class Box {
   }
 
   /** Written down so that the next runtime can end it, should this one die right now. */
-  private void launched(Bubblewrap.Launch begun) throws KernelException {
+  private void launched(Launch begun) throws KernelException {
     launch = begun;
     channel = begun.channel();
-    var ref = ProcessRef.of(begun.outside().pid());
+    if (begun.outside().isEmpty()) {
+      enclosure.begun(Session.toBegin());
+      return;
+    }
+    var ref = ProcessRef.of(begun.outside().get().pid());
     if (ref.isPresent()) {
       Step.HOLD_OUTSIDE.reach();
       outsideHolding =
@@ -187,7 +242,7 @@ public final class Box {
     }
   }
 
-  private void settle(Bubblewrap.Launch up) throws KernelException {
+  private void settle(Launch up) throws KernelException {
     var toFind = enclosure.settled(up.channel().init().orElseThrow());
     if (toFind.isPresent()) {
       holdings.add(
@@ -211,7 +266,7 @@ public final class Box {
     String cleanup = left.isClean() ? "" : "; its clean-up failed too: " + left.stuck();
     return switch (failure) {
       case SandboxException e when left.isClean() -> e;
-      case Bubblewrap.SetupException e ->
+      case Launch.SetupException e ->
           new SandboxException(ErrorCode.SETUP_FAILED, e.getMessage() + cleanup, e);
       case InterruptedException e -> {
         Thread.currentThread().interrupt();
@@ -612,6 +667,11 @@ public final class Box {
     return execs.incrementAndGet();
   }
 
+  /** Who made it; empty when another engine knows. */
+  public Optional<Maker> maker() {
+    return Optional.ofNullable(maker);
+  }
+
   /** The line to init. */
   public InitChannel channel() {
     lifecycle.requireUp(id);
@@ -864,17 +924,18 @@ public final class Box {
   }
 
   private void endOutside(Account account) throws KernelException, InterruptedException {
-    if (launch == null || launch.isUp() || outsideGone) {
+    if (launch == null || launch.isUp() || outsideGone || launch.outside().isEmpty()) {
       return;
     }
+    Pidfd outside = launch.outside().get();
     account.held(Kind.PROCESS, 1);
     Step.END_OUTSIDE.reach();
-    launch.outside().signal(Signal.KILL);
-    if (awaitDeath(launch.outside())) {
+    outside.signal(Signal.KILL);
+    if (awaitDeath(outside)) {
       outsideGone = true;
       account.released(Kind.PROCESS, 1);
     } else {
-      account.stuck(Kind.PROCESS, Integer.toString(launch.outside().pid()), "outlived SIGKILL");
+      account.stuck(Kind.PROCESS, Integer.toString(outside.pid()), "outlived SIGKILL");
     }
   }
 
@@ -885,7 +946,7 @@ public final class Box {
     }
     Deadline deadline = Deadline.in(DEATH_BOUND);
     if (launch != null && !launch.isUp()) {
-      learnInit(launch.channel(), deadline);
+      learnInit(launch, deadline);
     }
     List<Integer> members = enclosure.procs();
     account.held(Kind.PROCESS, members.size());
@@ -935,13 +996,13 @@ public final class Box {
         : foundInit.isAlive();
   }
 
-  /** ORDER: whoever could announce init is dead, but its last words may be unread. */
-  private void learnInit(InitChannel channel, Deadline deadline)
+  /** ORDER: whoever could make init is dead or called off, but its last words may be unread. */
+  private void learnInit(Launch begun, Deadline deadline)
       throws KernelException, InterruptedException {
-    if (!channel.hangUp(deadline)) {
+    if (!begun.callOff(deadline)) {
       throw new KernelException("hear out who made the box", Errno.EBUSY);
     }
-    channel.init().ifPresent(enclosure::known);
+    begun.channel().init().ifPresent(enclosure::known);
   }
 
   private static String why(int pid) {

@@ -1,6 +1,5 @@
 package dev.ebb.box;
 
-import dev.ebb.backend.bubblewrap.Bubblewrap;
 import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.BoxNamespace;
 import dev.ebb.cgroup.CgroupMode;
@@ -27,7 +26,7 @@ public record BoxHost(
     Poller poller,
     EmptyWait emptyWait,
     CgroupRemoval removal,
-    Bubblewrap bubblewrap,
+    Makers makers,
     HostUids uids,
     Reaper reaper,
     Duration createDeadline) {

@@ -1,5 +1,6 @@
 package dev.ebb.box;
 
+import dev.ebb.backend.bubblewrap.Nursery;
 import dev.ebb.kernel.Self;
 import dev.ebb.process.Privileges;
 import dev.ebb.store.UidRange;
@@ -59,12 +60,23 @@ public final class HostUids {
     return count == 0;
   }
 
+  /** Lends the last one for a nursery, and with it the use of those that boxes are lent. */
+  synchronized Nursery.Estate lendEstate() {
+    if (isShared()) {
+      return new Nursery.Estate(first, first, 0);
+    }
+    return new Nursery.Estate(lend(lent.previousClearBit(count - 1)), first, count);
+  }
+
   synchronized int lend() {
     if (isShared()) {
       return first;
     }
-    int slot = lent.nextClearBit(0);
-    if (slot >= count) {
+    return lend(lent.nextClearBit(0));
+  }
+
+  private int lend(int slot) {
+    if (slot < 0 || slot >= count) {
       throw new SandboxException(
           ErrorCode.NO_USERS_LEFT, "all " + count + " host uids of this runtime are in use");
     }

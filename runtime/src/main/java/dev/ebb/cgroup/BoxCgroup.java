@@ -501,6 +501,14 @@ public final class BoxCgroup implements Enclosure {
     }
   }
 
+  /** KERNEL: who is cloned into a cgroup that was ever killed is killed, too (kill_seq, 6.18). */
+  @Override
+  public void renew() throws KernelException {
+    removal.remove(init());
+    Step.MAKE_INIT_CGROUP.reach();
+    Cgroup.create(init().path());
+  }
+
   @Override
   public boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException {
     return emptyWait.await(box(), deadline);

@@ -116,6 +116,9 @@ public final class BoxNamespace implements Enclosure {
     }
   }
 
+  @Override
+  public void renew() {}
+
   private static void killInit(Init known) throws KernelException {
     try {
       known.pidfd.signal(Signal.KILL);

@@ -51,6 +51,9 @@ public interface Enclosure {
   /** Kills every process in it, now and without waiting. */
   void kill() throws KernelException;
 
+  /** After a kill, and empty: lets another first process be born in it. */
+  void renew() throws KernelException;
+
   /** False when members are still alive at the deadline. */
   boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException;
 

@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 /** Looks at the host, runs a real box, and tells what works, what is degraded, and what to do. */
 public final class Doctor {
@@ -64,7 +65,7 @@ public final class Doctor {
     checks.add(attempt("privileges", () -> privileges(Privileges.ofThisProcess())));
     Path home = Home.locate(System.getenv());
     checks.add(new Check("home", Verdict.OK, home.toString(), ""));
-    checks.add(box());
+    checks.addAll(boxes());
     return checks;
   }
 
@@ -202,9 +203,40 @@ public final class Doctor {
             "grant it, or raise the limits of the shell that starts ebb");
   }
 
-  /** The only proof that counts. */
-  private static Check box() throws InterruptedException {
+  /** The only proof that counts: the first is made by bwrap, the second by a nursery. */
+  private static List<Check> boxes() throws InterruptedException {
     try (Engine engine = Engine.openForProcess()) {
+      Check first = box(engine);
+      return first.verdict() == Verdict.OK
+          ? List.of(nursery(box(engine), engine.nurseryRefusal()), first)
+          : List.of(first);
+    } catch (SandboxException e) {
+      return List.of(noBox(e));
+    }
+  }
+
+  static Check nursery(Check box, Optional<String> refusal) {
+    if (box.verdict() != Verdict.OK) {
+      return new Check("nursery", box.verdict(), box.finding(), box.remedy());
+    }
+    return refusal.isEmpty()
+        ? ok("nursery", "boxes can be cloned")
+        : degraded(
+            "nursery",
+            "boxes cannot be cloned, so each takes bwrap's time: " + refusal.get(),
+            "see what is degraded above; it needs user namespaces in user namespaces");
+  }
+
+  private static Check noBox(SandboxException e) {
+    return new Check(
+        "box",
+        Verdict.FAILED,
+        String.valueOf(e.getMessage()),
+        "see what is degraded above, and docs/containers.md");
+  }
+
+  private static Check box(Engine engine) throws InterruptedException {
+    try {
       var run =
           engine.run(BoxSpec.defaults(), ExecSpec.of("/bin/sh", "-c", "[ $$ -le 3 ] && id -u"));
       String output = run.stdout().text().strip().replace('\n', ' ');
@@ -227,11 +259,7 @@ public final class Doctor {
               + run.certificate(),
           "report this");
     } catch (SandboxException e) {
-      return new Check(
-          "box",
-          Verdict.FAILED,
-          String.valueOf(e.getMessage()),
-          "see what is degraded above, and docs/containers.md");
+      return noBox(e);
     }
   }
 }

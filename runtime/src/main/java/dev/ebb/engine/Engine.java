@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.backend.CallOff;
 import dev.ebb.backend.bubblewrap.Bubblewrap;
 import dev.ebb.backend.bubblewrap.InitBinary;
+import dev.ebb.backend.bubblewrap.Nursery;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxHost;
 import dev.ebb.box.BoxId;
@@ -14,6 +15,7 @@ import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.HostUids;
+import dev.ebb.box.Makers;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.Cgroup;
@@ -230,7 +232,7 @@ public final class Engine implements AutoCloseable {
             poller,
             emptyWait,
             removal,
-            new Bubblewrap(poller, binary, bwrap),
+            new Makers(new Bubblewrap(poller, binary, bwrap), nurseryOf(role)),
             HostUids.of(instance.uid()),
             reaper,
             CREATE_DEADLINE);
@@ -266,6 +268,11 @@ public final class Engine implements AutoCloseable {
       }
       throw e;
     }
+  }
+
+  private static Makers.Policy nurseryOf(Role role) {
+    return (role == Role.DAEMON ? Makers.Policy.ALWAYS : Makers.Policy.FROM_THE_SECOND_BOX)
+        .orOverride();
   }
 
   /** Of an instance that was taken over: all but the detached boxes, and what they lie in. */
@@ -690,7 +697,8 @@ public final class Engine implements AutoCloseable {
     /** ORDER: in the making first, for it becomes a box, and never the other way round. */
     @Override
     public boolean isKnown(String box) {
-      return inMaking.contains(box)
+      return box.equals(Nursery.NAME)
+          || inMaking.contains(box)
           || boxes.stream().anyMatch(each -> each.id().value().equals(box));
     }
   }
@@ -764,6 +772,11 @@ public final class Engine implements AutoCloseable {
     return host.removal().leaks();
   }
 
+  /** Why boxes are not made by a nursery that should be; empty: they are, or it was not needed. */
+  public Optional<String> nurseryRefusal() {
+    return host.makers().refusal();
+  }
+
   public Hierarchies hierarchies() {
     return host.hierarchies();
   }
@@ -799,6 +812,7 @@ public final class Engine implements AutoCloseable {
       }
     }
     try (scope) {
+      host.makers().close();
       boolean waits = holdings().stream().anyMatch(held -> held.kind() == Kind.RECORD);
       if (stuck.isEmpty() && !waits) {
         Step.REMOVE_SUBTREE.reach();

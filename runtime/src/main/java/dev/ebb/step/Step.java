@@ -54,6 +54,17 @@ public enum Step {
   CALL_RUNNING(Phase.CREATE, null, "a box that nobody was told of goes"),
   CHANGE_LIMITS(Phase.CREATE, EIO, "a box with other limits than ordered is not handed out"),
 
+  HOLD_NURSERY(Phase.NURSERY, ENOSPC, "a uid that is only lent costs nothing; bwrap makes boxes"),
+  MAKE_NURSERY_CGROUP(Phase.NURSERY, EAGAIN, "a nursery without a cgroup is no nursery yet"),
+  SPAWN_NURSERY(Phase.NURSERY, EAGAIN, "a nursery's cgroup without a nursery goes"),
+  HOLD_NURSERY_PROCESS(Phase.NURSERY, ENOSPC, "a nursery that is on no list ends with us"),
+  AWAIT_NURSERY(Phase.NURSERY, ENOSPC, "a nursery that is being founded ends with us"),
+  SEND_ORDER(Phase.NURSERY, EIO, "a nursery without an order makes nothing"),
+  AWAIT_BIRTH(Phase.NURSERY, ENOSPC, "a box that is being born ends with us"),
+  END_NURSERY(Phase.NURSERY, EIO, "a nursery without an engine ends"),
+  REMOVE_NURSERY_CGROUP(Phase.NURSERY, EBUSY, "an empty cgroup of a nursery goes"),
+  STRIKE_NURSERY(Phase.NURSERY, ENOSPC, "a nursery that is listed and gone is no error"),
+
   OPEN_STDIN(Phase.EXEC, EMFILE, "a command without a descriptor to spare is refused"),
   MAKE_LEAF(Phase.EXEC, EAGAIN, "a box without a command goes; without a leaf none starts"),
   GIVE_LEAF(Phase.EXEC, EIO, "a leaf that init cannot use goes"),

@@ -2,6 +2,7 @@ package dev.ebb.chaos;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.backend.bubblewrap.Nursery;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.engine.Engine;
 import dev.ebb.kernel.KernelException;
@@ -25,7 +26,7 @@ final class Host {
 
   Host(Engine engine) {
     this.engine = engine;
-    holdings = engine.holdings();
+    holdings = holdings();
     children = Set.copyOf(ProcFs.children());
   }
 
@@ -48,12 +49,18 @@ final class Host {
 
   /** The engine is as it was: no box, no process, no zombie, no cgroup, no ledger line. */
   void assertNoTrace() throws IOException {
-    assertThat(engine.holdings()).isEqualTo(holdings);
+    assertThat(holdings()).isEqualTo(holdings);
     assertThat(ProcFs.children())
         .as(() -> "children " + ProcFs.children().stream().map(Kin::describe).toList())
+        .filteredOn(pid -> !Kin.nurseries(engine.holdings()).contains(pid))
         .isSubsetOf(children);
     assertThat(boxCgroups()).isEmpty();
     assertThat(engine.leaks()).as("busy cgroups").isZero();
+  }
+
+  /** But those of what makes boxes, which stays with the engine once it is there. */
+  private List<Holding> holdings() {
+    return engine.holdings().stream().filter(held -> !held.box().equals(Nursery.NAME)).toList();
   }
 
   /** The directories right below those of the instance, of which each hierarchy has one. */
@@ -64,6 +71,7 @@ final class Host {
     for (Path path : instance) {
       try (var entries = Files.newDirectoryStream(path, Files::isDirectory)) {
         entries.forEach(found::add);
+        found.removeIf(each -> each.endsWith(Nursery.NAME));
       }
     }
     return found;

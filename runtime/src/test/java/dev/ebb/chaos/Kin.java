@@ -1,5 +1,6 @@
 package dev.ebb.chaos;
 
+import dev.ebb.backend.bubblewrap.Nursery;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.kernel.KernelException;
@@ -71,7 +72,20 @@ final class Kin {
         pids.addAll(new Cgroup(instance).allProcs());
       }
     }
+    pids.removeAll(nurseries(ledger));
     return pids.stream().flatMap(pid -> living(pid).stream()).toList();
+  }
+
+  /** What makes boxes and is in none. */
+  static List<Integer> nurseries(List<Holding> ledger) {
+    return ledger.stream()
+        .filter(holding -> holding.kind() == Kind.PROCESS && isOfNursery(holding))
+        .map(holding -> ProcessRef.parse(holding.subject()).pid())
+        .toList();
+  }
+
+  private static boolean isOfNursery(Holding holding) {
+    return holding.box().equals(Nursery.NAME);
   }
 
   /** The directories of the instance itself, of which each hierarchy has one. */
@@ -85,7 +99,7 @@ final class Kin {
   /** The host uids of all boxes on a ledger. */
   private static Set<String> users(List<Holding> ledger) {
     return ledger.stream()
-        .filter(holding -> holding.kind() == Kind.USER)
+        .filter(holding -> holding.kind() == Kind.USER && !isOfNursery(holding))
         .map(Holding::subject)
         .collect(Collectors.toSet());
   }

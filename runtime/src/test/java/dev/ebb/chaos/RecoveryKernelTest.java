@@ -127,7 +127,7 @@ class RecoveryKernelTest {
 
   /** Kills an engine, the outside role and bwrap, and returns what would have been init. */
   private ProcessRef leaveHalfMadeBox() throws Exception {
-    try (ChildJvm jvm = Tenant.start(host.home(), MANY)) {
+    try (ChildJvm jvm = Tenant.startWithBwrap(host.home(), MANY)) {
       jvm.awaitLine("opening");
       Making making = Eventually.find(Eventually.SOON, () -> interrupt(jvm.pid())).orElseThrow();
       String outside = making.outside.toString();

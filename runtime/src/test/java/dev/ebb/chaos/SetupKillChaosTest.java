@@ -2,6 +2,7 @@ package dev.ebb.chaos;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.backend.CopiedFile;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.ErrorCode;
@@ -16,6 +17,7 @@ import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,6 +38,10 @@ class SetupKillChaosTest {
   private static final Duration SETUP = Duration.ofMillis(25);
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
+
+  /** What only bwrap can make. */
+  private static final BoxSpec BY_BWRAP =
+      BoxSpec.defaults().withFile(new CopiedFile(Path.of("/etc/passwd"), "/workspace/copied"));
 
   int rounds() {
     return 25;
@@ -96,7 +102,7 @@ class SetupKillChaosTest {
         Optional<SandboxException> failure = round(engine, clean, victims, chance);
         failures += failure.isPresent() ? 1 : 0;
         clean.assertNoTrace();
-        assertThat(engine.run(BoxSpec.defaults(), ExecSpec.of("true")).cause())
+        assertThat(engine.run(BY_BWRAP, ExecSpec.of("true")).cause())
             .isEqualTo(new ExitCause.Exited(0));
         clean.assertNoTrace();
       }
@@ -120,7 +126,7 @@ class SetupKillChaosTest {
             });
     Thread killer = Thread.ofPlatform().name("killer").start(killing);
     try {
-      Box box = engine.create(BoxSpec.defaults());
+      Box box = engine.create(BY_BWRAP);
       made.set(true);
       killing.get();
       assertThat(engine.release(box).isClean()).isTrue();

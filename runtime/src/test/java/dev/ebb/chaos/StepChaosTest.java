@@ -69,7 +69,8 @@ final class StepChaosTest {
       case LEDGER -> Stream.of(new Case(Life.LISTED, step));
       case SWEEP -> Stream.of(new Case(Life.SWEPT, step));
       case RELEASE -> Stream.of(new Case(Life.ATTACHED, step), new Case(Life.REFUSED, step));
-      case OPEN, CREATE, EXEC, KILL, PAUSE, LANE, CLOSE -> Stream.of(new Case(Life.ATTACHED, step));
+      case OPEN, CREATE, NURSERY, EXEC, KILL, PAUSE, LANE, CLOSE ->
+          Stream.of(new Case(Life.ATTACHED, step));
     };
   }
 

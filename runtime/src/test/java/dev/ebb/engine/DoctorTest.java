@@ -54,6 +54,15 @@ class DoctorTest {
   }
 
   @Test
+  void aHostThatLetsNobodyCloneBoxes() {
+    var box = new Doctor.Check("box", OK, "a box ran", "");
+    assertFine(Doctor.nursery(box, Optional.empty()), "boxes can be cloned");
+    assertDegraded(Doctor.nursery(box, Optional.of("EPERM")), "EPERM", "user namespaces");
+    var failed = new Doctor.Check("box", FAILED, "no box ran", "report this");
+    assertThat(Doctor.nursery(failed, Optional.empty()).verdict()).isEqualTo(FAILED);
+  }
+
+  @Test
   void anOldKernel() {
     assertFine(Doctor.kernel(NEW, List.of()), "Linux 6.18.0");
     assertDegraded(

@@ -140,11 +140,11 @@ final class IsolationKernelTest {
   }
 
   @Test
-  void initsEnvironmentIsBwrapsOwn() throws IOException {
+  void initsEnvironmentIsItsMakersOwn() throws IOException {
     TestHost.require(Feature.ROOT);
     Box box = prober.engine().create(BoxSpec.defaults());
     Path init = Path.of("/proc/" + box.pids().getFirst());
-    assertThat(Files.readString(init.resolve("environ"))).isEqualTo("PWD=/\0");
+    assertThat(Files.readString(init.resolve("environ"))).isIn("", "PWD=/\0");
     assertThat(Files.readString(Path.of("/proc/self/environ"))).contains("PATH=");
   }
 

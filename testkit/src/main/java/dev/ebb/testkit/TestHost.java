@@ -158,16 +158,25 @@ public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
   public static int reapOrphans() throws IOException, KernelException {
     // KERNEL: orphans go to the first thread of their subreaper. In a JVM that one never starts
     // anything, so what java.lang.Process waits for is not in this list.
-    String self = Long.toString(ProcessHandle.current().pid());
+    Path first = Path.of(Long.toString(ProcessHandle.current().pid()));
     int reaped = 0;
-    String children =
-        Proc.read(Proc.SELF.resolve("task").resolve(self).resolve("children")).orElse("");
-    for (String pid : children.split(" ")) {
-      if (!pid.isBlank()) {
-        reaped += reap(Integer.parseInt(pid));
+    try (var threads = Files.newDirectoryStream(Proc.SELF.resolve("task"))) {
+      for (Path thread : threads) {
+        String children = Proc.read(thread.resolve("children")).orElse("");
+        for (String pid : children.split(" ")) {
+          if (!pid.isBlank() && (thread.endsWith(first) || isEbbs(pid))) {
+            reaped += reap(Integer.parseInt(pid));
+          }
+        }
       }
     }
     return reaped;
+  }
+
+  /** A nursery, or a box of one: a child of the thread that started the nursery. */
+  private static boolean isEbbs(String pid) throws IOException {
+    String name = Proc.read(Path.of("/proc", pid, "comm")).orElse("").strip();
+    return name.equals("ebb-init") || name.equals("ebb-nursery");
   }
 
   private static int reap(int pid) throws KernelException {

@@ -7,8 +7,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** The options of bwrap(1) for one box; the visible pair of its manual page. */
 final class BwrapCommandLine {
@@ -65,12 +67,56 @@ final class BwrapCommandLine {
     var line = new BwrapCommandLine();
     line.namespaces(spec);
     line.system(spec.network());
+    // KERNEL: the sysctls of the ipc and pid namespaces belong to their maker, who is the box's
+    // uid.
+    line.add("--ro-bind", "/proc/sys", "/proc/sys");
     line.made(firstFd);
     line.writable(spec.disk(), spec.temporary());
     line.mounts(spec);
     line.files(spec, firstFd + MADE.size());
     line.add("--remount-ro", "/", "--chdir", "/");
     return line.words;
+  }
+
+  /**
+   * The options for what all boxes of a nursery have in common, which mounts the rest itself.
+   *
+   * <p>KERNEL: nothing may cover any of this /proc, or no other could be mounted by who is not root
+   * of the host (mount_too_revealing).
+   */
+  static List<String> template(int firstFd) {
+    var line = new BwrapCommandLine();
+    line.add("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net");
+    // Made as a parent of mounts it would be its maker's alone, who is no box.
+    line.add("--as-pid-1", "--clearenv", "--perms", "0755", "--dir", "/etc");
+    line.system(Network.NONE);
+    line.made(firstFd);
+    line.add("--remount-ro", "/dev", "--dir", "/tmp", "--dir", SandboxSpec.WORKSPACE);
+    line.common();
+    line.add("--remount-ro", "/", "--chdir", "/");
+    return line.words;
+  }
+
+  /** Changes when a file of the host that a template shows is replaced by another. */
+  static List<Object> identities() {
+    var found = new ArrayList<Object>();
+    Stream.concat(SYSTEM.stream(), ETC.stream().map("/etc/"::concat))
+        .forEach(path -> found.add(identity(Path.of(path))));
+    return found;
+  }
+
+  private static Object identity(Path path) {
+    try {
+      return Files.isSymbolicLink(path)
+          ? Files.readSymbolicLink(path)
+          : String.valueOf(Files.readAttributes(path, BasicFileAttributes.class).fileKey());
+    } catch (IOException e) {
+      return "absent";
+    }
+  }
+
+  private void common() {
+    add("--dir", "/var", "--symlink", "/tmp", "/var/tmp", "--dir", "/run");
   }
 
   private void namespaces(SandboxSpec spec) {
@@ -100,9 +146,6 @@ final class BwrapCommandLine {
       add("--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf");
     }
     add("--proc", "/proc", "--dev", "/dev");
-    // KERNEL: the sysctls of the ipc and pid namespaces belong to their maker, who is the box's
-    // uid.
-    add("--ro-bind", "/proc/sys", "/proc/sys");
   }
 
   /** A link is cheaper than a mount, and its target is in /usr or not for the box. */
@@ -132,7 +175,7 @@ final class BwrapCommandLine {
     add("--remount-ro", "/dev");
     tmpfs(temporary, "1777", "/tmp");
     add("--perms", "0700", "--dir", "/tmp/home");
-    add("--dir", "/var", "--symlink", "/tmp", "/var/tmp", "--dir", "/run");
+    common();
     tmpfs(disk, "0755", SandboxSpec.WORKSPACE);
   }
 

@@ -70,6 +70,7 @@ public final class InitChannel {
   private final ReentrantLock state = new ReentrantLock();
   private final Condition changed = state.newCondition();
   private @Nullable Pidfd init;
+  private @Nullable String unmade;
   private boolean hello;
   private boolean known;
   private boolean closed;
@@ -196,8 +197,18 @@ public final class InitChannel {
 
   /** Waits for LAUNCHED and HELLO; empty when the box died or the deadline came first. */
   Optional<Pidfd> awaitHello(Deadline deadline) throws InterruptedException {
-    await(() -> hello && init != null, deadline);
+    await(() -> (hello && init != null) || unmade != null, deadline);
     return hello ? init() : Optional.empty();
+  }
+
+  /** Why there will be no box, if its maker said so. */
+  Optional<String> unmade() {
+    state.lock();
+    try {
+      return Optional.ofNullable(unmade);
+    } finally {
+      state.unlock();
+    }
   }
 
   private boolean await(BooleanSupplier condition, Deadline deadline) throws InterruptedException {
@@ -229,6 +240,22 @@ public final class InitChannel {
    */
   public boolean hangUp(Deadline deadline) throws InterruptedException {
     hangUp();
+    return await(() -> closed, deadline);
+  }
+
+  /**
+   * Init takes it for the engine's end; what it says is heard until it, and all others, are gone.
+   */
+  void sayNoMore() {
+    try {
+      socket.shutdownOutput();
+    } catch (KernelException e) {
+      LOG.log(Level.DEBUG, "event=say_no_more_failed, ignoring: the box is being released", e);
+    }
+  }
+
+  /** False when the deadline came before all had let go of the other end. */
+  boolean awaitClosed(Deadline deadline) throws InterruptedException {
     return await(() -> closed, deadline);
   }
 
@@ -429,6 +456,7 @@ public final class InitChannel {
     switch (type) {
       case Protocol.MESSAGE_LAUNCHED -> launched(body.getInt());
       case Protocol.MESSAGE_HELLO -> hello(body);
+      case Protocol.MESSAGE_UNMADE -> change(() -> unmade = Protocol.text(body));
       case Protocol.MESSAGE_STARTED -> {
         Step.HEAR_STARTED.reach();
         int pid = body.getInt();

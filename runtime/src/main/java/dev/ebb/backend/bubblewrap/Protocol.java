@@ -3,6 +3,7 @@ package dev.ebb.backend.bubblewrap;
 import dev.ebb.backend.BoxContents;
 import dev.ebb.backend.BoxText;
 import dev.ebb.backend.ExecKind;
+import dev.ebb.backend.SandboxSpec;
 import dev.ebb.kernel.Pidfd;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -21,6 +22,9 @@ final class Protocol {
 
   static final int MESSAGE_LAUNCHED = 1;
   static final int MESSAGE_HELLO = 2;
+  static final int MESSAGE_UNMADE = 3;
+  static final int MESSAGE_READY = 8;
+  static final int MESSAGE_TEMPLATE = 9;
   static final int MESSAGE_START = 16;
   static final int MESSAGE_KILL = 17;
   static final int MESSAGE_RESIZE = 18;
@@ -37,6 +41,10 @@ final class Protocol {
   static final int MESSAGE_KNOWN = 36;
   static final int MESSAGE_COUNTED = 37;
   static final int MESSAGE_FULL = 38;
+
+  static final int ORDER_HAS_LEAF = 1;
+  static final int ORDER_HIDES_CGROUPS = 2;
+  static final int ORDER_FDS_MAX = 12;
 
   static final int START_HAS_STDIN = 1;
   static final int START_KEEP = 2;
@@ -63,9 +71,39 @@ final class Protocol {
   static final int ENDED_CROWDED = 8;
 
   private static final int START_REQUEST_SIZE = 80;
+  static final int ORDER_SIZE = 64;
+  private static final int ORDER_NAME_SIZE = 32;
   private static final Duration FOREVER = Duration.ofDays(36_500);
 
   private Protocol() {}
+
+  /**
+   * A box for the nursery to make.
+   *
+   * @param uid in the nursery's user namespace
+   * @param tasks how many of the {@code fds} are files of version 1
+   */
+  static byte[] order(String box, SandboxSpec spec, int uid, boolean hasLeaf, int fds, int tasks) {
+    byte[] name = BoxText.encode(box);
+    if (name.length >= ORDER_NAME_SIZE || fds > ORDER_FDS_MAX) {
+      throw new IllegalArgumentException("no order for " + box + " with " + fds + " descriptors");
+    }
+    return buffer(ORDER_SIZE)
+        .putInt((hasLeaf ? ORDER_HAS_LEAF : 0) | (spec.hidesCgroups() ? ORDER_HIDES_CGROUPS : 0))
+        .putInt(uid)
+        .putLong(spec.disk().bytes())
+        .putLong(spec.temporary().bytes())
+        .putInt(fds)
+        .putInt(tasks)
+        .put(name)
+        .array();
+  }
+
+  static String text(ByteBuffer body) {
+    byte[] bytes = new byte[body.remaining()];
+    body.get(bytes);
+    return BoxText.decode(bytes, 0, bytes.length);
+  }
 
   static byte[] detach(Duration deadline) {
     return message(MESSAGE_DETACH, 1, 0, 8).putLong(millis(deadline)).array();

@@ -1,5 +1,6 @@
 package dev.ebb.backend.bubblewrap;
 
+import dev.ebb.kernel.KernelException;
 import dev.ebb.process.Confinement;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,6 +37,12 @@ public final class Refusal {
           + " userns";
 
   private Refusal() {}
+
+  /** What was said, and below it what to do about that here. */
+  static String explain(String said) throws KernelException {
+    var remedies = remedies(said, Confinement.ofThisProcess());
+    return said + String.join("", remedies.stream().map(remedy -> "\n  " + remedy).toList());
+  }
 
   /** What to do about {@code said}, the words of bwrap; empty when they tell nothing known. */
   public static List<String> remedies(String said, Confinement host) {

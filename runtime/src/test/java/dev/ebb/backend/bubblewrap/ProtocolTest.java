@@ -24,7 +24,10 @@ import org.junit.jupiter.api.Test;
 class ProtocolTest {
   /** What is bound by a size or a layout, not by a number of its own. */
   private static final Map<String, String> SIZES =
-      Map.of("HEADER_SIZE", "message_header", "START_REQUEST_SIZE", "start_request");
+      Map.of(
+          "HEADER_SIZE", "message_header",
+          "ORDER_SIZE", "order",
+          "START_REQUEST_SIZE", "start_request");
 
   private static CompiledHeader header;
 
@@ -48,7 +51,7 @@ class ProtocolTest {
   void theHeaderIsReadWhole() {
     assertThat(header.constants()).hasSizeGreaterThan(20).containsEntry("MESSAGE_ENDED", 35L);
     assertThat(header.structs())
-        .containsOnlyKeys("message_header", "start_request", "ended", "told", "contents");
+        .containsOnlyKeys("message_header", "order", "start_request", "ended", "told", "contents");
   }
 
   @Test
@@ -69,7 +72,7 @@ class ProtocolTest {
                 assertThat(numbers.add(value)).as(name).isTrue();
               }
             });
-    assertThat(numbers).hasSize(18);
+    assertThat(numbers).hasSize(21);
   }
 
   @Test

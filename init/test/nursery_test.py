@@ -1,0 +1,185 @@
+"""Boxes that a nursery makes, and what becomes of them when it, or the engine, goes."""
+
+import contextlib
+import os
+import random
+import signal
+import time
+
+from case import *
+from nursery import *
+
+# What a command is and may do, in words that are the same whoever made its box.
+LOOK = r"""
+grep -E '^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp)' /proc/self/status; hostname; ulimit -a; cat /proc/self/oom_score_adj
+awk '{ print $5, $6, $(NF-2) }' /proc/self/mountinfo | sed 's/relatime//' | sort -u
+find / /dev /tmp /workspace -maxdepth 1 -printf '%p %M %l\n' | sort -u
+find / -path /proc -prune -o -path /dev/pts -o -writable -not -type l -print | sort; find /proc/sys -writable
+unshare -U true; unshare -m true; echo 1 > /proc/sys/user/max_user_namespaces; echo 9 > /proc/sys/kernel/shmmax
+mount -t tmpfs none /tmp; ls /proc/1/fd; cat /proc/1/environ; ip -o addr
+df -k --output=size /tmp /dev/shm /workspace; readlink /dev/ptmx; ls /dev/pts; python3 -c 'import os; os.openpty()'
+"""
+
+
+class NurseryTest(Case):
+    def setUp(self):
+        super().setUp()
+        self.nurseries = []
+
+    def tearDown(self):
+        for box in self.boxes:
+            if not box.log.closed:
+                box.destroy()
+        for nursery in self.nurseries:
+            if not nursery.log.closed:
+                nursery.close()
+        super().tearDown()
+
+    def nursery(self, **options):
+        nursery = Nursery(BINARY, **options)
+        self.nurseries.append(nursery)
+        return nursery
+
+    def born(self, nursery, **options):
+        box = NurseryBox(nursery, **options)
+        self.boxes.append(box)
+        return box
+
+    def test_init_is_our_child_and_alone_in_its_box(self):
+        nursery = self.nursery()
+        box = self.born(nursery)
+        self.assertEqual([box.init_pid], members(box.cgroup))
+        self.assertEqual({nursery.process.pid, box.init_pid}, set(children()))
+        self.assertEqual([nursery.process.pid], members(nursery.cgroup))
+        for path in box.v1:
+            self.assertEqual([box.init_pid], members(path))
+        self.assertEqual("ebb-init inside " + os.path.basename(box.cgroup), read(f"/proc/{box.init_pid}/cmdline").strip("\0"))
+        names = sorted(os.readlink(f"/proc/{box.init_pid}/fd/{fd}").split(":")[0] for fd in os.listdir(f"/proc/{box.init_pid}/fd"))
+        self.assertEqual(["/dev/null"] * 3 + ["anon_inode"] * 2 + ["socket"], names)
+        box.close()
+        self.assertEqual(0, box.init_status, "init ends well when its engine goes")
+
+    def test_a_nursery_is_nobody_on_the_host_and_holds_little(self):
+        nursery = self.nursery()
+        pid = nursery.process.pid
+        self.assertEqual([str(ROOT_UID)] * 4, field(pid, "Uid:").split())
+        self.assertEqual("", field(pid, "Groups:").strip())
+        self.assertNotEqual(os.readlink("/proc/self/ns/user"), os.readlink(f"/proc/{pid}/ns/user"))
+        for _ in range(3):
+            self.born(nursery).close()
+        self.assertEqual(4, len(os.listdir(f"/proc/{pid}/fd")))
+        self.assertEqual([pid], children())
+
+    def test_a_box_is_the_same_whoever_made_it(self):
+        by_nursery = self.born(self.nursery()).shell(LOOK)
+        by_bwrap = self.box(options="--ro-bind /proc/sys /proc/sys --perms 0700 --dir /tmp/home --remount-ro /".split() +
+                            "--chmod 1777 /dev/shm".split()).shell(LOOK)
+        self.maxDiff = None
+        self.assertGreater(len(by_nursery.output().splitlines()), 60)
+        self.assertEqual(by_bwrap.output().decode(), by_nursery.output().decode())
+        self.assertEqual(by_bwrap.output(1).decode(), by_nursery.output(1).decode())
+
+    def test_no_two_boxes_share_a_namespace(self):
+        nursery = self.nursery()
+        boxes = [self.born(nursery) for _ in range(2)]
+        for name in ["mnt", "pid", "ipc", "uts", "net", "user"] + ([] if "nsdelegate" in OPTIONS else ["cgroup"]):
+            pids = ["self", nursery.process.pid] + [box.init_pid for box in boxes]
+            seen = [os.readlink(f"/proc/{pid}/ns/{name}") for pid in pids]
+            # The nursery is in our own, where a box is not.
+            self.assertEqual(4 if name in ("mnt", "user", "uts") else 3, len(set(seen)), (name, seen))
+
+    def test_init_has_nothing_left_of_what_its_maker_could_do(self):
+        box = self.born(self.nursery())
+        for name in ("CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"):
+            self.assertEqual("0" * 16, field(box.init_pid, name).strip(), name)
+        self.assertEqual("1", field(box.init_pid, "NoNewPrivs:").strip())
+        self.assertEqual("", field(box.init_pid, "Groups:").strip())
+        self.assertEqual(f"1000 {UID} 1", " ".join(read(f"/proc/{box.init_pid}/uid_map").split()))
+        self.assertEqual("deny\n", read(f"/proc/{box.init_pid}/setgroups"))
+        self.assertEqual(b"0\n", box.run("cat", "/proc/sys/user/max_user_namespaces").output())
+
+    def test_the_terminals_of_a_box_are_its_own(self):
+        nursery = self.nursery()
+        first, second = self.born(nursery), self.born(nursery)
+        holder = first.start(PYTHON, "-uc", "import os, time; print(os.ttyname(os.openpty()[1])); time.sleep(100)")
+        holder.wait_output(b"/dev/pts/0")
+        self.assertEqual(b"ptmx\n", second.run("ls", "/dev/pts").output())
+
+    def test_sizes_are_those_of_the_order(self):
+        box = self.born(self.nursery(), disk=1 << 20, temporary=1 << 21)
+        sizes = box.shell("df -k --output=size /workspace /tmp /dev/shm | tail -n +2 | tr -d ' '").output().split()
+        self.assertEqual([b"1024", b"2048", b"2048"], sizes)
+
+    def test_what_goes_wrong_is_told(self):
+        nursery = self.nursery()
+        box = self.born(nursery, hello=False, uid=COUNT + 5)
+        with self.assertRaises(EOFError):
+            box.wait_hello()
+        self.assertRegex(box.unmade, "^cannot .+: EINVAL$")
+        box.destroy()
+        os.chown(V2 + "/cgroup.procs", 0, 0)
+        box = self.born(nursery, hello=False)
+        with self.assertRaises(EOFError):
+            box.wait_hello()
+        self.assertEqual("cannot clone the init of the box: EACCES", box.unmade)
+        box.destroy()
+        os.chown(V2 + "/cgroup.procs", ROOT_UID, ROOT_UID)
+        self.born(nursery).close()
+
+    def test_a_nursery_without_its_template_ends_and_tells(self):
+        for command, said in ((["/usr/bin/bwrap", "--no-such-option"], "no-such-option"),
+                              (["/usr/bin/no-bwrap"], "cannot execute /usr/bin/no-bwrap: ENOENT")):
+            nursery = self.nursery(command=command, is_ready=False)
+            self.assertEqual(1, nursery.process.wait(20 * PATIENCE))
+            self.assertIn(said, nursery.messages())
+
+    def test_a_nursery_ends_with_its_engine_and_its_boxes_live_on(self):
+        nursery = self.nursery()
+        box = self.born(nursery)
+        self.assertEqual(0, nursery.close())
+        self.assert_exited(box.shell("true"))
+
+    def test_an_engine_that_goes_at_any_moment_takes_the_box_along(self):
+        nursery = self.nursery()
+        for step in range(40):
+            box = self.born(nursery, hello=False)
+            time.sleep(step * 0.0001)
+            box.control.close()
+            wait_until(box.is_gone, what="an empty cgroup")
+            reap_orphans()
+
+    def test_a_nursery_that_is_killed_at_any_moment_leaves_whole_boxes_or_none(self):
+        seed = random.randrange(1 << 32)
+        dice = random.Random(seed)
+        seen = {True: 0, False: 0}
+        for _ in range(20):
+            nursery = self.nursery()
+            nursery.process.send_signal(signal.SIGSTOP)
+            boxes = [self.born(nursery, hello=False) for _ in range(3)]
+            nursery.process.send_signal(signal.SIGCONT)
+            time.sleep(dice.uniform(0, 0.004))
+            nursery.process.kill()
+            nursery.close()
+            for box in boxes:
+                with contextlib.suppress(EOFError):
+                    box.pump(lambda: box.is_greeted, 10, "hello or end")
+                seen[box.is_greeted] += 1
+                if box.is_greeted and box.init_pid:
+                    self.assert_exited(box.shell("true"))
+                box.destroy()
+            reap_orphans()
+            self.assertEqual([], children(), f"seed {seed}")
+        self.assertTrue(all(seen.values()), f"seed {seed}: {seen}")
+
+    def test_without_cgroups_or_a_uid_of_its_own_a_box_comes_up(self):
+        def become_user():
+            os.setgroups([])
+            os.setresgid(UID, UID, UID)
+            os.setresuid(UID, UID, UID)
+        nursery = self.nursery(shared=True, has_leaf=False, before_exec=become_user)
+        box = self.born(nursery, has_cgroup=False)
+        self.assertEqual([str(UID)] * 4, field(box.init_pid, "Uid:").split())
+        if not HERD:
+            return  # commands without a cgroup have a shepherd
+        look = box.shell("id -u; find /proc/sys -writable; unshare -U true || echo none").output()
+        self.assertEqual(b"1000\nnone\n", look)

@@ -1,0 +1,58 @@
+package dev.ebb.backend.bubblewrap;
+
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import java.util.Optional;
+
+/** A box whose set-up has begun. */
+public interface Launch {
+  InitChannel channel();
+
+  /** The process that makes this box and no other, a child of ours until it is reaped. */
+  Optional<Pidfd> outside();
+
+  /**
+   * Waits until init is up.
+   *
+   * @throws SetupException with what its makers said, when it will not come up
+   * @throws MakerLostException when its maker died over it: another may make it
+   */
+  void await(Deadline deadline)
+      throws KernelException, SetupException, MakerLostException, InterruptedException;
+
+  /**
+   * Calls off what is not up: when this returns true, nobody puts a process into the box any more,
+   * and the channel knows of whoever is in it.
+   *
+   * @return false when the deadline came first
+   */
+  boolean callOff(Deadline deadline) throws KernelException, InterruptedException;
+
+  /** True once init has said hello; then nobody else is needed for the box. */
+  boolean isUp();
+
+  /** Takes over what was begun. */
+  @FunctionalInterface
+  interface Begun {
+    void accept(Launch launch) throws KernelException;
+  }
+
+  /** The box could not be made, for a reason worth telling the caller. */
+  final class SetupException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    SetupException(String message) {
+      super(message);
+    }
+  }
+
+  /** Who was to make the box is gone, or does not answer. */
+  final class MakerLostException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    MakerLostException(String message) {
+      super(message);
+    }
+  }
+}

@@ -1,0 +1,159 @@
+package dev.ebb.box;
+
+import dev.ebb.backend.bubblewrap.Launch;
+import dev.ebb.backend.bubblewrap.Nursery;
+import dev.ebb.cgroup.Cgroup;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import dev.ebb.kernel.Poller;
+import dev.ebb.kernel.Readiness;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
+import dev.ebb.ledger.Holding;
+import dev.ebb.ledger.Kind;
+import dev.ebb.ledger.Ledger;
+import dev.ebb.process.ProcFs;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.process.Session;
+import dev.ebb.step.Step;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/** A nursery with all that it holds on the host, from its first ledger line to the last. */
+final class TendedNursery {
+  private static final Duration START_BOUND = Duration.ofSeconds(20);
+  private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+  private final BoxHost host;
+  private final Scope scope;
+  private final Optional<Cgroup> cgroup;
+  private final List<Holding> holdings = new ArrayList<>();
+  private int root = -1;
+  private @Nullable Pidfd process;
+  private @Nullable Session session;
+
+  TendedNursery(BoxHost host) throws KernelException {
+    this.host = host;
+    scope = Scope.in(host.scope());
+    cgroup =
+        host.hierarchies().unified().map(top -> new Cgroup(subtree(top).resolve(Nursery.NAME)));
+  }
+
+  private Path subtree(Path top) {
+    return top.resolve(host.instance().id());
+  }
+
+  /** To be ended whatever comes of it. */
+  Nursery start() throws KernelException, Launch.SetupException, InterruptedException {
+    Nursery.Estate estate = host.uids().lendEstate();
+    root = estate.root();
+    var entries = new ArrayList<Ledger.Entry>();
+    if (!host.uids().isShared()) {
+      entries.add(new Ledger.Entry(Kind.USER, Integer.toString(root)));
+    }
+    cgroup.ifPresent(each -> entries.add(new Ledger.Entry(Kind.CGROUP, each.path().toString())));
+    Step.HOLD_NURSERY.reach();
+    holdings.addAll(host.instance().ledger().hold(Nursery.NAME, entries));
+    if (cgroup.isPresent()) {
+      Step.MAKE_NURSERY_CGROUP.reach();
+      makeCgroup(cgroup.get(), estate);
+    }
+    Nursery nursery =
+        host.makers()
+            .bubblewrap()
+            .startNursery(scope, estate, cgroup.map(Cgroup::path), this::spawned);
+    nursery.awaitReady(Deadline.in(START_BOUND));
+    return nursery;
+  }
+
+  /** KERNEL: a clone into another cgroup needs write permission on the nearest common ancestor. */
+  private static void makeCgroup(Cgroup cgroup, Nursery.Estate estate) throws KernelException {
+    Cgroup.create(cgroup.path());
+    if (estate.count() > 0) {
+      Path procs = cgroup.path().resolveSibling("cgroup.procs");
+      Filesystem.chown(procs, estate.root(), estate.root());
+    }
+  }
+
+  /** Written down so that the next runtime can end it, should this one die right now. */
+  private void spawned(Pidfd begun) throws KernelException {
+    process = begun;
+    ProcessRef ref = ProcessRef.of(begun.pid()).orElseThrow();
+    session = new Session(ref, Nursery.NAME);
+    Step.HOLD_NURSERY_PROCESS.reach();
+    holdings.add(host.instance().ledger().hold(Nursery.NAME, Kind.PROCESS, ref.toString()));
+  }
+
+  /**
+   * Ends it, in whatever state it is, and proves it; boxes it made live on. What fails can be
+   * repeated.
+   */
+  void end() throws KernelException, InterruptedException {
+    Deadline deadline = Deadline.in(DEATH_BOUND);
+    Step.END_NURSERY.reach();
+    if (process != null) {
+      process.signal(Signal.KILL);
+      awaitDeath(process, deadline);
+      process = null;
+    }
+    endOthers(deadline);
+    host.scope().release(scope);
+    if (cgroup.isPresent()) {
+      Step.REMOVE_NURSERY_CGROUP.reach();
+      host.removal().remove(cgroup.get());
+    }
+    Step.STRIKE_NURSERY.reach();
+    host.instance().ledger().strike(holdings);
+    if (root >= 0) {
+      host.uids().giveBack(root);
+      root = -1;
+    }
+  }
+
+  /** Of one that was killed while it started: its bwrap, and what that has begun. */
+  private void endOthers(Deadline deadline) throws KernelException, InterruptedException {
+    if (cgroup.isPresent() && cgroup.get().exists()) {
+      Path path = cgroup.get().path();
+      cgroup.get().kill();
+      if (!host.emptyWait().await(cgroup.get(), deadline)) {
+        throw new KernelException("empty " + path, Errno.EBUSY);
+      }
+      String place = "/" + host.instance().id() + "/" + Nursery.NAME;
+      host.reaper()
+          .reap(pid -> ProcFs.cgroup(pid).filter(each -> each.endsWith(place)).isPresent());
+    }
+    while (session != null && !session.members().isEmpty()) {
+      if (deadline.isOver()) {
+        throw new KernelException("end the nursery " + session.leader(), Errno.EBUSY);
+      }
+      session.kill();
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+  }
+
+  private void awaitDeath(Pidfd dying, Deadline deadline)
+      throws KernelException, InterruptedException {
+    try (var brief = new Scope()) {
+      var dead = new Readiness(brief, host.poller(), dying.fd(), Poller.Interest.READ);
+      if (!dead.await(deadline)) {
+        throw new KernelException("end the nursery " + dying.pid(), Errno.EBUSY);
+      }
+      dying.reap();
+    } catch (KernelException e) {
+      // Somebody waited for it; all we want is that it is gone.
+      if (!e.is(Errno.ECHILD)) {
+        throw e;
+      }
+    }
+  }
+}

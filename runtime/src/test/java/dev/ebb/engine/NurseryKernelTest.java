@@ -1,0 +1,214 @@
+package dev.ebb.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.backend.CopiedFile;
+import dev.ebb.backend.Mount;
+import dev.ebb.backend.Network;
+import dev.ebb.backend.bubblewrap.Nursery;
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Signal;
+import dev.ebb.ledger.Kind;
+import dev.ebb.process.ExitCause;
+import dev.ebb.process.ProcFs;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Boxes that are cloned, and what becomes of them, and of others, when their maker goes. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+final class NurseryKernelTest {
+  private static final Duration SOON = TestHost.patience(Duration.ofSeconds(30));
+
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
+
+  private @Nullable Engine opened;
+
+  @AfterEach
+  void close() {
+    if (opened != null) {
+      opened.close();
+    }
+  }
+
+  private Engine engine() throws IOException {
+    if (opened == null) {
+      opened = Engine.openForDaemon(host.home());
+    }
+    return opened;
+  }
+
+  private Box box() throws IOException {
+    return engine().create(BoxSpec.defaults());
+  }
+
+  private List<ProcessRef> nurseries() throws IOException {
+    return engine().holdings().stream()
+        .filter(held -> held.box().equals(Nursery.NAME) && held.kind() == Kind.PROCESS)
+        .map(held -> ProcessRef.parse(held.subject()))
+        .toList();
+  }
+
+  private ProcessRef nursery() throws IOException {
+    return nurseries().getFirst();
+  }
+
+  private void assertUsable(Box box) throws IOException, InterruptedException {
+    assertThat(engine().start(box, ExecSpec.of("true")).await(SOON).orElseThrow().cause())
+        .isEqualTo(new ExitCause.Exited(0));
+  }
+
+  @Test
+  void aDaemonsFirstBoxIsClonedAndSoAreAllThatFollow() throws Exception {
+    engine();
+    assertThat(nurseries()).isEmpty();
+    Box first = box();
+    Box second = box();
+    assertThat(List.of(first, second))
+        .allSatisfy(each -> assertThat(each.maker()).contains(Box.Maker.NURSERY));
+    assertThat(nurseries()).hasSize(1);
+    assertThat(ProcFs.children()).contains(first.initPid(), second.initPid(), nursery().pid());
+    assertUsable(first);
+    assertUsable(second);
+    assertThat(engine().release(first).isClean()).isTrue();
+  }
+
+  @Test
+  void whoeverMakesOneBoxAndEndsPaysForNoNursery() throws Exception {
+    try (Engine guest = Engine.open(host.home())) {
+      Box first = guest.create(BoxSpec.defaults());
+      assertThat(first.maker()).contains(Box.Maker.BWRAP);
+      assertThat(guest.create(BoxSpec.defaults()).maker()).contains(Box.Maker.NURSERY);
+    }
+  }
+
+  @Test
+  void whatIsNotTheSameForAllBoxesBwrapMakes(@TempDir Path files) throws Exception {
+    Path file = Files.writeString(files.resolve("file"), "words");
+    var specs = new ArrayList<BoxSpec>();
+    specs.add(BoxSpec.defaults().withFile(new CopiedFile(file, "/workspace/file")));
+    specs.add(BoxSpec.defaults().withNetwork(Network.HOST));
+    if (Feature.ROOT.isPresent()) {
+      Path shown = Files.createDirectory(files.resolve("shown"));
+      specs.add(BoxSpec.defaults().withMount(new Mount(shown, "/shown", true)));
+      specs.add(BoxSpec.defaults().withPackages(shown));
+    }
+    for (BoxSpec spec : specs) {
+      Box box = engine().create(spec);
+      assertThat(box.maker()).as(spec.toString()).contains(Box.Maker.BWRAP);
+      assertUsable(box);
+    }
+    assertThat(nurseries()).isEmpty();
+  }
+
+  @Test
+  void aNurseryThatDiesTakesNoBoxAlongAndBwrapMakesTheNext() throws Exception {
+    Box before = box();
+    ProcessRef dead = nursery();
+    dead.signal(Signal.KILL);
+    Box meanwhile = box();
+    assertThat(meanwhile.maker()).contains(Box.Maker.BWRAP);
+    assertUsable(before);
+    assertUsable(meanwhile);
+    assertThat(nurseries()).isEmpty();
+    assertThat(meanwhile.host().makers().refusal().orElseThrow()).contains("the nursery is gone");
+    assertThat(dead.exists()).isFalse();
+    Awaitility.await().atMost(SOON).until(() -> isCloned(box()));
+    assertThat(meanwhile.host().makers().refusal()).isEmpty();
+  }
+
+  private boolean isCloned(Box box) throws IOException {
+    boolean isCloned = box.maker().orElseThrow() == Box.Maker.NURSERY;
+    assertThat(engine().release(box).isClean()).isTrue();
+    return isCloned;
+  }
+
+  @Test
+  void aNurseryThatDoesNotAnswerIsEndedAndItsBoxIsMade() throws Exception {
+    box();
+    ProcessRef silent = nursery();
+    silent.signal(Signal.STOP);
+    Box box = box();
+    assertThat(box.maker()).contains(Box.Maker.BWRAP);
+    assertUsable(box);
+    assertThat(silent.exists()).isFalse();
+  }
+
+  @Test
+  void manyAreMadeAtOnceWhileNurseriesDie() throws Exception {
+    box();
+    ProcessRef victim = nursery();
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<Box>> making = new ArrayList<>();
+      for (int i = 0; i < 12; i++) {
+        making.add(threads.submit(this::box));
+      }
+      victim.signal(Signal.KILL);
+      for (Future<Box> each : making) {
+        Box box = each.get();
+        assertUsable(box);
+        assertThat(engine().release(box).isClean()).isTrue();
+      }
+    }
+    assertThat(engine().leaks()).isZero();
+  }
+
+  @Test
+  void theSweepTakesNoNurseryForAStray() throws Exception {
+    box();
+    assertThat(engine().audit(false)).isEmpty();
+    assertThat(nursery().isAlive()).isTrue();
+  }
+
+  @Test
+  void aDetachedBoxOutlivesItsNurseryAndTheNextDaemonHasOneOfItsOwn() throws Exception {
+    Box box = box();
+    box.detach(Optional.empty(), Map.of());
+    ProcessRef first = nursery();
+    engine().close();
+    assertThat(first.exists()).isFalse();
+    opened = null;
+    Engine.Adopted found = engine().adopt().getFirst();
+    assertUsable(found.box());
+    assertThat(box().maker()).contains(Box.Maker.NURSERY);
+    assertThat(engine().release(found.box()).isClean()).isTrue();
+  }
+
+  /** The kernel would let nobody but root of the host look into another's box. */
+  @Test
+  void aBoxsNamespacesAreItsOwn() throws IOException, KernelException {
+    TestHost.require(Feature.ROOT);
+    List<Integer> pids = List.of(box().initPid(), box().initPid(), nursery().pid());
+    for (String name : List.of("mnt", "pid_for_children", "ipc", "uts", "net", "user")) {
+      var seen = new ArrayList<String>();
+      for (int pid : pids) {
+        seen.add(Files.readSymbolicLink(Path.of("/proc/" + pid + "/ns/" + name)).toString());
+      }
+      assertThat(seen).as(name).doesNotHaveDuplicates();
+    }
+  }
+}
