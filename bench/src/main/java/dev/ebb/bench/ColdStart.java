@@ -33,33 +33,52 @@ public final class ColdStart {
 
   public static void main(String[] args) throws Exception {
     int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 300;
-    Path home = Files.createTempDirectory("ebb-bench");
+    List<Path> homes =
+        List.of(Files.createTempDirectory("ebb-bench"), Files.createTempDirectory("ebb-bench"));
     try (var scope = new Scope();
-        Engine engine = Engine.open(home)) {
+        Engine executing = open(homes.getFirst(), "bwrap");
+        Engine cloning = open(homes.getLast(), "nursery")) {
       Poller poller = Poller.start(scope, "bench-poller");
       var plain = new Series("plain fork+exec");
       var bwrap = new Series("raw bwrap, same isolation");
       var box = new Series("Ebb, cold: box, command, certificate");
       var made = new Series("of that: box made");
+      var slow = new Series("the same, bwrap makes the box");
+      var slowlyMade = new Series("of that: box made");
       for (int i = -WARM_UP; i < rounds; i++) {
         boolean count = i >= 0;
         plain.measure(() -> spawn(poller, TRUE, List.of("true")), count);
         bwrap.measure(() -> spawn(poller, BWRAP, RawBwrap.commandLine("/usr/bin/true")), count);
-        box.measure(() -> engine.run(BoxSpec.defaults(), ExecSpec.of("/usr/bin/true")), count);
-        Box[] living = new Box[1];
-        made.measure(() -> living[0] = engine.create(BoxSpec.defaults()), count);
-        engine.release(living[0]);
+        contend(cloning, box, made, count);
+        contend(executing, slow, slowlyMade, count);
       }
       System.out.println(
           "| " + rounds + " rounds | p50 ms | p99 ms | p50 ÷ bwrap | CPU ms | PIDs |");
       System.out.println("|---|---|---|---|---|---|");
       System.out.println(plain.row(bwrap, 1));
       System.out.println(bwrap.row(bwrap, pidsOfBwrap(scope, poller)));
-      System.out.println(box.row(bwrap, pidsOfBox(engine)));
+      System.out.println(box.row(bwrap, pidsOfBox(cloning)));
       System.out.println(made.row(bwrap, 1));
+      System.out.println(slow.row(bwrap, pidsOfBox(executing)));
+      System.out.println(slowlyMade.row(bwrap, 1));
     } finally {
-      ServedDaemon.delete(home);
+      for (Path home : homes) {
+        ServedDaemon.delete(home);
+      }
     }
+  }
+
+  private static Engine open(Path home, String maker) {
+    System.setProperty("ebb.maker", maker);
+    return Engine.open(home);
+  }
+
+  private static void contend(Engine engine, Series run, Series made, boolean count)
+      throws Exception {
+    run.measure(() -> engine.run(BoxSpec.defaults(), ExecSpec.of("/usr/bin/true")), count);
+    Box[] living = new Box[1];
+    made.measure(() -> living[0] = engine.create(BoxSpec.defaults()), count);
+    engine.release(living[0]);
   }
 
   private static void spawn(Poller poller, Path program, List<String> words) throws Exception {

@@ -33,9 +33,14 @@ public final class DaemonCalls {
     try (var plainly = Peer.spawning(List.of(TRUE));
         var byBwrap = Peer.spawning(wrapped);
         var daemon = ServedDaemon.start();
-        EbbClient client = daemon.connect()) {
+        var executing = ServedDaemon.start("-Debb.maker=bwrap");
+        EbbClient client = daemon.connect();
+        EbbClient slowClient = executing.connect()) {
       Box box = client.boxes().create(BoxRequest.defaults());
-      warmUp(client, box, argument(args, 1, WARM_UP_EXECS), argument(args, 2, WARM_UP_RUNS));
+      int execs = argument(args, 1, WARM_UP_EXECS);
+      int runs = argument(args, 2, WARM_UP_RUNS);
+      warmUp(client, box, execs, runs);
+      warmUpRuns(slowClient, runs);
 
       long us = ProcessHandle.current().pid();
       long init = init(client, box);
@@ -43,13 +48,15 @@ public final class DaemonCalls {
       var bwrap = new Series("raw bwrap, same isolation", byBwrap.pid());
       var exec = new Series("exec in a living box, one connection", us, daemon.pid(), init);
       var anew = new Series("the same, a connection each", us, daemon.pid(), init);
-      var run = new Series("run in a box of its own", us, daemon.pid());
+      var run = new Series("run in a box of its own", us, daemon.pid(), daemon.nursery());
+      var slow = new Series("the same, bwrap makes the box", us, executing.pid());
       for (int i = 0; i < rounds; i++) {
         plain.take(plainly::nanos, true);
         exec.measure(() -> exec(client, box), true);
         anew.measure(() -> execAnew(daemon, box), true);
         bwrap.take(byBwrap::nanos, true);
         run.measure(() -> run(client), true);
+        slow.measure(() -> run(slowClient), true);
       }
       client.boxes().remove(box.id(), true);
       System.out.println("| " + rounds + " rounds | p50 ms | p99 ms | p50 ÷ peer | CPU ms |");
@@ -59,6 +66,7 @@ public final class DaemonCalls {
       System.out.println(anew.row(plain));
       System.out.println(bwrap.row(bwrap));
       System.out.println(run.row(bwrap));
+      System.out.println(slow.row(bwrap));
     }
   }
 
@@ -71,6 +79,10 @@ public final class DaemonCalls {
     for (int i = 0; i < execs; i++) {
       exec(client, box);
     }
+    warmUpRuns(client, runs);
+  }
+
+  private static void warmUpRuns(EbbClient client, int runs) throws Exception {
     for (int i = 0; i < runs; i++) {
       run(client);
     }

@@ -51,6 +51,24 @@ final class ServedDaemon implements AutoCloseable {
     return Long.parseLong(Files.readString(home.resolve("daemon")).strip());
   }
 
+  /** Of the process that clones its boxes: its end, which nobody sees here, would count it. */
+  long nursery() throws IOException {
+    return ProcessHandle.of(pid()).stream()
+        .flatMap(ProcessHandle::children)
+        .map(ProcessHandle::pid)
+        .filter(ServedDaemon::isNursery)
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static boolean isNursery(long pid) {
+    try {
+      return Files.readString(Path.of("/proc/" + pid + "/comm")).strip().equals("ebb-nursery");
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
   EbbClient connect() throws IOException {
     return EbbClient.connect(home.resolve("ebb.sock"));
   }
