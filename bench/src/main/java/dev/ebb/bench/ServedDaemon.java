@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
+import java.util.Map;
 
 /** The packaged {@code ebb serve}, as a process of its own, with a home of its own. */
 final class ServedDaemon implements AutoCloseable {
@@ -31,9 +32,21 @@ final class ServedDaemon implements AutoCloseable {
     return start(Files.createTempDirectory("ebb-bench"), options);
   }
 
+  /** The same with settings, as the environment has them. */
+  static ServedDaemon start(Map<String, String> settings) throws IOException {
+    return start(Files.createTempDirectory("ebb-bench"), "", settings);
+  }
+
   /** The same on a home that may have been another daemon's. */
   static ServedDaemon start(Path home, String options) throws IOException {
+    // What is measured is made then, and not ahead.
+    return start(home, options, Map.of("EBB_POOL_MAX", "0"));
+  }
+
+  private static ServedDaemon start(Path home, String options, Map<String, String> settings)
+      throws IOException {
     var builder = new ProcessBuilder(System.getProperty("ebb.root") + "/ebb", "serve");
+    builder.environment().putAll(settings);
     builder.environment().put("EBB_HOME", home.toString());
     builder.environment().put("EBB_BUILD", "never");
     builder.environment().put("JDK_JAVA_OPTIONS", options);

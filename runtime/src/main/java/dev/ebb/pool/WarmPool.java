@@ -43,6 +43,9 @@ public final class WarmPool implements AutoCloseable {
   /** How long a pool that has some left waits for those who make boxes for a caller. */
   private static final long BUSY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
+  /** The same for whoever asked last. */
+  private static final long ASKED_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
   /** The same for what else runs on this host, when that is more than this. */
   private static final long CROWDED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
@@ -93,6 +96,8 @@ public final class WarmPool implements AutoCloseable {
   private volatile int most;
 
   private volatile boolean closed;
+
+  private volatile long askedAt = System.nanoTime();
 
   /** Of the keeper, as what follows: since when there has been no quiet moment. */
   private long crowdedSince = System.nanoTime();
@@ -162,6 +167,7 @@ public final class WarmPool implements AutoCloseable {
   private Optional<PoolItem> takeFrom(Shelf shelf, BoxSpec wanted, Optional<ExecSpec> command)
       throws InterruptedException {
     locked(shelf::ask);
+    askedAt = System.nanoTime();
     for (PoolItem item = next(shelf); item != null; item = next(shelf)) {
       Optional<Fate> flaw = prepare(item, wanted, command);
       if (flaw.isEmpty()) {
@@ -394,10 +400,12 @@ public final class WarmPool implements AutoCloseable {
 
   /** Callers go first; while some are left here, so does whatever else the host has to do. */
   private boolean isInTheWay(Shelf shelf, long now) {
-    if (maker.isBusy()) {
+    boolean isUrgent = shelf.size() == 0;
+    // Whoever has just been given one wants the processors.
+    if (maker.isBusy() || (!isUrgent && now - askedAt < ASKED_NANOS)) {
       return true;
     }
-    if (shelf.size() == 0 || ProcFs.runnable() <= CROWD) {
+    if (isUrgent || ProcFs.runnable() <= CROWD) {
       crowdedSince = now;
     }
     return now - crowdedSince > 0 && now - crowdedSince < CROWDED_NANOS;
@@ -410,6 +418,9 @@ public final class WarmPool implements AutoCloseable {
       item = make(shelf.interpreter());
       backoff = FAILED;
     } catch (KernelException | RuntimeException e) {
+      if (closed) {
+        throw new InterruptedException();
+      }
       LOG.log(Level.WARNING, "event=pool_not_filled again_in=" + backoff, e);
       tryAt = System.nanoTime() + backoff.toNanos();
       backoff =
