@@ -117,7 +117,7 @@ final class DaemonDrainAcceptanceTest {
     assertThat(client.isReady()).isTrue();
 
     ProcessHandle first = ProcessHandle.of(daemon.pid()).orElseThrow();
-    List<ProcessHandle> inits = first.children().toList();
+    List<ProcessHandle> inits = HostProcesses.inits(daemon.pid());
     assertThat(inits).hasSize(10);
     first.destroyForcibly();
     first.onExit().get(DaemonProcess.PATIENCE.toSeconds(), TimeUnit.SECONDS);

@@ -242,7 +242,7 @@ final class DaemonKillAcceptanceTest {
     assertThat(client.boxes().remove(box, true).clean()).isTrue();
     assertThat(Duration.ofNanos(System.nanoTime() - start))
         .isLessThan(TestHost.patience(Duration.ofSeconds(7)));
-    assertThat(HostProcesses.below(daemon.pid())).isEmpty();
+    assertThat(HostProcesses.boxedBelow(daemon.pid())).isEmpty();
   }
 
   @Test

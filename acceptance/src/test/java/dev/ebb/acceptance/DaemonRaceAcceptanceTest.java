@@ -96,7 +96,7 @@ final class DaemonRaceAcceptanceTest {
 
   /** The pid 1s of the daemon's boxes. */
   private List<ProcessHandle> onTheHost() {
-    return ProcessHandle.of(daemon.pid()).orElseThrow().children().toList();
+    return HostProcesses.inits(daemon.pid());
   }
 
   @Test

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -15,7 +16,7 @@ import java.util.stream.Collectors;
 final class HostProcesses {
   private HostProcesses() {}
 
-  /** All that descend from a process: of a daemon these are the boxes and what runs in them. */
+  /** All that descend from a process: of a daemon the boxes, what runs in them, and its nursery. */
   static Set<Long> below(long ancestor) {
     Map<Long, Long> parents = parents();
     var found = new TreeSet<Long>();
@@ -30,6 +31,28 @@ final class HostProcesses {
       }
     }
     return found;
+  }
+
+  /** The same without what makes boxes, which stays with its daemon. */
+  static Set<Long> boxedBelow(long daemon) {
+    return below(daemon).stream().filter(pid -> !isNursery(pid)).collect(Collectors.toSet());
+  }
+
+  /** The pid 1s of a daemon's boxes. */
+  static List<ProcessHandle> inits(long daemon) {
+    return ProcessHandle.of(daemon).stream()
+        .flatMap(ProcessHandle::children)
+        .filter(child -> !isNursery(child.pid()))
+        .toList();
+  }
+
+  private static boolean isNursery(long pid) {
+    try {
+      return Files.readString(Path.of("/proc/" + pid + "/comm")).strip().equals("ebb-nursery");
+    } catch (IOException e) {
+      // Gone.
+      return false;
+    }
   }
 
   private static Map<Long, Long> parents() {
