@@ -260,12 +260,14 @@ public final class Boxes implements AutoCloseable {
       Caller caller, BoxOrder order, Optional<Idempotency> idempotency, Filling filling)
       throws IOException, InterruptedException {
     requireOpen();
-    order.name().ifPresent(word -> requireFree(new Key(caller.tenant(), word)));
     if (idempotency.isPresent()) {
       Once before = once.get(new Key(caller.tenant(), idempotency.get().key()));
       if (before != null) {
         return repeated(before, idempotency.get().digest());
       }
+    } else {
+      // With a key the name may be that of the very box this order made before.
+      order.name().ifPresent(word -> requireFree(new Key(caller.tenant(), word)));
     }
     var note = new BoxNote(caller.tenant(), order, Instant.now(), idempotency);
     return create(caller, note, pool.take(order.spec(), Optional.empty()), filling);
