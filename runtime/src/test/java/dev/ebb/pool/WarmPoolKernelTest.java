@@ -202,6 +202,8 @@ final class WarmPoolKernelTest {
   void oneWhoseInitWasKilledIsNotHandedOut() throws Exception {
     Box planted = only();
     planted.channel().init().orElseThrow().signal(Signal.KILL);
+    // One that is dying is silent first.
+    await(() -> planted.state() != BoxState.RUNNING);
     requireRefused(planted, Fate.DEAD);
   }
 
