@@ -189,10 +189,10 @@ public final class Soak {
   /** Garbage is no leak. Without the JDK's own tool it is measured as it is. */
   private void collect() throws IOException {
     Path jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd");
-    if (Files.isExecutable(jcmd)) {
-      var words = List.of("jcmd", "-J-XX:-UsePerfData", Integer.toString(daemon.pid()), "GC.run");
-      Program.run(jcmd, words, host.environment());
-    } else {
+    var words = List.of("jcmd", "-J-XX:-UsePerfData", Integer.toString(daemon.pid()), "GC.run");
+    boolean isCollected =
+        Files.isExecutable(jcmd) && Program.run(jcmd, words, host.environment()).code() == 0;
+    if (!isCollected) {
       count("measured without a collection");
     }
   }
