@@ -28,6 +28,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -800,10 +801,31 @@ public final class Exec implements AutoCloseable {
           throw new SandboxException(
               ErrorCode.BAD_REQUEST,
               "cannot change to the working directory " + spec.workdir() + ": " + why);
-      case REQUEST, CLONE, LIMITS ->
-          throw new SandboxException(
-              ErrorCode.SETUP_FAILED, "cannot start " + name + " (" + step + "): " + why);
+      case REQUEST, CLONE, LIMITS -> {
+        String what = "cannot start " + name + " (" + step + "): " + why;
+        throw errno == Errno.EAGAIN.number() && mayHaveMoreProcesses()
+            ? SandboxException.later(
+                ErrorCode.PRESSURE,
+                what + ": the host has no process to spare",
+                Duration.ofSeconds(1),
+                Map.of())
+            : new SandboxException(ErrorCode.SETUP_FAILED, what);
+      }
     };
+  }
+
+  /** Whether its box has fewer than its limit, so that whoever refused one more is the host. */
+  private boolean mayHaveMoreProcesses() throws KernelException {
+    long limit = box.spec().limits().pids();
+    var counted = box.enclosure().occupancy();
+    if (counted.isPresent()) {
+      return counted.get().tasks() < limit;
+    }
+    return box.enclosure().procs().stream()
+            .flatMap(pid -> ProcFs.stat(pid).stream())
+            .mapToLong(ProcFs.Stat::threads)
+            .sum()
+        < limit;
   }
 
   private ExitCause cause(ExecEvents.Ended ended, boolean oom) {

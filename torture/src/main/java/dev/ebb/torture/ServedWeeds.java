@@ -35,9 +35,12 @@ final class ServedWeeds {
       daemon.client().boxes().remove(box, true);
     }
 
-    /** Nobody removes what is not Ebb's, so the directory of the box stays, and the box with it. */
+    /**
+     * Nobody removes what is not Ebb's, so the directory of the box stays, and the box with it. A
+     * detached one has its directory from the start, for its record.
+     */
     Weed.Pulling plant() throws IOException, KernelException {
-      Box made = create(BoxRequest.defaults());
+      Box made = create(BoxRequest.defaults().withDetached());
       Path foreign = directory(made).resolve("foreign");
       Filesystem.mkdir(foreign, 0700);
       box = made.id();

@@ -376,7 +376,6 @@ public final class ServedBox {
               } catch (InterruptedException e) {
                 exec.abandon(e);
               }
-              seeOff(exec);
             });
   }
 
@@ -394,13 +393,11 @@ public final class ServedBox {
         attend(exec);
       }
     }
-    if (hasEnded) {
-      seeOff(exec);
-    }
     return exec.ending();
   }
 
-  private void seeOff(ServedExec exec) {
+  /** Tells and counts the end of a command. */
+  void seeOff(ServedExec exec) {
     var data = new LinkedHashMap<String, Object>();
     data.put("state", "ended");
     if (exec.ending().orElse(null) instanceof ServedExec.Ending.Result(var result, _)) {

@@ -18,6 +18,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /** One command of a served box, from its start until it is forgotten. Thread-safe. */
 public final class ServedExec {
@@ -25,7 +26,11 @@ public final class ServedExec {
 
   private final ServedBox box;
   private final Exec exec;
-  private final CompletableFuture<Ending> ending = new CompletableFuture<>();
+  private volatile @Nullable Ending ending;
+
+  /** Of those who wait. ORDER: done when the end is known and was told to all who listen. */
+  private final CompletableFuture<Ending> seenOff = new CompletableFuture<>();
+
   private final Set<Runnable> listeners = ConcurrentHashMap.newKeySet();
   private final AtomicLong killedAt = new AtomicLong();
   private final Semaphore readers = new Semaphore(Integer.MAX_VALUE);
@@ -63,22 +68,31 @@ public final class ServedExec {
       if (result.isEmpty()) {
         return false;
       }
-      // RACE: a box whose last command has ended is idle only from then on.
-      box.use();
-      ending.complete(new Ending.Result(result.get(), exec.startedAt().plus(result.get().wall())));
+      end(new Ending.Result(result.get(), exec.startedAt().plus(result.get().wall())));
     } catch (SandboxException e) {
-      box.use();
-      ending.complete(new Ending.Refused(e, Instant.now()));
+      end(new Ending.Refused(e, Instant.now()));
     } catch (RuntimeException e) {
-      ending.completeExceptionally(e);
+      abandon(e);
     }
-    listeners.forEach(this::tellOnce);
     return true;
   }
 
+  private void end(Ending how) {
+    // RACE: a box whose last command has ended is idle only from then on.
+    box.use();
+    ending = how;
+    try {
+      // ORDER: whoever waits may remove the box, and its end is told after that of its command.
+      box.seeOff(this);
+    } finally {
+      seenOff.complete(how);
+      listeners.forEach(this::tellOnce);
+    }
+  }
+
   /** Nobody will attend to it. */
-  void abandon(InterruptedException reason) {
-    ending.completeExceptionally(reason);
+  void abandon(Exception reason) {
+    seenOff.completeExceptionally(reason);
     listeners.forEach(this::tellOnce);
   }
 
@@ -153,17 +167,17 @@ public final class ServedExec {
   }
 
   public boolean isRunning() {
-    return !ending.isDone();
+    return ending == null && !seenOff.isDone();
   }
 
   public Optional<Ending> ending() {
-    return Optional.ofNullable(ending.getNow(null));
+    return Optional.ofNullable(ending);
   }
 
   /** Empty when it has not ended in time. */
   public Optional<Ending> await(Duration patience) throws InterruptedException {
     try {
-      return Optional.of(ending.get(patience.toNanos(), TimeUnit.NANOSECONDS));
+      return Optional.of(seenOff.get(patience.toNanos(), TimeUnit.NANOSECONDS));
     } catch (TimeoutException e) {
       return Optional.empty();
     } catch (ExecutionException e) {

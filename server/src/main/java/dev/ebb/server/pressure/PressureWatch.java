@@ -145,9 +145,12 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
 
   @Override
   public SandboxException explain(SandboxException failure, Instant begun) {
-    boolean isSetup =
-        failure.code() == ErrorCode.SETUP_FAILED || failure.code() == ErrorCode.SETUP_TIMED_OUT;
-    if (!isSetup) {
+    boolean maybeShort =
+        switch (failure.code()) {
+          case SETUP_FAILED, SETUP_TIMED_OUT, PRESSURE -> true;
+          default -> false;
+        };
+    if (!maybeShort) {
       return failure;
     }
     Reading worst = fresh().worst();
