@@ -37,7 +37,7 @@ class EmbeddingKernelTest {
     try (Engine engine = Engine.open(host.home())) {
       var clean = new Host(engine);
       ProcessRef orphan = orphan();
-      try (var threads = Executors.newFixedThreadPool(10)) {
+      try (var threads = Executors.newFixedThreadPool(TestHost.atOnce(10))) {
         var processes = new ArrayList<Future<Integer>>();
         var runs = new ArrayList<Future<ExitCause>>();
         for (int i = 0; i < PROCESSES; i++) {

@@ -65,6 +65,11 @@ public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
     return usual.multipliedBy(Integer.getInteger("ebb.patience", 1));
   }
 
+  /** How many a test does side by side: fewer on a slow host, so that each is done in its time. */
+  public static int atOnce(int usual) {
+    return Math.max(2, usual / Integer.getInteger("ebb.patience", 1));
+  }
+
   /** Every home that is lent out now, for {@link LeakCheck} to look at. */
   static Set<Path> homes() {
     return Set.copyOf(HOMES);
