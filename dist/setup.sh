@@ -173,8 +173,7 @@ become_java() {
 # The daemon lives long: it has the second compiler, and a keeper that reaps what it leaves when it is killed.
 become_server() {
   [ "$1" != serve ] || keeper=$lib/ebb-init
-  # Until torture and every bed have seen the nursery, bwrap makes the boxes of a daemon; EBB_MAKER=nursery has them cloned.
-  become_server_with -XX:AOTCache="$server_aot" -Debb.maker="${EBB_MAKER:-bwrap}" -m "$server_main" "$@"
+  become_server_with -XX:AOTCache="$server_aot" -m "$server_main" "$@"
 }
 server_main=dev.ebb.server/dev.ebb.server.Main
 

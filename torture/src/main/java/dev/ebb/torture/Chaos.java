@@ -18,6 +18,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 
 /** Kills whoever holds a box together, at random moments; only ever what descends from us. */
 final class Chaos {
@@ -58,7 +59,8 @@ final class Chaos {
     boolean done =
         switch (stroke.target()) {
           case INIT -> killInit(stroke.choice());
-          case WRAPPER -> killWrapper(stroke.choice());
+          case WRAPPER -> ambush(Chaos::isWrapper, stroke.choice());
+          case NURSERY -> ambush(Chaos::isNursery, stroke.choice());
           case DAEMON -> killDaemon();
         };
     tally.count(Tally.Group.KILL, stroke.target().word() + (done ? "" : ", nobody there"));
@@ -103,20 +105,25 @@ final class Chaos {
     return process.isPresent() && Target.of(process.get()).kill();
   }
 
-  private boolean killWrapper(int choice) throws IOException {
+  /** Kills one of those, as soon as there is one. */
+  private static boolean ambush(Predicate<ProcessEntry> prey, int choice) throws IOException {
     Deadline deadline = Deadline.in(AMBUSH);
     while (!deadline.isOver()) {
       ProcessTable processes = ProcessTable.read();
-      List<ProcessEntry> wrappers =
+      List<ProcessEntry> caught =
           processes.entries().stream()
-              .filter(each -> processes.isBelowUs(each) && isWrapper(each))
+              .filter(each -> processes.isBelowUs(each) && prey.test(each))
               .toList();
-      if (!wrappers.isEmpty()) {
-        return Target.of(wrappers.get(choice % wrappers.size())).kill();
+      if (!caught.isEmpty()) {
+        return Target.of(caught.get(choice % caught.size())).kill();
       }
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
     return false;
+  }
+
+  private static boolean isNursery(ProcessEntry process) {
+    return process.command().equals("ebb-nursery");
   }
 
   private static boolean isWrapper(ProcessEntry process) {

@@ -14,6 +14,7 @@ import dev.ebb.oracle.Invariant;
 import dev.ebb.oracle.Mounts;
 import dev.ebb.oracle.OneHome;
 import dev.ebb.oracle.Ports;
+import dev.ebb.oracle.Proc;
 import dev.ebb.oracle.Processes;
 import dev.ebb.oracle.SharedMemory;
 import dev.ebb.oracle.Snapshot;
@@ -25,6 +26,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -173,8 +175,15 @@ final class Judge {
 
   private List<Trace> leftOfBoxes(ServedHome daemon) throws IOException {
     daemon.reapKeepers();
+    var own = new HashSet<String>();
+    List<Trace> seen = before.leaksSince();
+    for (Path instance : Proc.list(home.path().resolve("instances"))) {
+      Ledgers.nursery(instance.resolve("ledger")).ifPresent(each -> own.add("process " + each));
+    }
     Set<Integer> pids = daemon.pids();
-    return before.leaksSince().stream().filter(trace -> !isDaemons(trace, pids)).toList();
+    return seen.stream()
+        .filter(trace -> !own.contains(trace.identity()) && !isDaemons(trace, pids))
+        .toList();
   }
 
   /** What the daemon itself has as long as it serves. */
@@ -191,9 +200,12 @@ final class Judge {
   }
 
   private boolean isInstance(Path cgroup) {
-    String name = String.valueOf(cgroup.getFileName());
     return home.instances().stream()
-        .anyMatch(instance -> name.equals(instance) || name.equals(instance + "-self"));
+        .anyMatch(
+            instance ->
+                cgroup.endsWith(instance)
+                    || cgroup.endsWith(instance + "-self")
+                    || cgroup.endsWith(Path.of(instance, Ledgers.NURSERY)));
   }
 
   private boolean isInstanceFile(Path path) {
@@ -211,7 +223,7 @@ final class Judge {
   /** Details are the ledger, a colon, and the line. */
   private static boolean isInstanceLine(Trace trace) {
     String line = trace.details().substring(trace.details().indexOf(": ") + 2);
-    return Ledgers.box(line).isEmpty();
+    return Ledgers.isInstances(line);
   }
 
   /** When the daemon has ended. */

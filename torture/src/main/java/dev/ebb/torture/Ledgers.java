@@ -2,15 +2,23 @@ package dev.ebb.torture;
 
 import dev.ebb.oracle.Proc;
 import java.io.IOException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.Optional;
 
 /** Reads ledgers, of which the runtime has its own reader: see dev.ebb.ledger.LedgerLine. */
 final class Ledgers {
   private static final int SIGN = 1;
   private static final int NUMBER = 2;
   private static final int BOX = 3;
+  private static final int KIND = 4;
+  private static final int SUBJECT = 5;
+
+  /** Who clones boxes is listed as if it were one of them. */
+  static final String NURSERY = "nursery";
 
   private Ledgers() {}
 
@@ -31,5 +39,20 @@ final class Ledgers {
   /** Whose it is; empty for the instance's own. */
   static String box(String line) {
     return line.split(" ", -1)[BOX];
+  }
+
+  /** Whether it belongs to the instance as long as it serves, and to no box. */
+  static boolean isInstances(String line) {
+    return box(line).isEmpty() || box(line).equals(NURSERY);
+  }
+
+  /** The process that clones boxes, as {@code pid@start}: an instance has one at most. */
+  static Optional<String> nursery(Path ledger) throws IOException {
+    return held(ledger).stream()
+        .map(line -> line.split(" ", -1))
+        .filter(words -> words.length > SUBJECT)
+        .filter(words -> words[BOX].equals(NURSERY) && words[KIND].equals("PROCESS"))
+        .map(words -> URLDecoder.decode(words[SUBJECT], StandardCharsets.UTF_8))
+        .reduce((former, latter) -> latter);
   }
 }

@@ -63,7 +63,9 @@ final class Plan {
     Stroke.Target target = Stroke.Target.INIT;
     if (hundred < profile.daemonKills()) {
       target = Stroke.Target.DAEMON;
-    } else if (hundred < 50) {
+    } else if (hundred < 35) {
+      target = Stroke.Target.NURSERY;
+    } else if (hundred < 60) {
       target = Stroke.Target.WRAPPER;
     }
     Duration after = Duration.ofMillis(random.nextInt(MOST_PAUSE_MILLIS));

@@ -15,8 +15,10 @@ record Stroke(Duration after, Target target, int choice) {
   enum Target {
     /** Pid 1 of a box. */
     INIT,
-    /** Whoever makes a box: {@code ebb-init outside}, or bwrap. */
+    /** Whoever makes a box with bwrap: {@code ebb-init outside}, or bwrap. */
     WRAPPER,
+    /** Whoever clones boxes; bwrap makes them for a while then. */
+    NURSERY,
     DAEMON;
 
     String word() {
