@@ -110,6 +110,18 @@ public final class Makers {
     }
   }
 
+  /** Has the nursery started that {@link #nursery} would start for the first box. */
+  public void prepare(BoxHost host) throws InterruptedException {
+    lock.lock();
+    try {
+      if (policy == Policy.ALWAYS && nursery == null && pause.isOver()) {
+        start(host);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
   @GuardedBy("lock")
   private void start(BoxHost host) throws InterruptedException {
     try {

@@ -772,6 +772,11 @@ public final class Engine implements AutoCloseable {
     return host.removal().leaks();
   }
 
+  /** Has ready what makes boxes, so that the first need not wait for it. */
+  public void prepare() throws InterruptedException {
+    host.makers().prepare(host);
+  }
+
   /** Why boxes are not made by a nursery that should be; empty: they are, or it was not needed. */
   public Optional<String> nurseryRefusal() {
     return host.makers().refusal();

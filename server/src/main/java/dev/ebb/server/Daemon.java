@@ -77,6 +77,7 @@ public final class Daemon implements AutoCloseable {
       Engine engine = Engine.openForDaemon(settings.home());
       scope.own(engine::close);
       engine.recovered().forEach(Daemon::tell);
+      engine.prepare();
       return start(settings, scope, engine);
     } catch (Exception e) {
       try {

@@ -47,6 +47,7 @@ public final class ServedBox {
 
   private static final Duration FOREVER = Duration.ofDays(36_500);
   private static final Duration DEADLINE_SLACK = Duration.ofSeconds(10);
+  private static final Duration LAST_WORD = Duration.ofSeconds(2);
   private static final Pattern ID = Pattern.compile("b[0-9a-f]{12}");
 
   /** Whose doing the end of a box was. */
@@ -456,9 +457,19 @@ public final class ServedBox {
     Certificate proof = engine.stop(box, Map.of(ENDED_BY, first.word()));
     if (!isAgain) {
       metrics.released(proof.took(), proof.isClean());
+      awaitCommands(proof);
     }
     certificate = proof;
     return proof;
+  }
+
+  /** RACE: commands end with their box, but whoever attends to one may be late. */
+  private void awaitCommands(Certificate proof) throws InterruptedException {
+    if (proof.isClean()) {
+      for (ServedExec exec : execs().stream().filter(ServedExec::isRunning).toList()) {
+        exec.await(LAST_WORD);
+      }
+    }
   }
 
   void forget() {
