@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -23,7 +24,17 @@ import java.util.stream.Stream;
  * this class, waits for an order on stdin and then does what the command would have done.
  */
 public enum Interpreter {
-  PYTHON("python3", "-c", "python.py");
+  PYTHON("python3", "-c", "python.py"),
+  NODE("node", "-e", "node.js") {
+    // A word with a dash is node's own; some code it runs as a module, or with more around it.
+    @Override
+    boolean reads(List<String> command) {
+      return command.stream().skip(2).limit(2).noneMatch(word -> word.startsWith("-"))
+          && !NODE_ONLY.matcher(command.get(2)).find();
+    }
+  };
+
+  private static final Pattern NODE_ONLY = Pattern.compile("\\b(import|export|await|crypto)\\b");
 
   /** What the runner calls its process while it waits. */
   static final String WAITING = "ebb-waiting";
@@ -36,7 +47,7 @@ public enum Interpreter {
           "PATH", "HOME", "LANG", "LANGUAGE", "TZ", "GLIBC_TUNABLES", "LOCPATH", "SSLKEYLOGFILE");
 
   private static final List<String> EARLY_PREFIXES =
-      List.of("LD_", "LC_", "MALLOC_", "PYTHON", "OPENSSL_");
+      List.of("LD_", "LC_", "MALLOC_", "PYTHON", "OPENSSL_", "NODE_", "UV_", "ICU_", "SSL_");
 
   private final String program;
   private final String option;
@@ -75,17 +86,25 @@ public enum Interpreter {
         ? Optional.empty()
         : parse(command.getFirst())
             .filter(each -> each.option.equals(command.get(1)))
-            .filter(_ -> canRun(spec, preloads));
+            .filter(each -> each.reads(command))
+            .filter(each -> each.canRun(spec, preloads));
   }
 
-  /** What was imported ahead may have read any variable. */
-  private static boolean canRun(ExecSpec spec, boolean preloads) {
+  /** Whether the runner understands {@code command} as the program itself does. */
+  boolean reads(List<String> command) {
+    return true;
+  }
+
+  private boolean canRun(ExecSpec spec, boolean preloads) {
     return spec.kind().equals(ExecKind.COMMAND)
         && !spec.operator()
         && spec.workdir().equals(SandboxSpec.WORKSPACE)
-        && (preloads
-            ? spec.environment().isEmpty()
-            : spec.environment().keySet().stream().noneMatch(Interpreter::isEarly));
+        && spec.environment().keySet().stream().noneMatch(name -> isRead(name, preloads));
+  }
+
+  /** Whether it has read a variable by now; what was imported ahead may have read any. */
+  private boolean isRead(String name, boolean preloads) {
+    return isEarly(name) || (preloads && this == PYTHON);
   }
 
   private static boolean isEarly(String name) {
@@ -95,7 +114,9 @@ public enum Interpreter {
   /** To be started ahead: without limits, which can only be lowered later. */
   ExecSpec waiting(List<String> preload) {
     var command = new ArrayList<>(List.of(program, option, runner));
-    command.addAll(preload);
+    if (this == PYTHON) {
+      command.addAll(preload);
+    }
     return ExecSpec.of(command)
         .withTimeout(Duration.ZERO)
         .withGrace(Duration.ZERO)

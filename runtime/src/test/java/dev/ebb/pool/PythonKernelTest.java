@@ -5,23 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.cgroup.ByteSize;
-import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
-import dev.ebb.exec.Stdin;
 import dev.ebb.kernel.Signal;
 import dev.ebb.process.ExitCause;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -36,79 +30,22 @@ import org.junit.jupiter.params.provider.ValueSource;
 @LeakChecked
 @Timeout(120)
 final class PythonKernelTest {
-  private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
-
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
-  private Engine engine;
-  private WarmPool pool;
+  private WarmRuns runs;
 
   @BeforeEach
   void open() throws Exception {
-    engine = Engine.open(host.home());
-    pool = open(List.of());
-  }
-
-  private WarmPool open(List<String> preload) {
-    var policy =
-        new PoolPolicy(0, 0, PoolPolicy.DEFAULT_AGE, Map.of(Interpreter.PYTHON, 1), preload);
-    return engine.openPool(policy, (_, _) -> {});
+    runs = new WarmRuns(host.home(), Interpreter.PYTHON);
   }
 
   @AfterEach
   void close() {
-    pool.close();
-    engine.close();
+    runs.close();
   }
-
-  /** What can be told of a run, but for its time. */
-  private record Run(ExitCause cause, String stdout, String stderr) {}
 
   private static ExecSpec python(String code, String... arguments) {
-    var words = new ArrayList<>(List.of("python3", "-c", code));
-    words.addAll(List.of(arguments));
-    return ExecSpec.of(words);
-  }
-
-  private PoolItem warm(ExecSpec spec) throws InterruptedException {
-    Awaitility.await()
-        .pollInSameThread()
-        .pollDelay(Duration.ZERO)
-        .pollInterval(Duration.ofMillis(5))
-        .atMost(PATIENCE)
-        .until(() -> pool.state().kinds().getFirst().size() > 0);
-    PoolItem item = pool.take(BoxSpec.defaults(), Optional.of(spec)).orElseThrow();
-    assertThat(item.waitsFor(spec)).isTrue();
-    return item;
-  }
-
-  private Run run(Exec exec, Box box, String input) throws InterruptedException {
-    if (exec.spec().takesInput()) {
-      Stdin stdin = exec.stdin().orElseThrow();
-      byte[] bytes = input.getBytes(StandardCharsets.UTF_8);
-      stdin.write(bytes, 0, bytes.length);
-      stdin.close();
-    }
-    ExecResult result = exec.await();
-    var run = new Run(result.cause(), Outputs.text(exec.stdout()), Outputs.text(exec.stderr()));
-    assertThat(engine.release(box).isClean()).isTrue();
-    return run;
-  }
-
-  private Run warmly(ExecSpec spec, String input) throws InterruptedException {
-    PoolItem item = warm(spec);
-    return run(item.begin(), item.box(), input);
-  }
-
-  private Run coldly(ExecSpec spec, String input) throws InterruptedException {
-    Box box = engine.create(BoxSpec.defaults());
-    return run(engine.start(box, spec), box, input);
-  }
-
-  private Run assertSame(ExecSpec spec, String input) throws InterruptedException {
-    Run cold = coldly(spec, input);
-    assertThat(warmly(spec, input)).isEqualTo(cold);
-    return cold;
+    return WarmRuns.command("python3", "-c", code, arguments);
   }
 
   @ParameterizedTest
@@ -180,24 +117,25 @@ final class PythonKernelTest {
         ""
       })
   void itIsTheSame(String code) throws Exception {
-    assertSame(python(code), "");
+    runs.assertSame(python(code), "");
   }
 
   @Test
   void itHasItsArguments() throws Exception {
     var spec = python("import sys; print(sys.argv)", "a", "", "-x", "wörld", "a b\nc");
-    assertThat(assertSame(spec, "").stdout()).contains("'a', '', '-x'");
+    assertThat(runs.assertSame(spec, "").stdout()).contains("'a', '', '-x'");
   }
 
   @Test
   void itHasItsInput() throws Exception {
     var spec =
         python("import sys; print(repr(sys.stdin.read()), sys.stdin.seekable())").withInput();
-    assertSame(spec, "one\ntwö");
-    assertSame(spec, "");
+    runs.assertSame(spec, "one\ntwö");
+    runs.assertSame(spec, "");
     String large = "x".repeat(300_000);
     assertThat(
-            warmly(python("import sys; print(len(sys.stdin.read()))").withInput(), large).stdout())
+            runs.warmly(python("import sys; print(len(sys.stdin.read()))").withInput(), large)
+                .stdout())
         .isEqualTo("300000\n");
   }
 
@@ -206,13 +144,13 @@ final class PythonKernelTest {
     var spec =
         python("import os; print(dict(os.environ)); os.system('env')")
             .withEnvironment(Map.of("USER", "me", "MINE", "ü=1"));
-    assertThat(assertSame(spec, "").stdout()).contains("ü=1");
+    assertThat(runs.assertSame(spec, "").stdout()).contains("ü=1");
   }
 
   @Test
   void itsCodeMayBeLong() throws Exception {
     var spec = python("x = '" + "y".repeat(100_000) + "'; print(len(x))");
-    assertThat(assertSame(spec, "").stdout()).isEqualTo("100000\n");
+    assertThat(runs.assertSame(spec, "").stdout()).isEqualTo("100000\n");
   }
 
   @Test
@@ -238,17 +176,17 @@ final class PythonKernelTest {
         python("import time; time.sleep(100)")
             .withTimeout(Duration.ofMillis(400))
             .withGrace(Duration.ZERO);
-    PoolItem item = warm(spec);
+    PoolItem item = runs.warm(spec);
     ExecResult result = item.begin().await();
     assertThat(result.cause()).isInstanceOf(ExitCause.TimedOut.class);
     assertThat(result.wall()).isGreaterThanOrEqualTo(Duration.ofMillis(399));
-    assertThat(engine.release(item.box()).isClean()).isTrue();
+    runs.release(item);
   }
 
   @Test
   void itsOutputIsLimited() throws Exception {
     var spec = python("print('x' * 1000)").withOutputLimit(new ByteSize(100));
-    Run run = warmly(spec, "");
+    WarmRuns.Run run = runs.warmly(spec, "");
     assertThat(run.cause()).isInstanceOf(ExitCause.OutputLimit.class);
     assertThat(run.stdout()).startsWith("x".repeat(100) + "\n[ebb");
   }
@@ -258,30 +196,29 @@ final class PythonKernelTest {
     var code =
         "import resource as r; print(r.getrlimit(r.RLIMIT_NOFILE), r.getrlimit(r.RLIMIT_FSIZE))";
     var spec = python(code).withOpenFiles(55).withFileSize(new ByteSize(4096));
-    assertThat(assertSame(spec, "").stdout()).isEqualTo("(55, 55) (4096, 4096)\n");
+    assertThat(runs.assertSame(spec, "").stdout()).isEqualTo("(55, 55) (4096, 4096)\n");
   }
 
   @Test
   void whatItUsedBeforeIsNotItsOwn() throws Exception {
     TestHost.require(Feature.CGROUPS);
-    pool.close();
-    pool = open(List.of("asyncio", "decimal", "email", "http.client", "xml.dom.minidom"));
-    PoolItem item = warm(python("pass"));
+    runs.preload(List.of("asyncio", "decimal", "email", "http.client", "xml.dom.minidom"));
+    PoolItem item = runs.warm(python("pass"));
     Duration cpu = item.begin().await().usage().cpu();
-    assertThat(engine.release(item.box()).isClean()).isTrue();
-    Box box = engine.create(BoxSpec.defaults());
+    runs.release(item);
+    Box box = runs.engine.create(BoxSpec.defaults());
     var imports = python("import asyncio, decimal, email, http.client, xml.dom.minidom");
-    Duration cold = engine.start(box, imports).await().usage().cpu();
-    assertThat(engine.release(box).isClean()).isTrue();
+    Duration cold = runs.engine.start(box, imports).await().usage().cpu();
+    assertThat(runs.engine.release(box).isClean()).isTrue();
     assertThat(cpu).isLessThan(cold.dividedBy(2));
   }
 
   @Test
   void itCanBeSignalled() throws Exception {
-    PoolItem item = warm(python("import time; time.sleep(100)"));
+    PoolItem item = runs.warm(python("import time; time.sleep(100)"));
     Exec exec = item.begin();
     exec.signal(Signal.TERM);
     assertThat(exec.await().cause()).isEqualTo(new ExitCause.Signalled(15));
-    assertThat(engine.release(item.box()).isClean()).isTrue();
+    runs.release(item);
   }
 }

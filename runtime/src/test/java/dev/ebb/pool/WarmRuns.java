@@ -1,0 +1,118 @@
+package dev.ebb.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.engine.Engine;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecResult;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.exec.Stdin;
+import dev.ebb.process.ExitCause;
+import dev.ebb.testkit.TestHost;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import org.awaitility.Awaitility;
+
+/** Runs a command by an interpreter that has waited for it, and by one that has not. */
+final class WarmRuns implements AutoCloseable {
+  private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
+
+  final Engine engine;
+  private final Interpreter interpreter;
+  private WarmPool pool;
+
+  /** What can be told of a run, but for its time. */
+  record Run(ExitCause cause, String stdout, String stderr) {}
+
+  WarmRuns(Path home, Interpreter interpreter) {
+    this.interpreter = interpreter;
+    engine = Engine.open(home);
+    pool = open(List.of());
+  }
+
+  private WarmPool open(List<String> preload) {
+    var policy = new PoolPolicy(0, 0, PoolPolicy.DEFAULT_AGE, Map.of(interpreter, 1), preload);
+    return engine.openPool(policy, (_, _) -> {});
+  }
+
+  /** From now on with these imported. */
+  void preload(List<String> modules) {
+    pool.close();
+    pool = open(modules);
+  }
+
+  @Override
+  public void close() {
+    pool.close();
+    engine.close();
+  }
+
+  static ExecSpec command(String program, String option, String code, String... arguments) {
+    var words = new ArrayList<>(List.of(program, option, code));
+    words.addAll(List.of(arguments));
+    return ExecSpec.of(words);
+  }
+
+  PoolItem warm(ExecSpec spec) throws InterruptedException {
+    Awaitility.await()
+        .pollInSameThread()
+        .pollDelay(Duration.ZERO)
+        .pollInterval(Duration.ofMillis(5))
+        .atMost(PATIENCE)
+        .until(() -> pool.state().kinds().getFirst().size() > 0);
+    PoolItem item = pool.take(BoxSpec.defaults(), Optional.of(spec)).orElseThrow();
+    assertThat(item.waitsFor(spec)).isTrue();
+    return item;
+  }
+
+  void release(PoolItem item) {
+    assertThat(engine.release(item.box()).isClean()).isTrue();
+  }
+
+  private Run run(Exec exec, Box box, String input) throws InterruptedException {
+    if (exec.spec().takesInput()) {
+      Stdin stdin = exec.stdin().orElseThrow();
+      byte[] bytes = input.getBytes(StandardCharsets.UTF_8);
+      stdin.write(bytes, 0, bytes.length);
+      stdin.close();
+    }
+    ExecResult result = exec.await();
+    var run = new Run(result.cause(), Outputs.text(exec.stdout()), Outputs.text(exec.stderr()));
+    assertThat(engine.release(box).isClean()).isTrue();
+    return run;
+  }
+
+  Run warmly(ExecSpec spec, String input) throws InterruptedException {
+    PoolItem item = warm(spec);
+    return run(item.begin(), item.box(), input);
+  }
+
+  Run coldly(ExecSpec spec, String input) throws InterruptedException {
+    Box box = engine.create(BoxSpec.defaults());
+    return run(engine.start(box, spec), box, input);
+  }
+
+  Run assertSame(ExecSpec spec, String input) throws InterruptedException {
+    return assertSame(spec, input, UnaryOperator.identity());
+  }
+
+  /**
+   * @param common what the two have in common of what is told on stderr
+   */
+  Run assertSame(ExecSpec spec, String input, UnaryOperator<String> common)
+      throws InterruptedException {
+    Run cold = coldly(spec, input);
+    Run warm = warmly(spec, input);
+    assertThat(new Run(warm.cause(), warm.stdout(), common.apply(warm.stderr())))
+        .isEqualTo(new Run(cold.cause(), cold.stdout(), common.apply(cold.stderr())));
+    return cold;
+  }
+}
