@@ -38,6 +38,17 @@ public final class PoolItem {
 
   private record Waiting(Exec exec, Duration cpu) {}
 
+  /**
+   * Why it cannot be had.
+   *
+   * @param cause what it could not be made what was wanted for
+   */
+  record Flaw(Fate fate, Optional<Exception> cause) {
+    private static Flaw of(Fate fate) {
+      return new Flaw(fate, Optional.empty());
+    }
+  }
+
   private PoolItem(Box box, Optional<Waiting> waiting)
       throws KernelException, InterruptedException {
     this.box = box;
@@ -99,9 +110,9 @@ public final class PoolItem {
    * @param order what is to run in it at once; empty for an item without an interpreter
    * @return why it cannot be had
    */
-  Optional<Fate> prepare(BoxSpec spec, Optional<ExecSpec> order) throws InterruptedException {
+  Optional<Flaw> prepare(BoxSpec spec, Optional<ExecSpec> order) throws InterruptedException {
     if (isDead()) {
-      return Optional.of(Fate.DEAD);
+      return Optional.of(Flaw.of(Fate.DEAD));
     }
     try {
       if (waiting.isPresent()) {
@@ -114,9 +125,9 @@ public final class PoolItem {
       if (defect.isEmpty()) {
         box.specialise(spec);
       }
-      return defect;
+      return defect.map(Flaw::of);
     } catch (KernelException | SandboxException e) {
-      return Optional.of(isUp() ? Fate.UNFIT : Fate.DEAD);
+      return Optional.of(isUp() ? new Flaw(Fate.UNFIT, Optional.of(e)) : Flaw.of(Fate.DEAD));
     }
   }
 

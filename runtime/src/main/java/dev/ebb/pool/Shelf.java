@@ -18,12 +18,20 @@ final class Shelf {
   /** Less often is never. */
   private static final double IDLE_PER_SECOND = 0.05;
 
+  private static final Duration FAILED = Duration.ofSeconds(1);
+  private static final Duration FAILED_OFTEN = Duration.ofMinutes(1);
+
   private final Optional<Interpreter> interpreter;
   private final int min;
   private final int max;
   private final Deque<PoolItem> items = new ArrayDeque<>();
   private final Demand demand = new Demand(System.nanoTime());
   private Duration start = GUESS;
+
+  /** After one that could not be made; those of other kinds perhaps can. */
+  private Duration backoff = FAILED;
+
+  private long tryAt = System.nanoTime();
   private boolean making;
   private boolean awaited;
   private long hits;
@@ -65,6 +73,16 @@ final class Shelf {
     return target() - items.size();
   }
 
+  /** Those left do not last until the next one is made, as things are asked for now. */
+  boolean isRunningOut() {
+    return items.size() < PoolPolicy.target(1, max, demand.perSecond(System.nanoTime()), start);
+  }
+
+  /** The last one could be made, or that was long enough ago. */
+  boolean canTry() {
+    return System.nanoTime() - tryAt >= 0;
+  }
+
   /** One is being made, and nobody waits for it yet. */
   boolean canAwait() {
     return making && !awaited;
@@ -89,8 +107,13 @@ final class Shelf {
    */
   void end(@Nullable PoolItem made, Duration took) {
     making = false;
-    if (made != null) {
+    if (made == null) {
+      tryAt = System.nanoTime() + backoff.toNanos();
+      Duration longer = backoff.multipliedBy(2);
+      backoff = longer.compareTo(FAILED_OFTEN) < 0 ? longer : FAILED_OFTEN;
+    } else {
       items.add(made);
+      backoff = FAILED;
       start = Duration.ofNanos((long) ((1 - LAST) * start.toNanos() + LAST * took.toNanos()));
     }
   }

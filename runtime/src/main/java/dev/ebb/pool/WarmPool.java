@@ -1,32 +1,22 @@
 package dev.ebb.pool;
 
-import static java.util.Objects.requireNonNull;
-
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.SandboxException;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.process.PidLimit;
-import dev.ebb.process.ProcFs;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Boxes that were made ahead. Each is handed out once, checked, and never comes back.
@@ -35,26 +25,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WarmPool implements AutoCloseable {
   private static final Logger LOG = System.getLogger(WarmPool.class.getName());
-  private static final long ROUND_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** How long whoever finds none waits for the one that is being made. */
-  private static final long MAKING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-
-  /** How long a pool that has some left waits for those who make boxes for a caller. */
-  private static final long BUSY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-
-  /** The same for whoever asked last. */
-  private static final long ASKED_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
-
-  /** The same for what else runs on this host, when that is more than this. */
-  private static final long CROWDED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-
-  private static final int CROWD = 2 * Runtime.getRuntime().availableProcessors();
-
-  private static final long WAY_NANOS = TimeUnit.SECONDS.toNanos(30);
-
-  private static final Duration FAILED = Duration.ofSeconds(1);
-  private static final Duration FAILED_OFTEN = Duration.ofMinutes(1);
+  /** How long nothing is made after others needed the room. */
+  private static final Duration WAY = Duration.ofSeconds(30);
 
   /** Who makes boxes, and ends them. */
   public interface Maker {
@@ -71,20 +44,9 @@ public final class WarmPool implements AutoCloseable {
   private final PoolPolicy policy;
   private final BiConsumer<Box, Fate> listener;
   private final BoxSpec spec = BoxSpec.defaults();
-  private final List<Shelf> shelves = new ArrayList<>();
+  private final Shelves shelves;
+  private final Refill refill;
   private final Thread keeper;
-
-  private final ReentrantLock lock = new ReentrantLock();
-
-  /** For the keeper. */
-  private final Condition work = lock.newCondition();
-
-  /** For those who wait for one that is being made. */
-  private final Condition made = lock.newCondition();
-
-  /** Something for the keeper has come. */
-  @GuardedBy("lock")
-  private boolean isNews;
 
   /** Taken off their shelves, and not destroyed yet. */
   private final Queue<PoolItem> doomed = new ConcurrentLinkedQueue<>();
@@ -97,16 +59,6 @@ public final class WarmPool implements AutoCloseable {
 
   private volatile boolean closed;
 
-  private volatile long askedAt = System.nanoTime();
-
-  /** Of the keeper, as what follows: since when there has been no quiet moment. */
-  private long crowdedSince = System.nanoTime();
-
-  /** After one that could not be made. */
-  private Duration backoff = FAILED;
-
-  private volatile long tryAt = System.nanoTime();
-
   /**
    * Begins to fill.
    *
@@ -116,12 +68,8 @@ public final class WarmPool implements AutoCloseable {
     this.maker = maker;
     this.policy = policy;
     this.listener = listener;
-    if (policy.max() > 0) {
-      shelves.add(new Shelf(Optional.empty(), policy.min(), policy.max()));
-    }
-    policy.interpreters().entrySet().stream()
-        .sorted(Map.Entry.comparingByKey())
-        .forEach(each -> shelves.add(new Shelf(Optional.of(each.getKey()), 1, each.getValue())));
+    shelves = new Shelves(policy);
+    refill = new Refill(maker, policy, spec, shelves);
     most = atMost();
     keeper = Thread.ofVirtual().name("ebb-pool").unstarted(this::keep);
     if (!policy.isOff()) {
@@ -134,6 +82,18 @@ public final class WarmPool implements AutoCloseable {
       return PoolPolicy.most(PidLimit.tightest());
     } catch (KernelException e) {
       throw SandboxException.internal(e);
+    }
+  }
+
+  private void keep() {
+    try {
+      while (!closed) {
+        shelves.takeFlawed(policy.age()).forEach(each -> doom(each.item(), each.fate()));
+        destroyDoomed();
+        refill.next(most);
+      }
+    } catch (InterruptedException e) {
+      LOG.log(Level.DEBUG, "event=pool_ends");
     }
   }
 
@@ -159,32 +119,31 @@ public final class WarmPool implements AutoCloseable {
   private Optional<PoolItem> takeOf(
       Optional<Interpreter> kind, BoxSpec wanted, Optional<ExecSpec> command)
       throws InterruptedException {
-    Optional<Shelf> shelf =
-        shelves.stream().filter(each -> each.interpreter().equals(kind)).findFirst();
+    Optional<Shelf> shelf = shelves.of(kind);
     return shelf.isEmpty() ? Optional.empty() : takeFrom(shelf.get(), wanted, command);
   }
 
   private Optional<PoolItem> takeFrom(Shelf shelf, BoxSpec wanted, Optional<ExecSpec> command)
       throws InterruptedException {
-    locked(shelf::ask);
-    askedAt = System.nanoTime();
-    for (PoolItem item = next(shelf); item != null; item = next(shelf)) {
-      Optional<Fate> flaw = prepare(item, wanted, command);
+    shelves.ask(shelf);
+    refill.asked();
+    for (PoolItem item = shelves.next(shelf); item != null; item = shelves.next(shelf)) {
+      Optional<PoolItem.Flaw> flaw = prepare(item, wanted, command);
       if (flaw.isEmpty()) {
-        locked(() -> shelf.count(true));
+        shelves.count(shelf, true);
         return Optional.of(item);
       }
-      doom(item, flaw.get());
+      reject(item, flaw.get());
     }
-    locked(() -> shelf.count(false));
+    shelves.count(shelf, false);
     return Optional.empty();
   }
 
-  private Optional<Fate> prepare(PoolItem item, BoxSpec wanted, Optional<ExecSpec> command)
+  private Optional<PoolItem.Flaw> prepare(PoolItem item, BoxSpec wanted, Optional<ExecSpec> command)
       throws InterruptedException {
     try {
       return item.age().compareTo(policy.age()) > 0
-          ? Optional.of(Fate.AGED)
+          ? Optional.of(new PoolItem.Flaw(Fate.AGED, Optional.empty()))
           : item.prepare(wanted, command);
     } catch (InterruptedException | RuntimeException e) {
       doom(item, Fate.UNFIT);
@@ -192,41 +151,11 @@ public final class WarmPool implements AutoCloseable {
     }
   }
 
-  /** The oldest, or the one that is being made, for which nobody else waits. */
-  private @Nullable PoolItem next(Shelf shelf) throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      if (shelf.size() == 0 && shelf.canAwait()) {
-        await(shelf);
-      }
-      isNews = true;
-      work.signal();
-      return closed ? null : shelf.poll();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  @GuardedBy("lock")
-  private void await(Shelf shelf) throws InterruptedException {
-    shelf.await(true);
-    try {
-      long left = MAKING_NANOS;
-      while (shelf.isMaking() && shelf.size() == 0 && left > 0) {
-        left = made.awaitNanos(left);
-      }
-    } finally {
-      shelf.await(false);
-    }
-  }
-
-  private void locked(Runnable change) {
-    lock.lock();
-    try {
-      change.run();
-    } finally {
-      lock.unlock();
-    }
+  private void reject(PoolItem item, PoolItem.Flaw flaw) {
+    flaw.cause()
+        .ifPresent(
+            cause -> LOG.log(Level.WARNING, "event=pool_unfit box=" + item.box().id(), cause));
+    doom(item, flaw.fate());
   }
 
   // --- destroying ---
@@ -239,7 +168,7 @@ public final class WarmPool implements AutoCloseable {
   /** It is nobody's any more, and will be destroyed; aside, for somebody may wait. */
   private void doom(PoolItem item, Fate fate) {
     condemn(item, fate);
-    wake();
+    shelves.wake();
     if (fate.isPoisoned()) {
       LOG.log(
           Level.WARNING, "event=pool_poisoned box={0} reason={1}", item.box().id(), fate.word());
@@ -252,14 +181,18 @@ public final class WarmPool implements AutoCloseable {
     destroyed.merge(fate, 1L, Long::sum);
   }
 
-  private void wake() {
-    lock.lock();
-    try {
-      isNews = true;
-      work.signal();
-    } finally {
-      lock.unlock();
+  private void destroyDoomed() {
+    for (PoolItem item = doomed.poll(); item != null; item = doomed.poll()) {
+      maker.discard(item.box());
     }
+  }
+
+  /** Destroys all but so many. */
+  private int keepOnly(int keep, Fate fate) {
+    List<PoolItem> dropped = shelves.takeBeyond(keep);
+    dropped.forEach(item -> condemn(item, fate));
+    destroyDoomed();
+    return dropped.size();
   }
 
   /**
@@ -270,47 +203,22 @@ public final class WarmPool implements AutoCloseable {
    */
   public int shrink(int keep) {
     most = Math.min(keep, atMost());
-    int dropped = drop(Fate.SURPLUS, most);
-    destroyDoomed();
-    wake();
+    int dropped = keepOnly(most, Fate.SURPLUS);
+    shelves.wake();
     return dropped;
   }
 
   /** Destroys all that wait, and makes none for a while: others need the room. */
   public int makeWay() {
-    tryAt = System.nanoTime() + WAY_NANOS;
-    int dropped = drop(Fate.SURPLUS, 0);
-    destroyDoomed();
-    return dropped;
-  }
-
-  /** Condemns all but {@code keep}, those with an interpreter first. */
-  private int drop(Fate fate, int keep) {
-    int dropped = 0;
-    lock.lock();
-    try {
-      for (Shelf shelf : shelves.reversed()) {
-        while (size() > keep && shelf.size() > 0) {
-          condemn(requireNonNull(shelf.poll()), fate);
-          dropped++;
-        }
-      }
-    } finally {
-      lock.unlock();
-    }
-    return dropped;
-  }
-
-  @GuardedBy("lock")
-  private int size() {
-    return shelves.stream().mapToInt(Shelf::size).sum();
+    refill.pause(WAY);
+    return keepOnly(0, Fate.SURPLUS);
   }
 
   /** Destroys what waits; nothing is handed out or made any more. */
   @Override
   public void close() {
     closed = true;
-    locked(made::signalAll);
+    shelves.close();
     keeper.interrupt();
     boolean interrupted = false;
     while (keeper.isAlive()) {
@@ -320,146 +228,15 @@ public final class WarmPool implements AutoCloseable {
         interrupted = true;
       }
     }
-    drop(Fate.CLOSED, 0);
-    destroyDoomed();
+    keepOnly(0, Fate.CLOSED);
     if (interrupted) {
       Thread.currentThread().interrupt();
-    }
-  }
-
-  private void destroyDoomed() {
-    for (PoolItem item = doomed.poll(); item != null; item = doomed.poll()) {
-      maker.discard(item.box());
-    }
-  }
-
-  // --- making ---
-
-  private void keep() {
-    try {
-      while (!closed) {
-        discardFlawed();
-        destroyDoomed();
-        Optional<Shelf> next = awaitWork();
-        if (next.isPresent()) {
-          make(next.get());
-        }
-      }
-    } catch (InterruptedException e) {
-      LOG.log(Level.DEBUG, "event=pool_ends");
-    }
-  }
-
-  private void discardFlawed() {
-    var dead = new ArrayList<PoolItem>();
-    lock.lock();
-    try {
-      for (Shelf shelf : shelves) {
-        dead.addAll(shelf.removeDead());
-        for (var flaw = shelf.flaw(policy.age());
-            flaw.isPresent();
-            flaw = shelf.flaw(policy.age())) {
-          condemn(requireNonNull(shelf.poll()), flaw.get());
-        }
-      }
-    } finally {
-      lock.unlock();
-    }
-    dead.forEach(item -> doom(item, Fate.DEAD));
-  }
-
-  /** What to make, when nobody is in the way; nothing when it is time to look around. */
-  private Optional<Shelf> awaitWork() throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      Optional<Shelf> next = emptiest();
-      long now = System.nanoTime();
-      if (next.isPresent() && now - tryAt >= 0 && !isInTheWay(next.get(), now)) {
-        next.get().begin();
-        return next;
-      }
-      long left = next.isEmpty() ? ROUND_NANOS : Math.clamp(tryAt - now, BUSY_NANOS, ROUND_NANOS);
-      while (!isNews && left > 0) {
-        left = work.awaitNanos(left);
-      }
-      isNews = false;
-      return Optional.empty();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  @GuardedBy("lock")
-  private Optional<Shelf> emptiest() {
-    return size() >= most
-        ? Optional.empty()
-        : shelves.stream()
-            .filter(shelf -> shelf.missing() > 0)
-            .min(Comparator.comparingInt(Shelf::size));
-  }
-
-  /** Callers go first; while some are left here, so does whatever else the host has to do. */
-  private boolean isInTheWay(Shelf shelf, long now) {
-    boolean isUrgent = shelf.size() == 0;
-    // Whoever has just been given one wants the processors.
-    if (maker.isBusy() || (!isUrgent && now - askedAt < ASKED_NANOS)) {
-      return true;
-    }
-    if (isUrgent || ProcFs.runnable() <= CROWD) {
-      crowdedSince = now;
-    }
-    return now - crowdedSince > 0 && now - crowdedSince < CROWDED_NANOS;
-  }
-
-  private void make(Shelf shelf) throws InterruptedException {
-    long begin = System.nanoTime();
-    PoolItem item = null;
-    try {
-      item = make(shelf.interpreter());
-      backoff = FAILED;
-    } catch (KernelException | RuntimeException e) {
-      if (closed) {
-        throw new InterruptedException();
-      }
-      LOG.log(Level.WARNING, "event=pool_not_filled again_in=" + backoff, e);
-      tryAt = System.nanoTime() + backoff.toNanos();
-      backoff =
-          backoff.multipliedBy(2).compareTo(FAILED_OFTEN) < 0
-              ? backoff.multipliedBy(2)
-              : FAILED_OFTEN;
-    } finally {
-      PoolItem ready = item;
-      Duration took = Duration.ofNanos(System.nanoTime() - begin);
-      locked(
-          () -> {
-            shelf.end(ready, took);
-            made.signalAll();
-          });
-    }
-  }
-
-  private PoolItem make(Optional<Interpreter> interpreter)
-      throws KernelException, InterruptedException {
-    Box box = maker.make(spec);
-    try {
-      return interpreter.isPresent()
-          ? PoolItem.with(box, interpreter.get(), policy.preload())
-          : PoolItem.plain(box);
-    } catch (KernelException | InterruptedException | RuntimeException e) {
-      maker.discard(box);
-      throw e;
     }
   }
 
   // --- telling ---
 
   public PoolState state() {
-    lock.lock();
-    try {
-      return new PoolState(
-          shelves.stream().map(Shelf::state).toList(), most, unfit.get(), destroyed);
-    } finally {
-      lock.unlock();
-    }
+    return new PoolState(shelves.state(), most, unfit.get(), destroyed);
   }
 }

@@ -1,0 +1,112 @@
+package dev.ebb.pool;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.process.ProcFs;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Makes what is missing on the shelves, one box at a time, and never in the way: callers go first,
+ * and as long as what waits lasts, so does whatever else the host has to do. For one thread, but
+ * for {@link #asked} and {@link #pause}.
+ */
+final class Refill {
+  private static final Logger LOG = System.getLogger(Refill.class.getName());
+  private static final long ROUND_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** How long it waits for those who make boxes for a caller. */
+  private static final long BUSY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+  /** The same for whoever asked last. */
+  private static final long ASKED_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+  /** The same for what else runs on this host, when that is more than this. */
+  private static final long CROWDED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  private static final int CROWD = 2 * Runtime.getRuntime().availableProcessors();
+
+  private final WarmPool.Maker maker;
+  private final PoolPolicy policy;
+  private final BoxSpec spec;
+  private final Shelves shelves;
+
+  private volatile long askedAt = System.nanoTime();
+  private volatile long tryAt = System.nanoTime();
+
+  /** Since when there has been no quiet moment. */
+  private long crowdedSince = System.nanoTime();
+
+  Refill(WarmPool.Maker maker, PoolPolicy policy, BoxSpec spec, Shelves shelves) {
+    this.maker = maker;
+    this.policy = policy;
+    this.spec = spec;
+    this.shelves = shelves;
+  }
+
+  /** Somebody was just given one, and wants the processors. */
+  void asked() {
+    askedAt = System.nanoTime();
+  }
+
+  /** Nothing is made for so long. */
+  void pause(Duration howLong) {
+    tryAt = System.nanoTime() + howLong.toNanos();
+  }
+
+  /** Makes one, or waits for a while for a reason to do so. */
+  void next(int most) throws InterruptedException {
+    long now = System.nanoTime();
+    Optional<Shelf> next = shelves.begin(most, shelf -> now - tryAt >= 0 && isTime(shelf, now));
+    if (next.isPresent()) {
+      make(next.get());
+    } else {
+      shelves.awaitNews(
+          shelves.isMissing(most) ? Math.clamp(tryAt - now, BUSY_NANOS, ROUND_NANOS) : ROUND_NANOS);
+    }
+  }
+
+  private boolean isTime(Shelf shelf, long now) {
+    boolean isUrgent = shelf.isRunningOut();
+    if (maker.isBusy() || (!isUrgent && now - askedAt < ASKED_NANOS)) {
+      return false;
+    }
+    if (isUrgent || ProcFs.runnable() <= CROWD) {
+      crowdedSince = now;
+    }
+    return now == crowdedSince || now - crowdedSince >= CROWDED_NANOS;
+  }
+
+  private void make(Shelf shelf) throws InterruptedException {
+    long begin = System.nanoTime();
+    PoolItem item = null;
+    try {
+      item = make(shelf.interpreter());
+    } catch (KernelException | RuntimeException e) {
+      if (shelves.isClosed()) {
+        throw new InterruptedException();
+      }
+      String kind = shelf.interpreter().map(Interpreter::word).orElse("none");
+      LOG.log(Level.WARNING, "event=pool_not_filled interpreter=" + kind, e);
+    } finally {
+      shelves.end(shelf, item, Duration.ofNanos(System.nanoTime() - begin));
+    }
+  }
+
+  private PoolItem make(Optional<Interpreter> interpreter)
+      throws KernelException, InterruptedException {
+    Box box = maker.make(spec);
+    try {
+      return interpreter.isPresent()
+          ? PoolItem.with(box, interpreter.get(), policy.preload())
+          : PoolItem.plain(box);
+    } catch (KernelException | InterruptedException | RuntimeException e) {
+      maker.discard(box);
+      throw e;
+    }
+  }
+}

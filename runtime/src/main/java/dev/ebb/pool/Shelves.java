@@ -1,0 +1,239 @@
+package dev.ebb.pool;
+
+import static java.util.Objects.requireNonNull;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** What waits in a pool, by its kind, under one lock; plain boxes first. Thread-safe. */
+final class Shelves {
+  /** How long whoever finds none waits for the one that is being made. */
+  private static final long MAKING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  private final List<Shelf> shelves;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  /** For whoever fills them. */
+  private final Condition work = lock.newCondition();
+
+  /** For those who wait for one that is being made. */
+  private final Condition made = lock.newCondition();
+
+  /** Something for whoever fills them has come. */
+  @GuardedBy("lock")
+  private boolean isNews;
+
+  @GuardedBy("lock")
+  private boolean closed;
+
+  Shelves(PoolPolicy policy) {
+    var kinds = new ArrayList<Shelf>();
+    if (policy.max() > 0) {
+      kinds.add(new Shelf(Optional.empty(), policy.min(), policy.max()));
+    }
+    policy.interpreters().entrySet().stream()
+        .sorted(Map.Entry.comparingByKey())
+        .forEach(each -> kinds.add(new Shelf(Optional.of(each.getKey()), 1, each.getValue())));
+    shelves = List.copyOf(kinds);
+  }
+
+  /** The one for boxes with such an interpreter, or for plain ones. */
+  Optional<Shelf> of(Optional<Interpreter> interpreter) {
+    return shelves.stream().filter(each -> each.interpreter().equals(interpreter)).findFirst();
+  }
+
+  // --- for those who want one ---
+
+  void ask(Shelf shelf) {
+    locked(shelf::ask);
+  }
+
+  void count(Shelf shelf, boolean isHit) {
+    locked(() -> shelf.count(isHit));
+  }
+
+  private void locked(Runnable change) {
+    lock.lock();
+    try {
+      change.run();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The oldest, or the one that is being made, for which nobody else waits. */
+  @Nullable PoolItem next(Shelf shelf) throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      if (shelf.size() == 0 && shelf.canAwait()) {
+        await(shelf);
+      }
+      isNews = true;
+      work.signal();
+      return closed ? null : shelf.poll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @GuardedBy("lock")
+  private void await(Shelf shelf) throws InterruptedException {
+    shelf.await(true);
+    try {
+      long left = MAKING_NANOS;
+      while (!closed && shelf.isMaking() && shelf.size() == 0 && left > 0) {
+        left = made.awaitNanos(left);
+      }
+    } finally {
+      shelf.await(false);
+    }
+  }
+
+  // --- for those who take them away ---
+
+  /** A box that is on no shelf any more, and why. */
+  record Removed(PoolItem item, Fate fate) {}
+
+  /** Takes away all but {@code keep}, those with an interpreter first. */
+  List<PoolItem> takeBeyond(int keep) {
+    var taken = new ArrayList<PoolItem>();
+    lock.lock();
+    try {
+      for (Shelf shelf : shelves.reversed()) {
+        while (size() > keep && shelf.size() > 0) {
+          taken.add(requireNonNull(shelf.poll()));
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+    return taken;
+  }
+
+  /** Takes away what has died, is older than {@code age}, or is one too many. */
+  List<Removed> takeFlawed(Duration age) {
+    var taken = new ArrayList<Removed>();
+    lock.lock();
+    try {
+      for (Shelf shelf : shelves) {
+        shelf.removeDead().forEach(item -> taken.add(new Removed(item, Fate.DEAD)));
+        for (var flaw = shelf.flaw(age); flaw.isPresent(); flaw = shelf.flaw(age)) {
+          taken.add(new Removed(requireNonNull(shelf.poll()), flaw.get()));
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+    return taken;
+  }
+
+  /** Nothing is handed out any more. */
+  void close() {
+    lock.lock();
+    try {
+      closed = true;
+      made.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  boolean isClosed() {
+    lock.lock();
+    try {
+      return closed;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // --- for whoever fills them ---
+
+  @GuardedBy("lock")
+  private int size() {
+    return shelves.stream().mapToInt(Shelf::size).sum();
+  }
+
+  /** Where most is missing, if there is room for {@code most} in all; it is begun then. */
+  Optional<Shelf> begin(int most, Predicate<Shelf> isAllowed) {
+    lock.lock();
+    try {
+      Optional<Shelf> next = emptiest(most).filter(isAllowed);
+      next.ifPresent(Shelf::begin);
+      return next;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  boolean isMissing(int most) {
+    lock.lock();
+    try {
+      return emptiest(most).isPresent();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @GuardedBy("lock")
+  private Optional<Shelf> emptiest(int most) {
+    return size() >= most
+        ? Optional.empty()
+        : shelves.stream()
+            .filter(shelf -> shelf.missing() > 0 && shelf.canTry())
+            .min(Comparator.comparingInt(Shelf::size));
+  }
+
+  /** The one that was begun is there, or will never be. */
+  void end(Shelf shelf, @Nullable PoolItem item, Duration took) {
+    lock.lock();
+    try {
+      shelf.end(item, took);
+      made.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Waits until something was asked for or given up, but no longer than this. */
+  void awaitNews(long nanos) throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      for (long left = nanos; !isNews && left > 0; ) {
+        left = work.awaitNanos(left);
+      }
+      isNews = false;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void wake() {
+    lock.lock();
+    try {
+      isNews = true;
+      work.signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  List<PoolState.Kind> state() {
+    lock.lock();
+    try {
+      return shelves.stream().map(Shelf::state).toList();
+    } finally {
+      lock.unlock();
+    }
+  }
+}
