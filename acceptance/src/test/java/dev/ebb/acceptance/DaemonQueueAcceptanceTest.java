@@ -117,6 +117,9 @@ final class DaemonQueueAcceptanceTest {
               assertThat(admission(admin).number("beginning")).isZero();
               assertThat(admin.boxes().list(BoxQuery.all())).isEmpty();
             });
+    assertThat(admission(admin).object("refusals").number("left"))
+        .as("who left before their turn, and for whom nothing was made")
+        .isPositive();
   }
 
   @Test

@@ -27,6 +27,7 @@ final class ServerCommands {
           "--limits-output",
           "--limits-open-files",
           "--limits-file-size",
+          "--connections",
           "--limits-timeout",
           "--limits-ttl",
           "--sweep-interval",

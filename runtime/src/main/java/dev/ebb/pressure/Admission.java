@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +22,7 @@ public final class Admission {
   private static final Duration RETRY_SOON = Duration.ofSeconds(1);
   private static final Duration RETRY_FULL = Duration.ofSeconds(5);
 
-  /** How often one who waits looks again by itself: others may give something back unseen. */
+  /** How often one who waits looks again: others may give something back unseen, or he may go. */
   private static final Duration LOOK = Duration.ofMillis(50);
 
   private final Meter meter;
@@ -98,12 +99,19 @@ public final class Admission {
     }
   }
 
+  /** The same for one who stays. */
+  Permit admit(String tenant, Cost cost) throws Refusal, InterruptedException {
+    return admit(tenant, cost, () -> false);
+  }
+
   /**
    * Waits for room, if there is little, and takes it. An interrupted one leaves nothing.
    *
    * @param tenant who is to be treated like all others, however much he asks for
+   * @param hasLeft whether whoever asks has gone meanwhile; asked now and then, while he waits
    */
-  public Permit admit(String tenant, Cost cost) throws Refusal, InterruptedException {
+  public Permit admit(String tenant, Cost cost, BooleanSupplier hasLeft)
+      throws Refusal, InterruptedException {
     lock.lockInterruptibly();
     try {
       if (queue.isEmpty() && verdict(cost, meter.latest()) == Verdict.AT_ONCE) {
@@ -112,7 +120,7 @@ public final class Admission {
     } finally {
       lock.unlock();
     }
-    return admitWithCare(tenant, cost);
+    return admitWithCare(tenant, cost, hasLeft);
   }
 
   private enum Verdict {
@@ -121,7 +129,8 @@ public final class Admission {
     NOT_NOW
   }
 
-  private Permit admitWithCare(String tenant, Cost cost) throws Refusal, InterruptedException {
+  private Permit admitWithCare(String tenant, Cost cost, BooleanSupplier hasLeft)
+      throws Refusal, InterruptedException {
     Readings readings = meter.fresh();
     lock.lockInterruptibly();
     try {
@@ -135,7 +144,7 @@ public final class Admission {
     } finally {
       lock.unlock();
     }
-    return await(tenant, cost);
+    return await(tenant, cost, hasLeft);
   }
 
   /** At the alert level one at a time. */
@@ -148,22 +157,25 @@ public final class Admission {
     return readings.level() == PressureLevel.FULL;
   }
 
-  private Permit await(String tenant, Cost cost) throws Refusal, InterruptedException {
+  private Permit await(String tenant, Cost cost, BooleanSupplier hasLeft)
+      throws Refusal, InterruptedException {
     long end = System.nanoTime() + patience.toNanos();
     Waiter waiter = enter(tenant);
     try {
       while (true) {
+        boolean isGone = hasLeft.getAsBoolean();
         Readings readings = meter.fresh();
         lock.lockInterruptibly();
         try {
+          if (isGone) {
+            throw refuse(Refusal.Reason.LEFT, readings);
+          }
           long left = end - System.nanoTime();
           Permit permit = tryTurn(waiter, cost, readings, left);
           if (permit != null) {
             return permit;
           }
-          // Those behind are woken when it is their turn.
-          long nanos = isFirst(waiter) ? Math.min(left, LOOK.toNanos()) : left;
-          var _ = waiter.turn.await(nanos, TimeUnit.NANOSECONDS);
+          var _ = waiter.turn.await(Math.min(left, LOOK.toNanos()), TimeUnit.NANOSECONDS);
         } finally {
           lock.unlock();
         }

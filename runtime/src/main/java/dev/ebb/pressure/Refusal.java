@@ -14,7 +14,9 @@ public final class Refusal extends Exception {
     /** Too many wait already. */
     QUEUE_FULL,
     /** Waited for as long as one may. */
-    DEADLINE;
+    DEADLINE,
+    /** Who asked does not wait any longer. */
+    LEFT;
 
     public String word() {
       return name().toLowerCase(Locale.ROOT).replace('_', '-');
@@ -37,6 +39,7 @@ public final class Refusal extends Exception {
       case FULL -> "no more can begin: " + reading;
       case QUEUE_FULL -> "too many wait to begin: " + reading;
       case DEADLINE -> "could not begin in time: " + reading;
+      case LEFT -> "whoever asked has left";
     };
   }
 

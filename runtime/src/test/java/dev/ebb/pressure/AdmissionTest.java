@@ -18,6 +18,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -137,6 +138,27 @@ class AdmissionTest {
       assertThat(second.isDone()).isFalse();
       first.close();
       second.get().close();
+    }
+    assertNothingIsLeft(admission);
+  }
+
+  @Test
+  void whoLeavesLeavesTheQueueAtOnce() throws Exception {
+    Admission admission = admission(10, LONG);
+    meter.use.set(85);
+    var hasLeft = new AtomicBoolean();
+    Permit first = admission.admit("a", TWO);
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Permit> staying = threads.submit(() -> admission.admit("a", TWO));
+      await().atMost(PATIENCE).until(() -> admission.state().waiting() == 1);
+      Future<Permit> leaving = threads.submit(() -> admission.admit("a", TWO, hasLeft::get));
+      await().atMost(PATIENCE).until(() -> admission.state().waiting() == 2);
+      hasLeft.set(true);
+      assertThatThrownBy(leaving::get).rootCause().isInstanceOf(Refusal.class);
+      assertThat(admission.state().waiting()).as("before its turn").isEqualTo(1);
+      assertThat(admission.state().refusals()).containsOnly(Map.entry(Refusal.Reason.LEFT, 1L));
+      first.close();
+      staying.get().close();
     }
     assertNothingIsLeft(admission);
   }

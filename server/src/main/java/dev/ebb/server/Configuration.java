@@ -50,6 +50,7 @@ final class Configuration {
     TLS_CERTIFICATE("tls.certificate", "PEM file with the certificate chain for TCP"),
     TLS_KEY("tls.key", "PEM file with its key, PKCS#8"),
     HOSTS("hosts", "names the daemon may be called by over TCP, beside the loopback's"),
+    CONNECTIONS("connections", "most connections; default a quarter of the descriptors"),
     MOUNTS("policy.mounts", "directories that any tenant may mount read-only"),
     WRITABLE_MOUNTS("policy.writable-mounts", "directories that any tenant may mount"),
     HOST_NETWORK("policy.host-network", "true: any tenant may use the network of the host"),
@@ -78,7 +79,8 @@ final class Configuration {
     POOL_MIN("pool.min", "boxes that wait, made ahead, also when nobody asks; default 1"),
     POOL_MAX("pool.max", "most boxes that wait; default 8; 0: none"),
     POOL_AGE("pool.age", "how long a box may wait, as 10m"),
-    POOL_INTERPRETERS("pool.interpreters", "boxes with a started interpreter too, as python3:2"),
+    POOL_INTERPRETERS(
+        "pool.interpreters", "boxes with a started interpreter too, as python3:2,node:1"),
     POOL_PRELOAD("pool.preload", "modules that python3 imports before it waits, as json,numpy");
 
     private final String name;
@@ -224,11 +226,20 @@ final class Configuration {
         listen(),
         tls(),
         Set.copyOf(list(Key.HOSTS)),
+        connections(),
         policy,
         limit(Key.SWEEP_INTERVAL, Durations::parse, Settings.SWEEP_INTERVAL, "a duration, as 1m"),
         pressure(),
         quota(),
         pool());
+  }
+
+  private int connections() {
+    int most = count(Key.CONNECTIONS, Settings.ANY_CONNECTIONS);
+    if (most < 1) {
+      throw wrong(Key.CONNECTIONS, "at least 1");
+    }
+    return most;
   }
 
   private PressureSettings pressure() {
@@ -296,7 +307,7 @@ final class Configuration {
       Optional<Interpreter> known =
           match.matches() ? Interpreter.parse(match.group(1)) : Optional.empty();
       if (known.isEmpty()) {
-        throw wrong(Key.POOL_INTERPRETERS, "as python3:2");
+        throw wrong(Key.POOL_INTERPRETERS, "python3 or node, and how many, as python3:2,node:1");
       }
       counts.put(known.get(), Integer.valueOf(match.group(2)));
     }

@@ -7,6 +7,8 @@ import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.pressure.Reading;
+import dev.ebb.pressure.Resource;
 import dev.ebb.server.access.Gate;
 import dev.ebb.server.access.Keys;
 import dev.ebb.server.access.Quotas;
@@ -17,6 +19,7 @@ import dev.ebb.server.pressure.BaselineWatch;
 import dev.ebb.server.pressure.Cleanup;
 import dev.ebb.server.pressure.PressureMetrics;
 import dev.ebb.server.pressure.PressureWatch;
+import dev.ebb.server.rest.Departures;
 import dev.ebb.server.rest.Rest;
 import dev.ebb.server.rest.Watches;
 import dev.ebb.supervision.Recovery;
@@ -139,6 +142,13 @@ public final class Daemon implements AutoCloseable {
     if (settings.listen().isPresent()) {
       server.addConnector(tcpConnector(server, settings, settings.listen().get()));
     }
+    Reading descriptors = pressure.latest().of(Resource.DESCRIPTORS);
+    var crowd =
+        new Crowd(
+            () -> connections(server), Crowd.most(settings.connections(), descriptors.limit()));
+    for (var connector : server.getConnectors()) {
+      connector.addBean(crowd);
+    }
     var baseline =
         new BaselineWatch(
             InstantSource.system(),
@@ -147,7 +157,9 @@ public final class Daemon implements AutoCloseable {
             () -> connections(server));
     var gate = new Gate(new Keys(home), hosts(settings), Files.getOwner(home));
     PressureMetrics.register(metrics, pressure, baseline);
-    var watches = new Watches(sweeper, pressure, baseline, quotas);
+    var departures = new Departures();
+    scope.own(departures::close);
+    var watches = new Watches(sweeper, pressure, baseline, quotas, departures);
     server.setHandler(Rest.handler(server, boxes, watches, gate, settings.policy(), metrics));
     server.start();
     pressure.start((kind, data) -> boxes.events().publish(NO_TENANT, kind, data), baseline);

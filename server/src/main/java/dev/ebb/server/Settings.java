@@ -17,6 +17,7 @@ import java.util.Set;
  * @param socket the unix socket it answers on
  * @param listen the TCP address it answers on too, with keys
  * @param hosts names it may be called by over TCP, beside those of the loopback
+ * @param connections most at a time, within what descriptors there are
  * @param sweepInterval zero: it sweeps only when asked
  * @param quota for tenants that have none of their own
  * @param pool of boxes that are made ahead
@@ -27,6 +28,7 @@ public record Settings(
     Optional<InetSocketAddress> listen,
     Optional<Certified> tls,
     Set<String> hosts,
+    int connections,
     Policy policy,
     Duration sweepInterval,
     PressureSettings pressure,
@@ -34,6 +36,7 @@ public record Settings(
     PoolPolicy pool) {
 
   public static final Duration SWEEP_INTERVAL = Duration.ofMinutes(1);
+  public static final int ANY_CONNECTIONS = Integer.MAX_VALUE;
 
   /** A certificate chain and its key, in PEM files. */
   public record Certified(Path certificate, Path key) {}
@@ -50,6 +53,7 @@ public record Settings(
         Optional.empty(),
         Optional.empty(),
         Set.of(),
+        ANY_CONNECTIONS,
         Policy.STRICT,
         SWEEP_INTERVAL,
         PressureSettings.DEFAULT,
@@ -64,6 +68,7 @@ public record Settings(
         Optional.of(address),
         tls,
         hosts,
+        connections,
         policy,
         sweepInterval,
         pressure,

@@ -81,7 +81,8 @@ class ConfigurationTest {
   void anUnknownKeyIsNamedWithItsFile() throws IOException {
     Files.writeString(home.resolve("ebb.toml"), "lissten = 1\n");
     assertThatThrownBy(() -> of(Map.of(), Map.of()))
-        .hasMessageContaining("ebb.toml: unknown key \"lissten\"; known: hosts, limits.cpus");
+        .hasMessageContaining(
+            "ebb.toml: unknown key \"lissten\"; known: connections, hosts, limits.cpus");
   }
 
   @Test

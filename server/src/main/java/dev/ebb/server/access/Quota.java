@@ -86,6 +86,11 @@ public record Quota(Map<Kind, Double> limits) {
     return new Quota(all);
   }
 
+  /** It says nothing, so nothing needs to be counted. */
+  public boolean isNone() {
+    return limits.isEmpty();
+  }
+
   /** What a box of these limits counts for. */
   public static Map<Kind, Double> ofBox(Limits box) {
     return Map.of(

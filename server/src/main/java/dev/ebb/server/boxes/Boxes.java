@@ -11,7 +11,6 @@ import dev.ebb.exec.ExecSpec;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Holding;
 import dev.ebb.pool.Fate;
-import dev.ebb.pool.PoolItem;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.pool.WarmPool;
 import dev.ebb.pressure.Cost;
@@ -39,6 +38,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -110,7 +110,11 @@ public final class Boxes implements AutoCloseable {
    *
    * @param done when the box is made and filled
    */
-  private record Once(String digest, ServedBox box, CompletableFuture<ServedBox> done) {}
+  private record Once(String digest, CompletableFuture<ServedBox> done) {
+    boolean isOf(ServedBox box) {
+      return done.state() == Future.State.SUCCESS && done.resultNow() == box;
+    }
+  }
 
   /** What an order came to: a new box, or the one that the same order made before. */
   public record Created(ServedBox box, boolean isNew) {}
@@ -181,7 +185,7 @@ public final class Boxes implements AutoCloseable {
             once ->
                 this.once.put(
                     new Key(box.tenant(), once.key()),
-                    new Once(once.digest(), box, CompletableFuture.completedFuture(box))));
+                    new Once(once.digest(), CompletableFuture.completedFuture(box))));
     box.listen(() -> end(box, Duration.ZERO, ServedBox.EndedBy.DIED));
     LOG.log(Level.INFO, "event=adopted box={0} state={1}", box.id(), box.state().word());
     if (box.order().goesWithCommand() && box.state() != BoxState.UNREACHABLE) {
@@ -230,13 +234,13 @@ public final class Boxes implements AutoCloseable {
   /** Makes an empty box, unless this very order made one before. */
   public Created create(Caller caller, BoxOrder order, Optional<Idempotency> idempotency)
       throws IOException, InterruptedException {
-    return create(caller, order, idempotency, box -> {});
+    return create(caller, order, idempotency, box -> {}, () -> false);
   }
 
   /** Room for a command in a box of its own; held until both are there. */
-  public Permit admitRun(Caller caller) throws InterruptedException {
+  public Permit admitRun(Caller caller, BooleanSupplier hasLeft) throws InterruptedException {
     requireOpen();
-    return entrance.admit(caller.tenant(), RUN);
+    return entrance.admit(caller.tenant(), RUN, hasLeft);
   }
 
   /**
@@ -250,14 +254,20 @@ public final class Boxes implements AutoCloseable {
     requireOpen();
     order.name().ifPresent(word -> requireFree(new Key(caller.tenant(), word)));
     var note = new BoxNote(caller.tenant(), order, Instant.now(), Optional.empty());
-    var box = new ServedBox(engine, events, metrics, note, pool.take(order.spec(), command));
-    makeAndFill(box, filling);
-    return box;
+    return makeAndFill(note, filling, command);
   }
 
-  /** Makes a box and fills it when there is room, unless this very order made one before. */
+  /**
+   * Makes a box and fills it when there is room, unless this very order made one before.
+   *
+   * @param hasLeft whether the caller has gone meanwhile
+   */
   public Created create(
-      Caller caller, BoxOrder order, Optional<Idempotency> idempotency, Filling filling)
+      Caller caller,
+      BoxOrder order,
+      Optional<Idempotency> idempotency,
+      Filling filling,
+      BooleanSupplier hasLeft)
       throws IOException, InterruptedException {
     requireOpen();
     if (idempotency.isPresent()) {
@@ -270,26 +280,23 @@ public final class Boxes implements AutoCloseable {
       order.name().ifPresent(word -> requireFree(new Key(caller.tenant(), word)));
     }
     var note = new BoxNote(caller.tenant(), order, Instant.now(), idempotency);
-    return create(caller, note, pool.take(order.spec(), Optional.empty()), filling);
+    return create(caller, note, filling, hasLeft);
   }
 
-  private Created create(Caller caller, BoxNote note, Optional<PoolItem> warm, Filling filling)
+  private Created create(Caller caller, BoxNote note, Filling filling, BooleanSupplier hasLeft)
       throws IOException, InterruptedException {
-    var box = new ServedBox(engine, events, metrics, note, warm);
     var idempotency = note.idempotency();
     if (idempotency.isEmpty()) {
-      admitAndMake(box, filling);
-      return new Created(box, true);
+      return new Created(admitAndMake(note, filling, hasLeft), true);
     }
     var key = new Key(caller.tenant(), idempotency.get().key());
-    var first = new Once(idempotency.get().digest(), box, new CompletableFuture<>());
+    var first = new Once(idempotency.get().digest(), new CompletableFuture<>());
     Once other = once.putIfAbsent(key, first);
     if (other != null) {
-      refuseUnused(box);
       return repeated(other, first.digest());
     }
     try {
-      admitAndMake(box, filling);
+      ServedBox box = admitAndMake(note, filling, hasLeft);
       first.done().complete(box);
       return new Created(box, true);
     } catch (IOException | InterruptedException | RuntimeException e) {
@@ -300,34 +307,31 @@ public final class Boxes implements AutoCloseable {
     }
   }
 
-  private void admitAndMake(ServedBox box, Filling filling)
+  private ServedBox admitAndMake(BoxNote note, Filling filling, BooleanSupplier hasLeft)
       throws IOException, InterruptedException {
-    try (Permit _ = entrance.admit(box.tenant(), BOX)) {
-      makeAndFill(box, filling);
-    } finally {
-      refuseUnused(box);
+    try (Permit _ = entrance.admit(note.tenant(), BOX, hasLeft)) {
+      return makeAndFill(note, filling, Optional.empty());
     }
   }
 
   /** A box that cannot hold what it was ordered with is none. */
-  private void makeAndFill(ServedBox box, Filling filling)
+  private ServedBox makeAndFill(BoxNote note, Filling filling, Optional<ExecSpec> command)
       throws IOException, InterruptedException {
     Instant begun = Instant.now();
+    // ORDER: admitted by now; one who waits for room keeps no box from others.
+    var box = new ServedBox(engine, events, metrics, note, pool.take(note.order().spec(), command));
     try {
-      makeAndFillNow(box, filling);
+      makeAndFill(box, filling);
+      return box;
     } catch (SandboxException e) {
       throw entrance.explain(e, begun);
     } finally {
-      refuseUnused(box);
+      // Of an order that was refused: the box that it would have had.
+      box.takeUnused().ifPresent(pool::refuse);
     }
   }
 
-  /** Of an order that was refused: the box that it would have had. */
-  private void refuseUnused(ServedBox box) {
-    box.takeUnused().ifPresent(pool::refuse);
-  }
-
-  private void makeAndFillNow(ServedBox box, Filling filling)
+  private void makeAndFill(ServedBox box, Filling filling)
       throws IOException, InterruptedException {
     register(box);
     try {
@@ -388,7 +392,8 @@ public final class Boxes implements AutoCloseable {
     counting.lock();
     try {
       Quota quota = quotas.of(box.tenant());
-      var use = use(box.tenant());
+      // All boxes are looked at to know what one tenant has.
+      var use = quota.isNone() ? Map.<Quota.Kind, Double>of() : use(box.tenant());
       Quota.ofBox(box.order().spec().limits())
           .forEach((kind, more) -> quota.check(kind, use.getOrDefault(kind, 0.0), more));
       list(box);
@@ -413,12 +418,13 @@ public final class Boxes implements AutoCloseable {
   // --- commands ---
 
   /** Starts a command when there is room; somebody has to attend to it. */
-  public ServedExec start(ServedBox box, ExecSpec spec) throws InterruptedException {
+  public ServedExec start(ServedBox box, ExecSpec spec, BooleanSupplier hasLeft)
+      throws InterruptedException {
     if (spec.operator()) {
       // The way in for whoever has to mend what is short.
       return box.startUnattended(spec);
     }
-    try (Permit _ = entrance.admit(box.tenant(), COMMAND)) {
+    try (Permit _ = entrance.admit(box.tenant(), COMMAND, hasLeft)) {
       return startAdmitted(box, spec);
     }
   }
@@ -440,9 +446,10 @@ public final class Boxes implements AutoCloseable {
     counting.lock();
     try {
       int others = starting.getOrDefault(tenant, 0);
-      if (more > 0) {
+      Quota quota = more > 0 ? quotas.of(tenant) : Quota.NONE;
+      if (!quota.isNone()) {
         double running = use(tenant).getOrDefault(Quota.Kind.EXECS, 0.0) + others;
-        quotas.of(tenant).check(Quota.Kind.EXECS, running, more);
+        quota.check(Quota.Kind.EXECS, running, more);
       }
       starting.put(tenant, others + more);
       starting.values().removeIf(count -> count == 0);
@@ -457,11 +464,11 @@ public final class Boxes implements AutoCloseable {
   }
 
   /** Works with the files of a box, which takes a process in it for a moment. */
-  public void useFiles(ServedBox box, ServedBox.Work work)
+  public void useFiles(ServedBox box, ServedBox.Work work, BooleanSupplier hasLeft)
       throws IOException, InterruptedException {
     Instant begun = Instant.now();
     // How long it lasts is up to the caller: it is counted until the next reading sees it.
-    entrance.admit(box.tenant(), FILES).close();
+    entrance.admit(box.tenant(), FILES, hasLeft).close();
     try {
       box.use(work);
     } catch (SandboxException e) {
@@ -631,7 +638,7 @@ public final class Boxes implements AutoCloseable {
 
   private void unlist(ServedBox box) {
     box.order().name().ifPresent(word -> names.remove(new Key(box.tenant(), word), box));
-    once.values().removeIf(each -> each.box() == box);
+    once.values().removeIf(each -> each.isOf(box));
     Long number = ids.remove(box.id());
     if (number != null) {
       all.remove(number);

@@ -50,6 +50,11 @@ public final class Metrics {
           .labelNames("clean")
           .register(registry);
 
+  private final Histogram queue =
+      histogram("ebb_queue_wait_seconds", "How long it took to be let in, or refused, for room.")
+          .labelNames("outcome")
+          .register(registry);
+
   private final Counter refusals =
       Counter.builder()
           .name("ebb_refusals_total")
@@ -92,6 +97,11 @@ public final class Metrics {
   /** A box was released. */
   public void released(Duration took, boolean isClean) {
     gone.labelValues(Boolean.toString(isClean)).observe(seconds(took));
+  }
+
+  /** Somebody was let in, or refused, who wanted to begin something. */
+  public void queued(Duration took, boolean isLetIn) {
+    queue.labelValues(isLetIn ? "begun" : "refused").observe(seconds(took));
   }
 
   public void asked() {

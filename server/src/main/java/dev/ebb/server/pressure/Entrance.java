@@ -4,6 +4,7 @@ import dev.ebb.box.SandboxException;
 import dev.ebb.pressure.Cost;
 import dev.ebb.pressure.Permit;
 import java.time.Instant;
+import java.util.function.BooleanSupplier;
 
 /** Whoever wants to begin something asks here first. */
 public interface Entrance {
@@ -11,7 +12,7 @@ public interface Entrance {
   Entrance OPEN =
       new Entrance() {
         @Override
-        public Permit admit(String tenant, Cost cost) {
+        public Permit admit(String tenant, Cost cost, BooleanSupplier hasLeft) {
           return () -> {};
         }
 
@@ -21,8 +22,12 @@ public interface Entrance {
         }
       };
 
-  /** Waits for room, if there is little; nothing is made of what is refused. */
-  Permit admit(String tenant, Cost cost) throws InterruptedException;
+  /**
+   * Waits for room, if there is little; nothing is made of what is refused.
+   *
+   * @param hasLeft whether the caller has gone meanwhile
+   */
+  Permit admit(String tenant, Cost cost, BooleanSupplier hasLeft) throws InterruptedException;
 
   /** What could not be made since {@code begun}: perhaps because something ran out meanwhile. */
   SandboxException explain(SandboxException failure, Instant begun);

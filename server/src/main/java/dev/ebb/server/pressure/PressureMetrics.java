@@ -15,6 +15,7 @@ public final class PressureMetrics {
   private PressureMetrics() {}
 
   public static void register(Metrics metrics, PressureWatch watch, BaselineWatch baseline) {
+    watch.time(metrics::queued);
     String label = "resource";
     metrics.gauge(
         "ebb_resource_used", "How much is used.", label, () -> each(watch.latest(), Reading::use));

@@ -29,6 +29,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -76,6 +77,7 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
 
   private volatile Readings latest;
   private volatile Teller teller = (kind, data) -> {};
+  private volatile Clock clock = (took, isLetIn) -> {};
   private volatile @Nullable BaselineWatch baseline;
   private volatile @Nullable Cleaned lastCleanup;
   private volatile Instant alertAt = Instant.MIN;
@@ -84,6 +86,16 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
   /** Whoever passes on what happens. */
   public interface Teller {
     void tell(String kind, Map<String, Object> data);
+  }
+
+  /** Whoever measures how long it takes to be let in, or refused. */
+  public interface Clock {
+    void took(Duration duration, boolean isLetIn);
+  }
+
+  /** From now on. */
+  void time(Clock by) {
+    clock = by;
   }
 
   PressureWatch(Gauges gauges, Reserve reserve, PressureSettings settings) throws KernelException {
@@ -124,11 +136,16 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
   // --- for those who want to begin something ---
 
   @Override
-  public Permit admit(String tenant, Cost cost) throws InterruptedException {
+  public Permit admit(String tenant, Cost cost, BooleanSupplier hasLeft)
+      throws InterruptedException {
     Leak.leakIfTold();
+    long begun = System.nanoTime();
     try {
-      return admission.admit(tenant, cost);
+      Permit permit = admission.admit(tenant, cost, hasLeft);
+      clock.took(Duration.ofNanos(System.nanoTime() - begun), true);
+      return permit;
     } catch (Refusal e) {
+      clock.took(Duration.ofNanos(System.nanoTime() - begun), false);
       throw SandboxException.later(
           ErrorCode.PRESSURE,
           String.valueOf(e.getMessage()),

@@ -57,7 +57,8 @@ final class BoxRoutes {
             exchange.caller(),
             ordered.order(),
             idempotency,
-            box -> FileRoutes.write(box, ordered.files()));
+            box -> FileRoutes.write(box, ordered.files()),
+            exchange::hasLeft);
     exchange.answer(created.isNew() ? 201 : 200, Documents.box(created.box()));
   }
 

@@ -36,6 +36,7 @@ final class Exchange {
   private final Caller caller;
   private final Map<String, String> path;
   private final Query query;
+  private final Departures.Watch departure;
   private boolean upgraded;
 
   Exchange(
@@ -44,13 +45,15 @@ final class Exchange {
       Callback callback,
       Caller caller,
       Map<String, String> path,
-      Query query) {
+      Query query,
+      Departures.Watch departure) {
     this.request = request;
     this.response = response;
     this.callback = callback;
     this.caller = caller;
     this.path = path;
     this.query = query;
+    this.departure = departure;
   }
 
   Caller caller() {
@@ -188,6 +191,11 @@ final class Exchange {
     }
   }
 
+  /** Whether the caller has hung up before anything was answered. */
+  boolean hasLeft() {
+    return departure.isOver();
+  }
+
   // --- what is answered ---
 
   void answer(int status, Object document) throws IOException {
@@ -195,7 +203,11 @@ final class Exchange {
   }
 
   void answer(int status, String type, byte[] body) throws IOException {
-    head(status, type);
+    answer(response, status, type, body);
+  }
+
+  static void answer(Response response, int status, String type, byte[] body) throws IOException {
+    head(response, status, type);
     response.getHeaders().put(HttpHeader.CONTENT_LENGTH, body.length);
     try (var blocker = Blocker.callback()) {
       response.write(true, ByteBuffer.wrap(body), blocker);
@@ -209,11 +221,11 @@ final class Exchange {
 
   /** For an answer of unknown length; it is on its way with the first byte. */
   OutputStream stream(int status, String type) {
-    head(status, type);
+    head(response, status, type);
     return Content.Sink.asOutputStream(response);
   }
 
-  private void head(int status, String type) {
+  private static void head(Response response, int status, String type) {
     response.setStatus(status);
     response.getHeaders().put(HttpHeader.CONTENT_TYPE, type);
     response.getHeaders().put(new HttpField(HttpHeader.CACHE_CONTROL, "no-store"));

@@ -95,19 +95,20 @@ final class ExecRoutes {
         Orders.command(Fields.parse(exchange.body()), Duration.ZERO, policy.caps());
     permit(exchange, command);
     if (wait) {
-      ServedExec exec = boxes.start(box(exchange), command.spec());
+      ServedExec exec = boxes.start(box(exchange), command.spec(), exchange::hasLeft);
       attend(exchange, exec, command, detach, Documents::result);
       return;
     }
-    ServedExec exec = start(box(exchange), command);
+    ServedExec exec = start(exchange, command);
     exec.awaitStart();
     requireBegun(exec);
     exchange.answer(201, Documents.exec(exec));
   }
 
   /** In the background. */
-  private ServedExec start(ServedBox box, Orders.Command command) throws InterruptedException {
-    return attended(boxes.start(box, command.spec()), command);
+  private ServedExec start(Exchange exchange, Orders.Command command) throws InterruptedException {
+    ServedExec exec = boxes.start(box(exchange), command.spec(), exchange::hasLeft);
+    return attended(exec, command);
   }
 
   private static ServedExec attended(ServedExec exec, Orders.Command command) {
@@ -234,7 +235,7 @@ final class ExecRoutes {
     permit(exchange, command);
     policy.check(exchange.caller(), ordered.order().spec());
     BoxOrder order = detach ? ordered.order().forOneCommand() : ordered.order();
-    Permit permit = boxes.admitRun(exchange.caller());
+    Permit permit = boxes.admitRun(exchange.caller(), exchange::hasLeft);
     try (permit) {
       run(exchange, order, ordered.files(), command, permit, certificate);
     }

@@ -53,7 +53,7 @@ final class FileRoutes {
 
   private void with(Exchange exchange, Work work) throws IOException, InterruptedException {
     ServedBox box = boxes.find(exchange.caller(), exchange.path("box"));
-    boxes.useFiles(box, () -> work.on(new BoxFiles(box.box())));
+    boxes.useFiles(box, () -> work.on(new BoxFiles(box.box())), exchange::hasLeft);
   }
 
   private void read(Exchange exchange) throws IOException, InterruptedException {

@@ -17,6 +17,9 @@ public final class Rest {
   private static final int TEXT_MOST = 4 * 1024;
   private static final int BINARY_MOST = 1 << 20;
 
+  /** Of a connection: that it is one too many, and how many there may be. */
+  public static final String TOO_MANY = "dev.ebb.too-many-connections";
+
   private Rest() {}
 
   public static Handler handler(

@@ -1,5 +1,6 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.server.access.Caller;
 import dev.ebb.server.access.Gate;
@@ -7,6 +8,7 @@ import dev.ebb.server.metrics.Metrics;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -22,6 +24,8 @@ import org.eclipse.jetty.util.Callback;
 @SuppressWarnings("exports") // for the daemon, see module-info
 public final class RestHandler extends Handler.Abstract {
   private static final Logger LOG = System.getLogger(RestHandler.class.getName());
+
+  private static final Duration RETRY = Duration.ofSeconds(1);
 
   private final Gate gate;
   private final Metrics metrics;
@@ -42,8 +46,8 @@ public final class RestHandler extends Handler.Abstract {
   public boolean handle(Request request, Response response, Callback callback) {
     metrics.asked();
     watches.baseline().requestBegins();
-    try {
-      if (!dispatch(request, response, callback).isUpgraded()) {
+    try (var departure = watches.departures().watch(request, response)) {
+      if (!dispatch(request, response, callback, departure).isUpgraded()) {
         callback.succeeded();
       }
     } catch (Problem problem) {
@@ -70,7 +74,8 @@ public final class RestHandler extends Handler.Abstract {
     return true;
   }
 
-  private Exchange dispatch(Request request, Response response, Callback callback)
+  private Exchange dispatch(
+      Request request, Response response, Callback callback, Departures.Watch departure)
       throws Exception {
     gate.checkOrigin(request);
     List<String> path = path(request);
@@ -78,6 +83,9 @@ public final class RestHandler extends Handler.Abstract {
     Caller caller = free.isPresent() ? Caller.NOBODY : gate.caller(request);
     Route route =
         free.or(() -> find(routes, request, path)).orElseThrow(() -> unknown(request, path));
+    if (!route.isEnding()) {
+      requireRoom(request);
+    }
     if (free.isEmpty() && !caller.isAdmin() && !route.isEnding()) {
       watches.quotas().countRequest(caller.tenant());
     }
@@ -88,9 +96,21 @@ public final class RestHandler extends Handler.Abstract {
             callback,
             caller,
             route.match(path).orElseThrow(),
-            query(route, request));
+            query(route, request),
+            departure);
     route.handling().handle(exchange);
     return exchange;
+  }
+
+  private static void requireRoom(Request request) {
+    Object most = request.getConnectionMetaData().getAttribute(Rest.TOO_MANY);
+    if (most != null) {
+      throw SandboxException.later(
+          ErrorCode.PRESSURE,
+          "there are " + most + " connections, and no more are served",
+          RETRY,
+          Map.of("reason", "connections"));
+    }
   }
 
   private static Optional<Route> find(List<Route> routes, Request request, List<String> path) {
@@ -144,8 +164,14 @@ public final class RestHandler extends Handler.Abstract {
       problem
           .retryAfterSeconds()
           .ifPresent(seconds -> response.getHeaders().put(HttpHeader.RETRY_AFTER, seconds));
-      new Exchange(request, response, callback, Caller.NOBODY, Map.of(), Query.NONE)
-          .answer(problem.status(), "application/problem+json", Exchange.json(problem.document()));
+      if (request.getConnectionMetaData().getAttribute(Rest.TOO_MANY) != null) {
+        response.getHeaders().put(HttpHeader.CONNECTION, "close");
+      }
+      Exchange.answer(
+          response,
+          problem.status(),
+          "application/problem+json",
+          Exchange.json(problem.document()));
       callback.succeeded();
     } catch (IOException | RuntimeException e) {
       callback.failed(e);

@@ -8,4 +8,8 @@ import dev.ebb.server.pressure.PressureWatch;
 /** Those who look after the daemon as a whole. */
 @SuppressWarnings("exports") // for the daemon, see module-info
 public record Watches(
-    Sweeper sweeper, PressureWatch pressure, BaselineWatch baseline, Quotas quotas) {}
+    Sweeper sweeper,
+    PressureWatch pressure,
+    BaselineWatch baseline,
+    Quotas quotas,
+    Departures departures) {}

@@ -176,13 +176,13 @@ class PressureWatchTest {
     use(99);
     var refusal =
         catchThrowableOfType(
-            SandboxException.class, () -> watch.admit("a", new Cost(1, 1)).close());
+            SandboxException.class, () -> watch.admit("a", new Cost(1, 1), () -> false).close());
     assertThat(refusal).isNull();
     start();
     await().atMost(PATIENCE).until(() -> watch.latest().level() == PressureLevel.FULL);
     refusal =
         catchThrowableOfType(
-            SandboxException.class, () -> watch.admit("a", new Cost(1, 1)).close());
+            SandboxException.class, () -> watch.admit("a", new Cost(1, 1), () -> false).close());
     assertThat(refusal.code()).isEqualTo(ErrorCode.PRESSURE);
     assertThat(refusal.facts())
         .containsEntry("resource", "pids")

@@ -54,7 +54,11 @@ class OpenApiTest {
     var routes =
         new ArrayList<>(
             Rest.routes(
-                none, new Watches(null, null, null, null), Policy.STRICT, events, new Metrics()));
+                none,
+                new Watches(null, null, null, null, null),
+                Policy.STRICT,
+                events,
+                new Metrics()));
     routes.addAll(events.open());
     return routes;
   }

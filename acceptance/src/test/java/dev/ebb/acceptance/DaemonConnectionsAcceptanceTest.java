@@ -1,0 +1,74 @@
+package dev.ebb.acceptance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.ebb.testkit.LeakChecked;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** A daemon that may have a few connections only. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+final class DaemonConnectionsAcceptanceTest {
+  private static final int MOST = 4;
+
+  @RegisterExtension final DaemonProcess daemon = new DaemonProcess("--connections", "4");
+
+  private void requireServed(Wire wire) throws IOException {
+    wire.write("GET /healthz HTTP/1.1\r\nHost: " + daemon.uri().getAuthority() + "\r\n\r\n");
+    assertThat(wire.until("HTTP/1.1 200")).isNotEmpty();
+  }
+
+  @Test
+  void oneTooManyIsToldSoAndServedWhenAnotherHasGone() throws Exception {
+    var wires = new ArrayList<Wire>();
+    for (int i = 0; i < MOST; i++) {
+      wires.add(Wire.to(daemon.uri()));
+      requireServed(wires.getLast());
+    }
+    var refused = Wire.ask(daemon.uri(), "GET", "/healthz", "");
+    assertThat(refused.status()).isEqualTo(503);
+    assertThat(refused.head()).containsIgnoringCase("connection: close");
+    assertThat(refused.head()).containsIgnoringCase("retry-after: 1");
+    assertThat(refused.body()).contains("\"pressure\"").contains("4 connections");
+    for (Wire wire : wires) {
+      requireServed(wire);
+    }
+    wires.getFirst().close();
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .until(() -> Wire.ask(daemon.uri(), "GET", "/healthz", "").status() == 200);
+    for (Wire wire : wires) {
+      wire.close();
+    }
+  }
+
+  private long descriptors() throws IOException {
+    try (var open = Files.list(Path.of("/proc/" + daemon.pid() + "/fd"))) {
+      return open.count();
+    }
+  }
+
+  @Test
+  void thoseWhoSayNothingTakeNoMoreDescriptorsThanThereMayBe() throws Exception {
+    long before = descriptors();
+    var silent = new ArrayList<Wire>();
+    for (int i = 0; i < 20 * MOST; i++) {
+      silent.add(Wire.to(daemon.uri()));
+    }
+    // ORDER: those before it have been accepted by then.
+    assertThat(Wire.ask(daemon.uri(), "GET", "/healthz", "").status()).isNotEqualTo(200);
+    await().atMost(DaemonProcess.PATIENCE).until(() -> descriptors() <= before + 2 * MOST);
+    for (Wire wire : silent) {
+      wire.close();
+    }
+  }
+}
