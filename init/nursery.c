@@ -2,10 +2,14 @@
  * The nursery: one process that stays, and makes boxes by clone3(2) where bwrap would be executed
  * for each.
  *
- * As root it makes a user namespace, the estate, in which it is root and on the host nobody. There
- * bwrap makes the file system of a box, once: the template, whose mount namespace we enter. A
- * box is then a child of the engine (CLONE_PARENT) in namespaces of its own, copied from ours; it
- * mounts what is its own, gives up the estate, and is pid 1.
+ * bwrap makes the file system of a box for it, once: the template, whose mount namespace we enter.
+ * A box is then a child of the engine (CLONE_PARENT) in namespaces of its own, copied from ours; it
+ * mounts what is its own, gives up what its maker may do, and is pid 1.
+ *
+ * Who is not root with all his rights first makes a user namespace in which he is: the estate.
+ * KERNEL: what a user is allowed of watches, queues and pending signals is counted for the owner of
+ * each user namespace above him, too. So boxes have one between them and the host only where it
+ * must be, or one of them could use up what all others have.
  *
  * We are told what to make, by struct order, and hold nothing of a box once it is cloned.
  */
@@ -36,7 +40,8 @@ struct nursery {
 	int self;    /* ebb-init, for the template */
 	int leaf;    /* our own cgroup, -1: none */
 	int kept[KEEP_MAX], kept_count; /* for bwrap */
-	uid_t root, first, count;       /* host uids: ours, and those of boxes; count 0: all share ours */
+	bool has_estate;
+	uid_t root, first, count; /* its host uids: ours, and those of boxes; count 0: all share ours */
 	char **bwrap;
 	int bwrap_count;
 	char *title; /* what /proc shows as our command line */
@@ -75,7 +80,10 @@ static void parse(struct nursery *nursery, int argc, char **argv)
 		case 's': nursery->self = number(optarg); break;
 		case 'l': nursery->leaf = number(optarg); break;
 		case 'k': keep_for_bwrap(nursery, number(optarg)); break;
-		case 'r': nursery->root = number(optarg); break;
+		case 'r':
+			nursery->has_estate = true;
+			nursery->root = number(optarg);
+			break;
 		case 'f': nursery->first = number(optarg); break;
 		case 'c': nursery->count = number(optarg); break;
 		default: exit(EXIT_FAILURE);
@@ -162,7 +170,9 @@ static void found_estate(const struct nursery *nursery)
 		return;
 	}
 	pid_t mapper = fork_mapper(nursery, &go);
-	if (setgroups(0, NULL) != 0 || unshare(CLONE_NEWUSER) != 0)
+	// ORDER: before, so that it is not root whose counts boxes are counted in.
+	if (setgroups(0, NULL) != 0 || setresuid(-1, nursery->root, -1) != 0 ||
+	    unshare(CLONE_NEWUSER) != 0)
 		die("make a user namespace");
 	(void)!write(go, "", 1);
 	close(go);
@@ -326,8 +336,8 @@ static bool raise_loopback(void)
 	return is_up;
 }
 
-/* From here on nothing of the estate is left to us, but that our namespaces are its. */
-static void leave_estate(int control, uid_t uid)
+/* From here on nothing of our maker is left to us, but that our namespaces are his. */
+static void become_user(int control, uid_t uid)
 {
 	char map[32];
 	must(control, setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) == 0,
@@ -342,16 +352,20 @@ static void leave_estate(int control, uid_t uid)
 	     "map the user of the box");
 }
 
-static bool drop_capabilities(void)
+static bool set_capabilities(const struct __user_cap_data_struct *data)
 {
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	return syscall(SYS_capset, &header, data) == 0;
+}
+
+static bool drop_capabilities(void)
+{
 	struct __user_cap_data_struct none[2] = {0};
 	// KERNEL: EINVAL after the last one there is.
 	for (int i = 0; i < 64; i++)
 		if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0 && errno != EINVAL)
 			return false;
-	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 &&
-	       syscall(SYS_capset, &header, none) == 0;
+	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 && set_capabilities(none);
 }
 
 /* Pid 1 of its box from the first instruction on; its engine's end is its own from inside() on. */
@@ -369,7 +383,7 @@ static noreturn void grow(const struct nursery *nursery, const struct order *ord
 	must(control, raise_loopback(), "raise the loopback");
 	int sysctls = close_sysctls(control);
 	must(control, chdir("/") == 0, "change to /");
-	leave_estate(control, order->uid);
+	become_user(control, order->uid);
 	// Nobody in the box can ever raise it again: that takes a capability in its user namespace.
 	must(control, write_at(sysctls, "user/max_user_namespaces", "0"), "forbid user namespaces");
 	must(control, drop_capabilities(), "drop capabilities");
@@ -446,6 +460,18 @@ static void prepare(const struct nursery *nursery)
 		die("build the filter");
 }
 
+/* Of those on the host, what it takes to clone a box and to make it what it is. */
+static bool keep_capabilities(void)
+{
+	static const int kept[] = {CAP_CHOWN, CAP_SETGID, CAP_SETUID, CAP_NET_ADMIN, CAP_SYS_ADMIN};
+	struct __user_cap_data_struct data[2] = {0};
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		data[CAP_TO_INDEX(kept[i])].permitted |= CAP_TO_MASK(kept[i]);
+	for (int i = 0; i < 2; i++)
+		data[i].effective = data[i].permitted;
+	return set_capabilities(data);
+}
+
 int nursery(int argc, char **argv)
 {
 	struct nursery nursery = {.control = -1, .self = -1, .leaf = -1};
@@ -462,13 +488,17 @@ int nursery(int argc, char **argv)
 	prctl(PR_SET_NAME, "ebb-nursery");
 	reset_signals();
 	prepare(&nursery);
-	found_estate(&nursery);
+	if (nursery.has_estate)
+		found_estate(&nursery);
+	else if (setgroups(0, NULL) != 0)
+		die("give up groups");
 	enter_template(&nursery);
 	prctl(PR_SET_DUMPABLE, 0);
 	if (unshare(CLONE_NEWUTS) != 0 || sethostname("box", 3) != 0)
 		die("name the boxes");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		die("give up new privileges");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    (!nursery.has_estate && !keep_capabilities()))
+		die("give up privileges");
 	keep_only(&nursery.control, 1);
 	fcntl(nursery.control, F_SETFD, FD_CLOEXEC);
 	if (!message_send(nursery.control, MESSAGE_READY, 0, NULL, 0, -1))

@@ -237,6 +237,7 @@ class Box:
     """One box: cgroups, the outside role, and the control socket to init."""
 
     count = 0
+    uid = UID  # on the host
 
     def __init__(self, binary, options=(), mounts=(), hello=True, command=None, keeps=(), has_cgroup=True,
                  before_exec=None):
@@ -251,7 +252,7 @@ class Box:
         for path in [self.cgroup, self.cgroup + "/init", self.cgroup + "/work"] + self.v1:
             os.mkdir(path)
         delegate(self.cgroup)
-        os.chown(self.cgroup + "/cgroup.procs", UID, UID)
+        os.chown(self.cgroup + "/cgroup.procs", self.uid, self.uid)
         self.nonce = os.urandom(16)
         self.log = open(self.directory + "/log", "w+b")
         self.spawn(options, mounts, command or ["/usr/bin/bwrap"] + BWRAP, keeps, has_cgroup, before_exec)
@@ -361,7 +362,7 @@ class Box:
         leaf = f"{self.cgroup}/work/{self.next}"
         os.mkdir(leaf)
         for name in ("cgroup.procs", "cgroup.kill")[:2 if may_kill else 1]:
-            os.chown(f"{leaf}/{name}", UID, UID)
+            os.chown(f"{leaf}/{name}", self.uid, self.uid)
         exec_ = self.execs[self.next] = Exec(self, self.next, leaf)
         self.next += 1
         return exec_

@@ -27,13 +27,14 @@ class Nursery:
 
     count = 0
 
-    def __init__(self, binary, command=None, shared=False, before_exec=None, is_ready=True, has_leaf=True):
+    def __init__(self, binary, command=None, estate=False, shared=False, before_exec=None, is_ready=True, has_leaf=True):
         Nursery.count += 1
         self.binary = binary
         self.cgroup = f"{V2}/nursery{Nursery.count}"
-        self.shared = shared
+        self.uid = ESTATE_UID if estate else 0 if shared else UID  # of a box, as the nursery calls it
+        self.owner = ROOT_UID if estate else 0  # of the cgroups that it clones into
         os.mkdir(self.cgroup)
-        os.chown(V2 + "/cgroup.procs", ROOT_UID, ROOT_UID)
+        os.chown(V2 + "/cgroup.procs", self.owner, self.owner)
         self.control, theirs = socket.socketpair()
         self.log = tempfile.TemporaryFile()
         fds = {"control": theirs.fileno(), "self": os.open(binary, os.O_RDONLY)}
@@ -41,8 +42,8 @@ class Nursery:
         argv = ["ebb-init", "nursery"]
         for name, fd in fds.items():
             argv += ["--" + name, str(fd)]
-        argv += ["--root", str(UID if shared else ROOT_UID)]
-        argv += [] if shared else ["--first", str(FIRST), "--count", str(COUNT)]
+        argv += ["--root", str(UID)] if shared else []
+        argv += ["--root", str(ROOT_UID), "--first", str(FIRST), "--count", str(COUNT)] if estate else []
         argv += ["--", *(command or ["/usr/bin/bwrap"] + TEMPLATE)]
         self.process = subprocess.Popen(argv, executable=f"/proc/self/fd/{fds['self']}", stdin=subprocess.DEVNULL,
                                         pass_fds=list(fds.values()), stdout=subprocess.DEVNULL, stderr=self.log,
@@ -65,10 +66,10 @@ class Nursery:
         self.log.seek(0)
         return self.log.read().decode(errors="replace")
 
-    def order(self, name, control, leaf=None, tasks=(), flags=HIDES_CGROUPS, disk=1 << 28, temporary=1 << 26, uid=ESTATE_UID):
+    def order(self, name, control, leaf=None, tasks=(), flags=HIDES_CGROUPS, disk=1 << 28, temporary=1 << 26, uid=None):
         fds = [control] + ([leaf] if leaf is not None else []) + list(tasks)
         flags = (flags & ~HIDES_CGROUPS if "nsdelegate" in OPTIONS else flags) | (HAS_LEAF_FLAG if leaf is not None else 0)
-        body = ORDER.pack(flags, 0 if self.shared else uid, disk, temporary, len(fds), len(tasks), name.encode())
+        body = ORDER.pack(flags, self.uid if uid is None else uid, disk, temporary, len(fds), len(tasks), name.encode())
         self.control.sendmsg([body], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))])
 
     def close(self):
@@ -90,6 +91,7 @@ class Born:
 class NurseryBox(Box):
     def __init__(self, nursery, hello=True, has_cgroup=True, **order):
         self.nursery, self.order, self.unmade = nursery, order, None
+        self.uid = order.get("uid", UID)
         super().__init__(nursery.binary, hello=hello, has_cgroup=has_cgroup)
 
     def spawn(self, options, mounts, command, keeps, has_cgroup, before_exec):
@@ -98,7 +100,7 @@ class NurseryBox(Box):
         self.outside = Born()
         fds = []
         if has_cgroup:
-            os.chown(self.cgroup + "/init/cgroup.procs", ROOT_UID, ROOT_UID)
+            os.chown(self.cgroup + "/init/cgroup.procs", self.nursery.owner, self.nursery.owner)
             fds = [os.open(self.cgroup + "/init", os.O_RDONLY)]
             fds += [os.open(path + "/tasks", os.O_WRONLY) for path in self.v1]
         self.nursery.order(f"b{Box.count}", theirs.fileno(), fds[0] if fds else None, fds[1:], **self.order)

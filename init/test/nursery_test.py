@@ -4,6 +4,7 @@ import contextlib
 import os
 import random
 import signal
+import subprocess
 import time
 
 from case import *
@@ -18,6 +19,24 @@ find / -path /proc -prune -o -path /dev/pts -o -writable -not -type l -print | s
 unshare -U true; unshare -m true; echo 1 > /proc/sys/user/max_user_namespaces; echo 9 > /proc/sys/kernel/shmmax
 mount -t tmpfs none /tmp; ls /proc/1/fd; cat /proc/1/environ; ip -o addr
 df -k --output=size /tmp /dev/shm /workspace; readlink /dev/ptmx; ls /dev/pts; python3 -c 'import os; os.openpty()'
+"""
+
+
+# Takes, and prints, as many watches, pending signals and queues as there are to be had.
+TAKE_ALL = r"""
+import ctypes, os, signal, time
+libc = ctypes.CDLL(None)
+def take(some, most=200000):
+    return next(n for n in range(most + 1) if n == most or some(n) < 0)
+watches = take(lambda _: libc.inotify_init1(0))
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN])
+signals = take(lambda _: libc.sigqueue(os.getpid(), signal.SIGRTMIN, None))
+attributes = (ctypes.c_long * 8)(0, 10, 1024)
+name = lambda n: b"/ebb-%d-%d" % (os.getpid(), n)
+queues = take(lambda n: libc.mq_open(name(n), os.O_CREAT | os.O_RDWR, 0o600, attributes))
+for n in range(queues):
+    libc.mq_unlink(name(n))
+print(watches, signals, queues)
 """
 
 
@@ -59,19 +78,53 @@ class NurseryTest(Case):
         box.close()
         self.assertEqual(0, box.init_status, "init ends well when its engine goes")
 
-    def test_a_nursery_is_nobody_on_the_host_and_holds_little(self):
-        nursery = self.nursery()
-        pid = nursery.process.pid
+    def test_a_nursery_holds_little(self):
+        for estate in (False, True):
+            nursery = self.nursery(estate=estate)
+            pid = nursery.process.pid
+            self.assertEqual("", field(pid, "Groups:").strip())
+            for _ in range(3):
+                self.born(nursery).close()
+            self.assertEqual(4, len(os.listdir(f"/proc/{pid}/fd")))
+            self.assertEqual([pid], children())
+            nursery.close()
+
+    def test_a_nursery_can_do_on_the_host_what_it_needs_to(self):
+        pid = self.nursery().process.pid
+        for name in ("CapPrm:", "CapEff:"):
+            self.assertEqual("00000000002010c1", field(pid, name).strip(), name)
+        self.assertEqual("1", field(pid, "NoNewPrivs:").strip())
+
+    def test_a_nursery_with_an_estate_is_nobody_on_the_host(self):
+        pid = self.nursery(estate=True).process.pid
         self.assertEqual([str(ROOT_UID)] * 4, field(pid, "Uid:").split())
-        self.assertEqual("", field(pid, "Groups:").strip())
         self.assertNotEqual(os.readlink("/proc/self/ns/user"), os.readlink(f"/proc/{pid}/ns/user"))
-        for _ in range(3):
-            self.born(nursery).close()
-        self.assertEqual(4, len(os.listdir(f"/proc/{pid}/fd")))
-        self.assertEqual([pid], children())
+
+    def test_what_a_user_may_have_each_box_has_for_itself(self):
+        nursery = self.nursery()
+        greedy, other = self.born(nursery), self.born(nursery, uid=UID + 1)
+        holder = greedy.start(PYTHON, "-uc", TAKE_ALL + "time.sleep(100)")
+        holder.wait_output(b"\n")
+        all_there_are = holder.output().split()
+        self.assertNotIn(b"0", all_there_are)
+        self.assertEqual(all_there_are, other.run(PYTHON, "-c", TAKE_ALL).output().split())
+        self.assert_some_are_left()
+
+    def test_a_box_of_an_estate_takes_nothing_from_root(self):
+        holder = self.born(self.nursery(estate=True)).start(PYTHON, "-uc", TAKE_ALL + "time.sleep(100)")
+        holder.wait_output(b"\n")
+        self.assert_some_are_left()
+
+    def assert_some_are_left(self):
+        ours = subprocess.run([PYTHON, "-c", TAKE_ALL], capture_output=True).stdout.split()
+        self.assertEqual(3, len(ours))
+        self.assertNotIn(b"0", ours)
 
     def test_a_box_is_the_same_whoever_made_it(self):
-        by_nursery = self.born(self.nursery()).shell(LOOK)
+        for estate in (False, True):
+            self.compare(self.born(self.nursery(estate=estate)).shell(LOOK))
+
+    def compare(self, by_nursery):
         by_bwrap = self.box(options="--ro-bind /proc/sys /proc/sys --perms 0700 --dir /tmp/home --remount-ro /".split() +
                             "--chmod 1777 /dev/shm".split()).shell(LOOK)
         self.maxDiff = None
@@ -86,7 +139,7 @@ class NurseryTest(Case):
             pids = ["self", nursery.process.pid] + [box.init_pid for box in boxes]
             seen = [os.readlink(f"/proc/{pid}/ns/{name}") for pid in pids]
             # The nursery is in our own, where a box is not.
-            self.assertEqual(4 if name in ("mnt", "user", "uts") else 3, len(set(seen)), (name, seen))
+            self.assertEqual(4 if name in ("mnt", "uts") else 3, len(set(seen)), (name, seen))
 
     def test_init_has_nothing_left_of_what_its_maker_could_do(self):
         box = self.born(self.nursery())
@@ -111,7 +164,7 @@ class NurseryTest(Case):
         self.assertEqual([b"1024", b"2048", b"2048"], sizes)
 
     def test_what_goes_wrong_is_told(self):
-        nursery = self.nursery()
+        nursery = self.nursery(estate=True)
         box = self.born(nursery, hello=False, uid=COUNT + 5)
         with self.assertRaises(EOFError):
             box.wait_hello()

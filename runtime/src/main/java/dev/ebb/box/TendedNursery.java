@@ -5,7 +5,6 @@ import dev.ebb.backend.bubblewrap.Nursery;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
-import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Poller;
@@ -15,6 +14,7 @@ import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
+import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
@@ -55,11 +55,13 @@ final class TendedNursery {
 
   /** To be ended whatever comes of it. */
   Nursery start() throws KernelException, Launch.SetupException, InterruptedException {
-    Nursery.Estate estate = host.uids().lendEstate();
-    root = estate.root();
+    Optional<Nursery.Estate> estate = estate();
     var entries = new ArrayList<Ledger.Entry>();
-    if (!host.uids().isShared()) {
-      entries.add(new Ledger.Entry(Kind.USER, Integer.toString(root)));
+    if (estate.isPresent()) {
+      root = estate.get().root();
+      if (!host.uids().isShared()) {
+        entries.add(new Ledger.Entry(Kind.USER, Integer.toString(root)));
+      }
     }
     cgroup.ifPresent(each -> entries.add(new Ledger.Entry(Kind.CGROUP, each.path().toString())));
     Step.HOLD_NURSERY.reach();
@@ -76,12 +78,18 @@ final class TendedNursery {
     return nursery;
   }
 
+  /** Who can do without has none: it would count what boxes use as one user's. */
+  private Optional<Nursery.Estate> estate() throws KernelException {
+    boolean isNeeded = host.uids().isShared() || !Privileges.ofThisProcess().canMakeNamespaces();
+    return isNeeded ? Optional.of(host.uids().lendEstate()) : Optional.empty();
+  }
+
   /** KERNEL: a clone into another cgroup needs write permission on the nearest common ancestor. */
-  private static void makeCgroup(Cgroup cgroup, Nursery.Estate estate) throws KernelException {
+  private static void makeCgroup(Cgroup cgroup, Optional<Nursery.Estate> estate)
+      throws KernelException {
     Cgroup.create(cgroup.path());
-    if (estate.count() > 0) {
-      Path procs = cgroup.path().resolveSibling("cgroup.procs");
-      Filesystem.chown(procs, estate.root(), estate.root());
+    if (estate.isPresent()) {
+      estate.get().own(cgroup.path().resolveSibling("cgroup.procs"));
     }
   }
 

@@ -13,8 +13,11 @@ import java.util.List;
  * @param uids those that exist in our user namespace
  */
 public record Privileges(int uid, long capabilities, List<Range> uids) {
+  public static final int CAP_CHOWN = 0;
   public static final int CAP_SETGID = 6;
   public static final int CAP_SETUID = 7;
+  public static final int CAP_NET_ADMIN = 12;
+  public static final int CAP_SYS_CHROOT = 18;
   public static final int CAP_SYS_ADMIN = 21;
   public static final int CAP_SYS_RESOURCE = 24;
 
@@ -55,6 +58,16 @@ public record Privileges(int uid, long capabilities, List<Range> uids) {
 
   public boolean has(int capability) {
     return (capabilities >> capability & 1) != 0;
+  }
+
+  /** It may make all kinds of namespaces, and what is in them, without a user namespace first. */
+  public boolean canMakeNamespaces() {
+    return uid == 0
+        && canChangeUser()
+        && has(CAP_CHOWN)
+        && has(CAP_NET_ADMIN)
+        && has(CAP_SYS_CHROOT)
+        && has(CAP_SYS_ADMIN);
   }
 
   /** It may run others as other users. */

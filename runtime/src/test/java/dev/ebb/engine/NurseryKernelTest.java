@@ -8,6 +8,7 @@ import dev.ebb.backend.Network;
 import dev.ebb.backend.bubblewrap.Nursery;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
+import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Signal;
@@ -196,6 +197,31 @@ final class NurseryKernelTest {
     assertUsable(found.box());
     assertThat(box().maker()).contains(Box.Maker.NURSERY);
     assertThat(engine().release(found.box()).isClean()).isTrue();
+  }
+
+  /** KERNEL: a user's inotify instances are counted in each user namespace above his, too. */
+  @Test
+  void aBoxCannotUseUpWhatTheKernelGrantsOthers() throws Exception {
+    TestHost.require(Feature.ROOT);
+    Box greedy = box();
+    Box other = box();
+    String all = inotifyInstances(greedy, "if os.fork() == 0: time.sleep(100)");
+    assertThat(inotifyInstances(other, "")).isEqualTo(all).isNotEqualTo("0");
+  }
+
+  /** As many as it could take, then does {@code more}; what that leaves behind still has them. */
+  private String inotifyInstances(Box box, String more) throws IOException, InterruptedException {
+    String script =
+        """
+        import ctypes, os, time
+        libc = ctypes.CDLL(None)
+        print(next(n for n in range(9999) if libc.inotify_init1(0) < 0), end='', flush=True)
+        """;
+    var spec = ExecSpec.of("/usr/bin/python3", "-c", script + more).withKeep();
+    try (Exec exec = engine().start(box, spec)) {
+      assertThat(exec.await(SOON).orElseThrow().cause()).isEqualTo(new ExitCause.Exited(0));
+      return CapturedOutput.of(exec.stdout()).text();
+    }
   }
 
   /** The kernel would let nobody but root of the host look into another's box. */

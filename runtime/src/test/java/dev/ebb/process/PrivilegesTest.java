@@ -35,6 +35,20 @@ class PrivilegesTest {
     assertThat(privileges.has(Privileges.CAP_SYS_RESOURCE)).isEqualTo(raisesLimits);
   }
 
+  /** Root of a host, docker's with SYS_ADMIN, with NET_ADMIN too, root of a host less CHOWN. */
+  @ParameterizedTest
+  @CsvSource({
+    "000001ffffffffff, true",
+    "00000000a82425fb, false",
+    "00000000a82435fb, true",
+    "000001fffffffffe, false"
+  })
+  void whoLacksACapabilityNeedsAUserNamespaceFirst(String effective, boolean canDoWithout) {
+    assertThat(with(effective).canMakeNamespaces()).isEqualTo(canDoWithout);
+    assertThat(new Privileges(1000, with(effective).capabilities(), List.of()).canMakeNamespaces())
+        .isFalse();
+  }
+
   @Test
   void withoutTheLineThereAreNone() {
     assertThat(Privileges.effective("Name:\tjava\nCapPrm:\t000001ffffffffff\n")).isZero();

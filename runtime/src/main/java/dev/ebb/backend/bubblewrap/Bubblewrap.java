@@ -109,7 +109,7 @@ public final class Bubblewrap {
 
   /** See {@link Nursery#start}. */
   public Nursery startNursery(
-      Scope scope, Nursery.Estate estate, Optional<Path> cgroup, Nursery.Spawned spawned)
+      Scope scope, Optional<Nursery.Estate> estate, Optional<Path> cgroup, Nursery.Spawned spawned)
       throws KernelException {
     return Nursery.start(scope, poller, binary, program, estate, cgroup, spawned);
   }

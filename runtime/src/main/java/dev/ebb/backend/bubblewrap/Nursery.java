@@ -50,7 +50,7 @@ public final class Nursery {
   private static final long SEND_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final Poller poller;
-  private final Estate estate;
+  private final Optional<Estate> estate;
   private final UnixSocket socket;
   private final Pidfd process;
   private final ProcessRef ref;
@@ -67,7 +67,7 @@ public final class Nursery {
 
   private Nursery(
       Poller poller,
-      Estate estate,
+      Optional<Estate> estate,
       UnixSocket socket,
       Pidfd process,
       ProcessRef ref,
@@ -83,8 +83,9 @@ public final class Nursery {
   }
 
   /**
-   * The host uids of its user namespace: {@code root} is its own, {@code count} from {@code first}
-   * on, among which it is, are those of boxes; 0: boxes have its own.
+   * A user namespace for who is not root with all his rights, and its host uids: {@code root} is
+   * the nursery's own, {@code count} from {@code first} on, among which it is, are those of boxes;
+   * 0: boxes have its own.
    */
   public record Estate(int root, int first, int count) {
     /** The uid of a box there. */
@@ -93,6 +94,13 @@ public final class Nursery {
         return 0;
       }
       return host < root ? host - first + 1 : host - first;
+    }
+
+    /** Lets the nursery write to a file of ours, if it has another uid than we. */
+    public void own(Path file) throws KernelException {
+      if (count > 0) {
+        Filesystem.chown(file, root, root);
+      }
     }
   }
 
@@ -113,6 +121,7 @@ public final class Nursery {
   /**
    * Starts one, and tells {@code spawned} of it; {@link #awaitReady} is to follow.
    *
+   * @param estate empty: it has our rights
    * @param cgroup of version 2, its own; empty where there are none
    */
   public static Nursery start(
@@ -120,7 +129,7 @@ public final class Nursery {
       Poller poller,
       InitBinary binary,
       Path bwrap,
-      Estate estate,
+      Optional<Estate> estate,
       Optional<Path> cgroup,
       Spawned spawned)
       throws KernelException {
@@ -133,9 +142,11 @@ public final class Nursery {
       if (cgroup.isPresent()) {
         plan.option("--leaf", SpawnPlan.directory(passing, cgroup.get()));
       }
-      plan.option("--root", estate.root());
-      plan.option("--first", estate.first());
-      plan.option("--count", estate.count());
+      if (estate.isPresent()) {
+        plan.option("--root", estate.get().root());
+        plan.option("--first", estate.get().first());
+        plan.option("--count", estate.get().count());
+      }
       int firstFile = plan.made();
       plan.say("--", bwrap.toString());
       plan.say(BwrapCommandLine.template(firstFile));
@@ -270,7 +281,7 @@ public final class Nursery {
           Protocol.order(
               box,
               spec,
-              estate.inside(uid),
+              estate.map(each -> each.inside(uid)).orElse(uid),
               placement.init().isPresent(),
               fds.size(),
               placement.tasks().size());
@@ -284,8 +295,8 @@ public final class Nursery {
 
   /** KERNEL: a clone into a cgroup needs write permission on its cgroup.procs, too. */
   private Fd cradle(Scope scope, Path cgroup) throws KernelException {
-    if (estate.count() > 0) {
-      Filesystem.chown(cgroup.resolve("cgroup.procs"), estate.root(), estate.root());
+    if (estate.isPresent()) {
+      estate.get().own(cgroup.resolve("cgroup.procs"));
     }
     return SpawnPlan.directory(scope, cgroup);
   }
