@@ -14,6 +14,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.LongPredicate;
@@ -52,7 +54,10 @@ final class DaemonNurseryAcceptanceTest {
   }
 
   private String lastWord() throws IOException {
-    String script = "tail -c " + MARK.length() + " " + SHOWN;
+    return said("tail -c " + MARK.length() + " " + SHOWN);
+  }
+
+  private String said(String script) throws IOException {
     return client.run(BoxRequest.defaults(), ExecRequest.of("sh", "-c", script)).stdout().text();
   }
 
@@ -74,16 +79,9 @@ final class DaemonNurseryAcceptanceTest {
     }
   }
 
-  private void replaceForDaemon(Path replacement) throws Exception {
-    var words =
-        List.of(
-            "nsenter",
-            "--target=" + daemon.pid(),
-            "--mount",
-            "mount",
-            "--bind",
-            replacement.toString(),
-            SHOWN);
+  private void mountForDaemon(String... mount) throws Exception {
+    var words = new ArrayList<>(List.of("nsenter", "--target=" + daemon.pid(), "--mount", "mount"));
+    words.addAll(List.of(mount));
     assertThat(new ProcessBuilder(words).inheritIO().start().waitFor()).isZero();
   }
 
@@ -94,8 +92,19 @@ final class DaemonNurseryAcceptanceTest {
     assertThat(first).hasSize(1);
     Path replacement = Files.copy(Path.of(SHOWN), files.resolve("cache"));
     Files.write(replacement, MARK.getBytes(StandardCharsets.US_ASCII), StandardOpenOption.APPEND);
-    replaceForDaemon(replacement);
+    mountForDaemon("--bind", replacement.toString(), SHOWN);
     await().atMost(DaemonProcess.PATIENCE).until(() -> lastWord().equals(MARK));
     assertThat(nurseries()).hasSize(1).doesNotContainAnyElementsOf(first);
+  }
+
+  /** As systemd-sysext does with what it merges. */
+  @Test
+  void whatIsMountedOverUsrIsSeenByTheNextBoxes(@TempDir Path files) throws Exception {
+    String look = "ls /usr | grep " + MARK + " || true";
+    assertThat(said(look)).isEmpty();
+    Files.createFile(files.resolve(MARK));
+    Files.setPosixFilePermissions(files, PosixFilePermissions.fromString("rwxr-xr-x"));
+    mountForDaemon("-t", "overlay", "overlay", "-o", "lowerdir=" + files + ":/usr", "/usr");
+    await().atMost(DaemonProcess.PATIENCE).until(() -> said(look).equals(MARK + "\n"));
   }
 }

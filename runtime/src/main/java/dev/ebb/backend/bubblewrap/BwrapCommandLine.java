@@ -20,6 +20,8 @@ final class BwrapCommandLine {
   /** Where the outside role of ebb-init stages the n-th mount. */
   private static final String STAGED = "/tmp/";
 
+  private static final String USR = "/usr";
+
   private static final List<String> SYSTEM = List.of("/bin", "/sbin", "/lib", "/lib32", "/lib64");
 
   /** What programs need of /etc; nothing that tells of the host's users or services. */
@@ -99,7 +101,7 @@ final class BwrapCommandLine {
 
   /** Changes when a file of the host that a template shows is replaced by another. */
   static List<Object> identities() {
-    var found = new ArrayList<Object>();
+    var found = new ArrayList<Object>(List.of(identity(Path.of(USR))));
     Stream.concat(SYSTEM.stream(), ETC.stream().map("/etc/"::concat))
         .forEach(path -> found.add(identity(Path.of(path))));
     return found;
@@ -132,7 +134,7 @@ final class BwrapCommandLine {
   }
 
   private void system(Network network) {
-    add("--ro-bind", "/usr", "/usr");
+    add("--ro-bind", USR, USR);
     for (String directory : SYSTEM) {
       Path path = Path.of(directory);
       if (Files.isSymbolicLink(path)) {
