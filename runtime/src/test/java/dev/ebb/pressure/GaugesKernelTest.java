@@ -82,8 +82,11 @@ class GaugesKernelTest {
       Readings after = gauges.read();
       assertThat(count(after, DescriptorKind.EVENTFD))
           .isEqualTo(count(before, DescriptorKind.EVENTFD) + 1);
-      assertThat(after.of(Resource.DESCRIPTORS).use())
-          .isEqualTo(after.descriptors().values().stream().mapToInt(Integer::intValue).sum());
+      int own = after.descriptors().values().stream().mapToInt(Integer::intValue).sum();
+      Reading nearest = after.of(Resource.DESCRIPTORS);
+      // On a small host all processes together may be nearer to their limit than we to ours.
+      boolean isOwn = nearest.source().equals("RLIMIT_NOFILE");
+      assertThat(nearest.use()).isBetween((long) own, isOwn ? own : Long.MAX_VALUE);
     }
   }
 
@@ -103,7 +106,7 @@ class GaugesKernelTest {
     }
     var each = Duration.ofNanos((processorTime() - begun) / rounds);
     System.out.println("gauges: " + each.toNanos() / 1000 + " us of processor time");
-    assertThat(each).isBetween(Duration.ofNanos(1), Duration.ofMillis(10));
+    assertThat(each).isBetween(Duration.ofNanos(1), TestHost.patience(Duration.ofMillis(10)));
   }
 
   private static long processorTime() throws IOException {
