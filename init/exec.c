@@ -156,6 +156,7 @@ void exec_start(struct exec *exec, struct message *message)
 	uint64_t cpu_before = cpu_of_the_dead();
 	enum start_step failed = launch(exec, &start, message);
 	int error = errno;
+	start_resume = NULL; // what we hear from now on is in no copy of us
 	close_fd(&start.outputs[0]);
 	close_fd(&start.outputs[1]);
 	close_fd(&start.failure);

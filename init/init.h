@@ -4,13 +4,14 @@
  *   outside   on the host, as root: stages mounts, starts bwrap in the box's
  *             cgroup, hands the box to the engine, and is gone
  *   nursery   on the host, as nobody: stays, and clones boxes from what bwrap made once
+ *   zygote    a nursery in an interpreter: a library that this one loads
  *   inside    pid 1 of the box: starts commands, copies their output, ends
  *             their trees, reaps everything, and dies with the engine, or waits for
  *             the next one when it was detached
  *   keep      around the daemon, as two processes: passes signals on, ends with its
  *             status, and reaps what it left
  *
- * Read main.c; then outside.c and mounts.c; nursery.c; then inside.c, exec.c, terminal.c,
+ * Read main.c; then outside.c and mounts.c; nursery.c, birth.c, hatch.c and zygote.c; then inside.c, exec.c, terminal.c,
  * start.c, files.c, seccomp.c, tree.c and, for hosts without cgroups, herd.c.
  * contents.c and keep.c stand apart. wire.c and process.c serve all roles. The words spoken with
  * the engine are in protocol.h.
@@ -45,6 +46,24 @@ int outside(int argc, char **argv);
 int nursery(int argc, char **argv);
 int template(int answer);
 
+/* birth.c */
+struct title { /* what /proc shows as our command line */
+	char *begin;
+	size_t size;
+};
+
+void take_title(const struct title *title, const char *text);
+struct __user_cap_data_struct;
+
+bool set_capabilities(const struct __user_cap_data_struct *data); /* of version 3 */
+void birth_serve(int control, const struct title *title);
+
+/* hatch.c */
+#define ZYGOTE_LIBRARY "/tmp/ebb-zygote.so" /* its runner knows both, see python.py */
+#define ZYGOTE_CONTROL 3
+
+noreturn void hatch(int control, int words); /* executes them, as a zygote */
+
 /* mounts.c: files of the host become /tmp/0, /tmp/1 … in a mount namespace of our own */
 struct mount_source {
 	int fd; /* O_PATH */
@@ -55,6 +74,7 @@ void mounts_stage(const struct mount_source *sources, size_t count, uid_t uid, g
 
 /* inside.c */
 int inside(int control, int gate); /* gate -1: a nursery made us, and waits for nothing */
+void inside_forget(void); /* what a copy of init need not know */
 
 /* contents.c */
 struct contents contents_count(void); /* all ones: cannot be told */
@@ -222,6 +242,9 @@ struct start {
 	int slave; /* -1: no terminal */
 };
 
+/* Set by a zygote: lets the interpreter go on, in the child that is to be the first command. */
+extern void (*start_resume)(char **environment);
+
 bool start_parse(struct start *start, const struct message *message);
 pid_t start_fork(const struct start *start);
 noreturn void start_run(const struct start *start);
@@ -247,6 +270,7 @@ bool limit_other(pid_t pid, int resource, uint64_t value);
 bool drop_privileges(void);
 void keep_only(const int *fds, size_t count);
 void silence(void);
+extern uintptr_t tid_address; /* where libc has the number of its thread; 0: it need not know */
 pid_t fork_into(int leaf, int *join_error);
 bool write_at(int directory, const char *name, const char *text);
 void close_fd(int *fd);

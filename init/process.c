@@ -110,6 +110,8 @@ void silence(void)
 	close(null);
 }
 
+uintptr_t tid_address;
+
 /*
  * fork(2), but the child is born in the cgroup `leaf` (-1: in ours). Where the
  * kernel cannot do it the child joins by itself, and finds in *join_error
@@ -120,7 +122,11 @@ pid_t fork_into(int leaf, int *join_error)
 	*join_error = 0;
 	if (leaf >= 0) {
 		struct clone_args args = {
-			.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = leaf};
+			.flags = CLONE_INTO_CGROUP |
+			         (tid_address ? CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID : 0),
+			.child_tid = tid_address,
+			.exit_signal = SIGCHLD,
+			.cgroup = leaf};
 		pid_t pid = syscall(SYS_clone3, &args, sizeof args);
 		if (pid >= 0 || (errno != ENOSYS && errno != EINVAL && errno != EOPNOTSUPP))
 			return pid;

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 6
+#define PROTOCOL_VERSION 7
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
 #define MESSAGE_FDS_MAX 4
 #define NONCE_SIZE 16
@@ -35,7 +35,7 @@ enum message_type {
 	MESSAGE_UNMADE = 3,   /* instead, from the nursery or its child: why there will be no box, text */
 
 	/* Of the nursery. */
-	MESSAGE_READY = 8,    /* to the engine: orders can come */
+	MESSAGE_READY = 8,    /* to the engine, also from a zygote: orders can come */
 	MESSAGE_TEMPLATE = 9, /* from its bwrap: fds: the mount namespace */
 
 	/* Engine to init. */
@@ -95,6 +95,8 @@ struct order {
 #define START_TERMINAL 8u  /* it gets a terminal; stdin is typed there, all output is stdout */
 #define START_FILE 16u     /* nothing is executed: argv is one of the operations below */
 #define START_KEPT 32u     /* no logs come with it; no terminal then */
+#define START_RESUMED 64u  /* of a zygote's box, the first: nothing is executed, argv is for nobody;
+                              the interpreter that init is a copy of goes on. Since version 7 */
 
 /*
  * A file operation ends with an errno as its exit status.

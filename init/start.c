@@ -6,7 +6,10 @@
 #include "init.h"
 
 #define START_FLAGS                                                                                \
-	(START_HAS_STDIN | START_KEEP | START_HAS_LEAF | START_TERMINAL | START_FILE | START_KEPT)
+	(START_HAS_STDIN | START_KEEP | START_HAS_LEAF | START_TERMINAL | START_FILE | START_KEPT |     \
+	 START_RESUMED)
+
+void (*start_resume)(char **environment);
 
 static bool parse_strings(struct start *start, char *text, size_t size)
 {
@@ -32,12 +35,14 @@ bool start_parse(struct start *start, const struct message *message)
 	bool has_terminal = request->flags & START_TERMINAL;
 	bool is_file = request->flags & START_FILE;
 	bool is_kept = request->flags & START_KEPT;
+	bool is_resumed = request->flags & START_RESUMED;
 	unsigned count = is_kept ? 0 : 2;
 	start->logs[0] = is_kept ? -1 : message->fds[0];
 	start->logs[1] = is_kept ? -1 : message->fds[1];
 	start->leaf = has_leaf ? message->fds[count++] : -1;
 	start->input = has_input ? message->fds[count++] : STDIN_FILENO;
 	if (message->fd_count != count || (request->flags & ~START_FLAGS) != 0 ||
+	    (is_resumed && (!start_resume || has_terminal || is_file)) ||
 	    (has_terminal && (is_file || is_kept)) || (!has_terminal && (request->rows || request->columns)))
 		return false;
 	return parse_strings(start, (char *)message->body + sizeof *request,
@@ -120,6 +125,10 @@ noreturn void start_run(const struct start *start)
 	if (request->flags & START_FILE) {
 		close(start->failure); // as exec would
 		files_run(request->argc, argv);
+	}
+	if (request->flags & START_RESUMED) {
+		close(start->failure); // the same
+		start_resume(environment);
 	}
 	environ = environment; // where execvp finds the PATH: the command's, not ours
 	execvp(argv[0], argv);

@@ -27,7 +27,8 @@ class Nursery:
 
     count = 0
 
-    def __init__(self, binary, command=None, estate=False, shared=False, before_exec=None, is_ready=True, has_leaf=True):
+    def __init__(self, binary, command=None, estate=False, shared=False, before_exec=None, is_ready=True, has_leaf=True,
+                 zygote=None):
         Nursery.count += 1
         self.binary = binary
         self.cgroup = f"{V2}/nursery{Nursery.count}"
@@ -39,6 +40,7 @@ class Nursery:
         self.log = tempfile.TemporaryFile()
         fds = {"control": theirs.fileno(), "self": os.open(binary, os.O_RDONLY)}
         fds |= {"leaf": os.open(self.cgroup, os.O_RDONLY)} if has_leaf else {}
+        fds |= {} if zygote is None else {"zygote": zygote}
         argv = ["ebb-init", "nursery"]
         for name, fd in fds.items():
             argv += ["--" + name, str(fd)]

@@ -5,6 +5,7 @@ import dev.ebb.client.EbbClient;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Result;
 import dev.ebb.client.json.JsonObject;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -12,11 +13,11 @@ import java.util.Map;
  * One {@code true}, and one line of python, asked of a daemon that makes boxes ahead, in turn with
  * raw bwrap; then the same without a pause.
  *
- * <p>Arguments: how many rounds, how many to warm up with, and milliseconds between two of them.
+ * <p>Arguments: how many rounds, how many to warm up with, milliseconds between two of them, and,
+ * for a zygote, modules for it to import ({@code numpy}), or {@code -} for none.
  */
 public final class PoolCalls {
   private static final List<String> TRUE = List.of("/usr/bin/true");
-  private static final List<String> SUM = List.of("python3", "-c", "print(1+1)");
 
   private PoolCalls() {}
 
@@ -24,17 +25,25 @@ public final class PoolCalls {
     int rounds = argument(args, 0, 300);
     int warmUp = argument(args, 1, 2000);
     long pause = argument(args, 2, 20);
+    String modules = args.length > 3 && !args[3].equals("-") ? args[3] : "";
+    String imports = modules.isEmpty() ? "" : "import " + modules + "; ";
+    List<String> sum = List.of("python3", "-c", imports + "print(1+1)");
     var settings =
-        Map.of("EBB_POOL_MIN", "2", "EBB_POOL_MAX", "8", "EBB_POOL_INTERPRETERS", "python3:4");
+        new HashMap<>(
+            Map.of("EBB_POOL_MIN", "2", "EBB_POOL_MAX", "8", "EBB_POOL_INTERPRETERS", "python3:4"));
+    if (args.length > 3) {
+      settings.put("EBB_POOL_ZYGOTE", "true");
+      settings.put("EBB_POOL_PRELOAD", modules);
+    }
     try (var bwrapTrue = Peer.spawning(bwrap("/usr/bin/true"));
-        var bwrapSum = Peer.spawning(bwrap("/usr/bin/python3", "-c", "pass"));
+        var bwrapSum = Peer.spawning(bwrap("/usr/bin/python3", "-c", imports + "pass"));
         var daemon = ServedDaemon.start(settings);
         EbbClient client = daemon.connect()) {
       for (int i = 0; i < warmUp; i++) {
-        run(client, i % 4 == 0 ? SUM : TRUE);
+        run(client, i % 4 == 0 ? sum : TRUE);
       }
       var rawTrue = new Series("raw bwrap, true", bwrapTrue.pid());
-      var rawSum = new Series("raw bwrap, python3 -c pass", bwrapSum.pid());
+      var rawSum = new Series("raw bwrap, python3 -c " + imports + "pass", bwrapSum.pid());
       long us = ProcessHandle.current().pid();
       var poolTrue = new Series("true from the pool", us, daemon.pid());
       var poolSum = new Series("python3 -c print(1+1) from the pool", us, daemon.pid());
@@ -48,7 +57,7 @@ public final class PoolCalls {
         proof.measure(() -> check(client.run(BoxRequest.defaults(), request(TRUE))), true);
         rawSum.take(bwrapSum::nanos, true);
         Thread.sleep(pause);
-        poolSum.measure(() -> run(client, SUM), true);
+        poolSum.measure(() -> run(client, sum), true);
         Thread.sleep(pause);
       }
       tell(client, "after rounds with a pause");
@@ -59,7 +68,7 @@ public final class PoolCalls {
       }
       tell(client, "after true without a pause");
       for (int i = 0; i < rounds; i++) {
-        fastSum.measure(() -> run(client, SUM), true);
+        fastSum.measure(() -> run(client, sum), true);
       }
       tell(client, "after python3 without a pause");
       System.out.println("| " + rounds + " rounds | p50 ms | p99 ms | p50 ÷ bwrap | CPU ms |");

@@ -47,7 +47,10 @@ final class ServerCommands {
           "--pool-max",
           "--pool-age",
           "--pool-interpreters",
-          "--pool-preload");
+          "--pool-preload",
+          "--pool-zygote",
+          "--pool-zygote-age",
+          "--pool-zygote-count");
 
   private static final List<String> QUOTAS =
       List.of("--boxes", "--execs", "--memory", "--cpus", "--pids", "--rate");

@@ -10,6 +10,9 @@ public sealed interface ExecKind {
   /** Nothing is executed: the command is a file operation of init/protocol.h. */
   record FileOperation() implements ExecKind {}
 
+  /** Nothing is executed: the interpreter goes on that the init of a zygote's box is a copy of. */
+  record Resumption() implements ExecKind {}
+
   /** A terminal of this size, whose output is stdout. */
   record Terminal(int rows, int columns) implements ExecKind {
     public static final int SIDE_MAX = 0xFFFF;

@@ -106,7 +106,8 @@ public final class Box {
   /** Who makes boxes. */
   public enum Maker {
     BWRAP,
-    NURSERY
+    NURSERY,
+    ZYGOTE
   }
 
   private Box(BoxHost host, BoxId id, BoxSpec spec, BoxLifecycle lifecycle) throws KernelException {
@@ -124,11 +125,17 @@ public final class Box {
   /**
    * Makes a box, or unwinds all that was made so far and tells why.
    *
+   * @param wanted who shall make it; it is made all the same if that one cannot
    * @param listener hears of each change of its state, in order, and must not wait for anything
    * @param unfinished takes a box that could neither be made nor unwound, to release it again
    */
   public static Box create(
-      BoxHost host, BoxId id, BoxSpec spec, Consumer<BoxState> listener, Consumer<Box> unfinished) {
+      BoxHost host,
+      BoxId id,
+      BoxSpec spec,
+      Maker wanted,
+      Consumer<BoxState> listener,
+      Consumer<Box> unfinished) {
     Box box;
     try {
       box = new Box(host, id, spec, new BoxLifecycle(listener));
@@ -136,14 +143,14 @@ public final class Box {
       throw SandboxException.internal(e);
     }
     try {
-      box.setUp();
+      box.setUp(wanted);
       return box;
     } catch (Throwable failure) {
       throw box.unwind(failure, unfinished);
     }
   }
 
-  private void setUp()
+  private void setUp(Maker wanted)
       throws KernelException,
           Launch.SetupException,
           Launch.MakerLostException,
@@ -172,7 +179,7 @@ public final class Box {
       beginning = ledger.hold(id.value(), Kind.PROCESS, Session.toBegin().toString());
       holdings.add(beginning);
     }
-    if (!isBorn(sandbox, deadline)) {
+    if (!isBorn(wanted, sandbox, deadline)) {
       host.makers()
           .bubblewrap()
           .launch(scope, id.value(), sandbox, enclosure.placement(), uid, this::launched);
@@ -186,10 +193,18 @@ public final class Box {
     watchOver(launch.channel());
   }
 
-  /** By the nursery; false: there is none for it, or it died over it and left nothing. */
-  private boolean isBorn(SandboxSpec sandbox, Deadline deadline)
+  private boolean isBorn(Maker wanted, SandboxSpec sandbox, Deadline deadline)
       throws KernelException, Launch.SetupException, InterruptedException {
-    Optional<Nursery> nursery = host.makers().nursery(host, sandbox);
+    return (wanted == Maker.ZYGOTE
+            && isBornOf(Maker.ZYGOTE, host.makers().zygote(host, sandbox), sandbox, deadline))
+        || (wanted != Maker.BWRAP
+            && isBornOf(Maker.NURSERY, host.makers().nursery(host, sandbox), sandbox, deadline));
+  }
+
+  /** False: there is none for it, or it died over it and left nothing. */
+  private boolean isBornOf(
+      Maker kind, Optional<Nursery> nursery, SandboxSpec sandbox, Deadline deadline)
+      throws KernelException, Launch.SetupException, InterruptedException {
     if (nursery.isEmpty()) {
       return false;
     }
@@ -199,7 +214,7 @@ public final class Box {
           .get()
           .launch(attempt, id.value(), sandbox, enclosure.placement(), uid, this::launched);
       requireNonNull(launch).await(deadline);
-      maker = Maker.NURSERY;
+      maker = kind;
       return true;
     } catch (Launch.MakerLostException e) {
       host.makers().lost(host, nursery.get(), String.valueOf(e.getMessage()));

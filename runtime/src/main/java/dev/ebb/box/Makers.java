@@ -1,52 +1,27 @@
 package dev.ebb.box;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.backend.bubblewrap.Bubblewrap;
-import dev.ebb.backend.bubblewrap.Launch;
 import dev.ebb.backend.bubblewrap.Nursery;
-import dev.ebb.kernel.Deadline;
+import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.kernel.KernelException;
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
-import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who makes the boxes of an engine: the nursery what it can, bwrap all else.
+ * Who makes the boxes of an engine: the zygote those that are wanted of it, the nursery what it
+ * can, bwrap all else.
  *
- * <p>A nursery is started when it first pays. One that dies, or that the host refuses, is followed
- * by another after a while, and meanwhile bwrap makes every box. Thread-safe.
+ * <p>A nursery is started when it first pays. While there is none bwrap makes every box.
+ * Thread-safe.
  */
 public final class Makers {
-  private static final Logger LOG = System.getLogger(Makers.class.getName());
-  private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
-  private static final Duration LONGEST_PAUSE = Duration.ofMinutes(5);
-
   private final Bubblewrap bubblewrap;
   private final Policy policy;
-  private final ReentrantLock lock = new ReentrantLock();
-
-  @GuardedBy("lock")
-  private int asked;
-
-  /** The one there is, or one that could not be ended yet. */
-  @GuardedBy("lock")
-  private @Nullable TendedNursery tended;
-
-  @GuardedBy("lock")
-  private @Nullable Nursery nursery;
-
-  @GuardedBy("lock")
-  private @Nullable String refusal;
-
-  @GuardedBy("lock")
-  private Deadline pause = Deadline.in(Duration.ZERO);
-
-  @GuardedBy("lock")
-  private Duration nextPause = FIRST_PAUSE;
+  private final AtomicInteger asked = new AtomicInteger();
+  private final NurseryKeeper nursery = new NurseryKeeper(Optional.empty());
+  private volatile @Nullable NurseryKeeper zygote;
 
   /** When the nursery makes a box that it can make. */
   public enum Policy {
@@ -79,12 +54,25 @@ public final class Makers {
 
   /** Why there is no nursery, if one was wanted and is not there. */
   public Optional<String> refusal() {
-    lock.lock();
-    try {
-      return Optional.ofNullable(refusal);
-    } finally {
-      lock.unlock();
+    return nursery.refusal();
+  }
+
+  /** From now on there is such a zygote, and no other, for those boxes that are wanted of one. */
+  public void hatch(ZygotePolicy wanted) throws KernelException {
+    closeZygote();
+    zygote = new NurseryKeeper(Optional.of(wanted));
+  }
+
+  private void closeZygote() throws KernelException {
+    NurseryKeeper keeper = zygote;
+    if (keeper != null) {
+      keeper.close();
     }
+  }
+
+  /** Whether a zygote's box would be as apart from it, and from others, as any. */
+  public static boolean canHatch(BoxHost host) {
+    return host.hierarchies().mode() != CgroupMode.NONE && !host.uids().isShared();
   }
 
   /** The nursery that shall make such a box; empty: bwrap shall. */
@@ -92,106 +80,40 @@ public final class Makers {
     if (policy == Policy.NEVER || !Nursery.canMake(spec)) {
       return Optional.empty();
     }
-    lock.lock();
-    try {
-      boolean isWanted = ++asked > 1 || policy == Policy.ALWAYS;
-      if (nursery != null && nursery.isLost()) {
-        lose(host, "the nursery is gone");
-      }
-      if (nursery != null && nursery.isOutdated()) {
-        nursery = null;
-      }
-      if (nursery == null && isWanted && pause.isOver()) {
-        start(host);
-      }
-      return Optional.ofNullable(nursery);
-    } finally {
-      lock.unlock();
-    }
+    boolean isWanted = asked.incrementAndGet() > 1 || policy == Policy.ALWAYS;
+    return nursery.next(host, isWanted);
   }
 
   /** Has the nursery started that {@link #nursery} would start for the first box. */
   public void prepare(BoxHost host) throws InterruptedException {
-    lock.lock();
-    try {
-      if (policy == Policy.ALWAYS && nursery == null && pause.isOver()) {
-        start(host);
-      }
-    } finally {
-      lock.unlock();
+    if (policy == Policy.ALWAYS) {
+      nursery.prepare(host);
     }
   }
 
-  @GuardedBy("lock")
-  private void start(BoxHost host) throws InterruptedException {
-    try {
-      end();
-      tended = new TendedNursery(host);
-      nursery = tended.start();
-      refusal = null;
-      nextPause = FIRST_PAUSE;
-    } catch (KernelException | Launch.SetupException | SandboxException e) {
-      lose(host, String.valueOf(e.getMessage()));
-    }
+  /** The zygote that shall make such a box; empty: another maker shall. */
+  Optional<Nursery> zygote(BoxHost host, SandboxSpec spec) throws InterruptedException {
+    NurseryKeeper keeper = zygote;
+    return keeper == null || policy == Policy.NEVER || !Nursery.canMake(spec)
+        ? Optional.empty()
+        : keeper.next(host, true);
   }
 
   /** It died over a box, or would not answer. */
   void lost(BoxHost host, Nursery which, String reason) throws InterruptedException {
-    lock.lock();
-    try {
-      if (which.equals(nursery)) {
-        lose(host, reason);
-      }
-    } finally {
-      lock.unlock();
+    nursery.lost(host, which, reason);
+    NurseryKeeper keeper = zygote;
+    if (keeper != null) {
+      keeper.lost(host, which, reason);
     }
   }
 
-  @GuardedBy("lock")
-  private void lose(BoxHost host, String reason) throws InterruptedException {
-    nursery = null;
-    refusal = reason;
-    pause = Deadline.in(nextPause);
-    LOG.log(
-        Level.WARNING,
-        "event=nursery_lost instance={0} reason=\"{1}\" bwrap_makes_boxes_for={2}",
-        host.instance().id(),
-        reason,
-        nextPause);
-    nextPause = nextPause.multipliedBy(2);
-    if (nextPause.compareTo(LONGEST_PAUSE) > 0) {
-      nextPause = LONGEST_PAUSE;
-    }
-    try {
-      end();
-    } catch (KernelException e) {
-      LOG.log(Level.WARNING, "event=nursery_not_ended, trying again", e);
-    }
-  }
-
-  @GuardedBy("lock")
-  private void end() throws KernelException, InterruptedException {
-    if (tended != null) {
-      tended.end();
-      tended = null;
-    }
-  }
-
-  /** Ends the nursery; no box is made any more. Boxes that it made live on. */
+  /** Ends nursery and zygote; no box is made any more. Boxes that they made live on. */
   public void close() throws KernelException {
-    boolean interrupted = Thread.interrupted();
-    lock.lock();
     try {
-      nursery = null;
-      pause = Deadline.in(Duration.ofDays(36_500));
-      end();
-    } catch (InterruptedException e) {
-      interrupted = true;
+      nursery.close();
     } finally {
-      lock.unlock();
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+      closeZygote();
     }
   }
 }

@@ -2,6 +2,7 @@ package dev.ebb.box;
 
 import dev.ebb.backend.bubblewrap.Launch;
 import dev.ebb.backend.bubblewrap.Nursery;
+import dev.ebb.backend.bubblewrap.Zygote;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
@@ -31,10 +32,16 @@ import org.jspecify.annotations.Nullable;
 /** A nursery with all that it holds on the host, from its first ledger line to the last. */
 final class TendedNursery {
   private static final Duration START_BOUND = Duration.ofSeconds(20);
+
+  /** With all that it imports. */
+  private static final Duration IMPORT_BOUND = Duration.ofSeconds(60);
+
   private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final BoxHost host;
+  private final Optional<Zygote> zygote;
+  private final String name;
   private final Scope scope;
   private final Optional<Cgroup> cgroup;
   private final List<Holding> holdings = new ArrayList<>();
@@ -42,11 +49,12 @@ final class TendedNursery {
   private @Nullable Pidfd process;
   private @Nullable Session session;
 
-  TendedNursery(BoxHost host) throws KernelException {
+  TendedNursery(BoxHost host, Optional<Zygote> zygote) throws KernelException {
     this.host = host;
+    this.zygote = zygote;
+    name = zygote.isPresent() ? Zygote.NAME : Nursery.NAME;
     scope = Scope.in(host.scope());
-    cgroup =
-        host.hierarchies().unified().map(top -> new Cgroup(subtree(top).resolve(Nursery.NAME)));
+    cgroup = host.hierarchies().unified().map(top -> new Cgroup(subtree(top).resolve(name)));
   }
 
   private Path subtree(Path top) {
@@ -65,7 +73,7 @@ final class TendedNursery {
     }
     cgroup.ifPresent(each -> entries.add(new Ledger.Entry(Kind.CGROUP, each.path().toString())));
     Step.HOLD_NURSERY.reach();
-    holdings.addAll(host.instance().ledger().hold(Nursery.NAME, entries));
+    holdings.addAll(host.instance().ledger().hold(name, entries));
     if (cgroup.isPresent()) {
       Step.MAKE_NURSERY_CGROUP.reach();
       makeCgroup(cgroup.get(), estate);
@@ -73,8 +81,8 @@ final class TendedNursery {
     Nursery nursery =
         host.makers()
             .bubblewrap()
-            .startNursery(scope, estate, cgroup.map(Cgroup::path), this::spawned);
-    nursery.awaitReady(Deadline.in(START_BOUND));
+            .startNursery(scope, estate, cgroup.map(Cgroup::path), zygote, this::spawned);
+    nursery.awaitReady(Deadline.in(zygote.isPresent() ? IMPORT_BOUND : START_BOUND));
     return nursery;
   }
 
@@ -99,7 +107,7 @@ final class TendedNursery {
     ProcessRef ref = ProcessRef.of(begun.pid()).orElseThrow();
     session = new Session(ref, Nursery.NAME);
     Step.HOLD_NURSERY_PROCESS.reach();
-    holdings.add(host.instance().ledger().hold(Nursery.NAME, Kind.PROCESS, ref.toString()));
+    holdings.add(host.instance().ledger().hold(name, Kind.PROCESS, ref.toString()));
   }
 
   /**
@@ -136,7 +144,7 @@ final class TendedNursery {
       if (!host.emptyWait().await(cgroup.get(), deadline)) {
         throw new KernelException("empty " + path, Errno.EBUSY);
       }
-      String place = "/" + host.instance().id() + "/" + Nursery.NAME;
+      String place = "/" + host.instance().id() + "/" + name;
       host.reaper()
           .reap(pid -> ProcFs.cgroup(pid).filter(each -> each.endsWith(place)).isPresent());
     }

@@ -7,6 +7,7 @@ import dev.ebb.backend.CallOff;
 import dev.ebb.backend.bubblewrap.Bubblewrap;
 import dev.ebb.backend.bubblewrap.InitBinary;
 import dev.ebb.backend.bubblewrap.Nursery;
+import dev.ebb.backend.bubblewrap.Zygote;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxHost;
 import dev.ebb.box.BoxId;
@@ -17,6 +18,7 @@ import dev.ebb.box.ErrorCode;
 import dev.ebb.box.HostUids;
 import dev.ebb.box.Makers;
 import dev.ebb.box.SandboxException;
+import dev.ebb.box.ZygotePolicy;
 import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.CgroupRemoval;
@@ -35,6 +37,7 @@ import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.pool.Fate;
+import dev.ebb.pool.Interpreter;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.pool.WarmPool;
 import dev.ebb.process.ExitCause;
@@ -591,6 +594,10 @@ public final class Engine implements AutoCloseable {
    * @param listener hears of each change of its state, in order, and must not wait for anything
    */
   public Box create(BoxId id, BoxSpec spec, Consumer<BoxState> listener) {
+    return create(id, spec, Box.Maker.NURSERY, listener);
+  }
+
+  private Box create(BoxId id, BoxSpec spec, Box.Maker maker, Consumer<BoxState> listener) {
     making.readLock().lock();
     try {
       if (closed) {
@@ -598,7 +605,7 @@ public final class Engine implements AutoCloseable {
       }
       // ORDER: there is no moment at which it has lines, and is neither.
       inMaking.add(id.value());
-      Box box = Box.create(host, id, spec, listener, this::keepUnfinished);
+      Box box = Box.create(host, id, spec, maker, listener, this::keepUnfinished);
       boxes.add(box);
       return box;
     } finally {
@@ -618,11 +625,14 @@ public final class Engine implements AutoCloseable {
    * @param listener hears of each that somebody did something to, and must not wait for anything
    */
   public WarmPool openPool(PoolPolicy policy, BiConsumer<Box, Fate> listener) {
+    policy.zygote().ifPresent(this::hatch);
     return new WarmPool(
         new WarmPool.Maker() {
           @Override
-          public Box make(BoxSpec spec) {
-            return create(spec);
+          public Box make(BoxSpec spec, Optional<Interpreter> interpreter) {
+            boolean isPython = interpreter.equals(Optional.of(Interpreter.PYTHON));
+            var maker = isPython ? Box.Maker.ZYGOTE : Box.Maker.NURSERY;
+            return create(newId(), spec, maker, state -> {});
           }
 
           @Override
@@ -640,6 +650,20 @@ public final class Engine implements AutoCloseable {
         },
         policy,
         listener);
+  }
+
+  private void hatch(ZygotePolicy zygote) {
+    if (!Makers.canHatch(host)) {
+      LOG.log(
+          Level.WARNING,
+          "event=zygote_refused reason=\"it needs cgroups, and a uid for each box\", ignoring");
+      return;
+    }
+    try {
+      host.makers().hatch(zygote);
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
   }
 
   /** Compares the host with what this engine holds, and mends; a dry run only tells. */
@@ -698,6 +722,7 @@ public final class Engine implements AutoCloseable {
     @Override
     public boolean isKnown(String box) {
       return box.equals(Nursery.NAME)
+          || box.equals(Zygote.NAME)
           || inMaking.contains(box)
           || boxes.stream().anyMatch(each -> each.id().value().equals(box));
     }

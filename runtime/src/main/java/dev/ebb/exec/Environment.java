@@ -11,12 +11,13 @@ import java.util.stream.IntStream;
 /**
  * The environment of a command: nothing of the host's, a few useful defaults, then the caller's.
  */
-final class Environment {
+public final class Environment {
   private static final String PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
   private Environment() {}
 
-  static List<String> lines(Map<String, String> given, int packages, ExecKind kind) {
+  /** Lines of {@code NAME=value}. */
+  public static List<String> lines(Map<String, String> given, int packages, ExecKind kind) {
     var all = new LinkedHashMap<String, String>();
     all.put("PATH", join(packages, "/bin", PATH));
     all.put("HOME", "/tmp/home");

@@ -136,6 +136,11 @@ public record ExecSpec(
         });
   }
 
+  /** Not executed, but gone on with: the first command of a zygote's box. */
+  public ExecSpec withResumption() {
+    return copy(copy -> copy.kind = new ExecKind.Resumption());
+  }
+
   /** Also where the others have used up the box's share. */
   public ExecSpec withOperator() {
     return copy(copy -> copy.operator = true);

@@ -3,7 +3,10 @@ package dev.ebb.pool;
 import dev.ebb.backend.BoxText;
 import dev.ebb.backend.ExecKind;
 import dev.ebb.backend.SandboxSpec;
+import dev.ebb.backend.bubblewrap.Nursery;
+import dev.ebb.backend.bubblewrap.Zygote;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.exec.Environment;
 import dev.ebb.exec.ExecSpec;
 import java.io.IOException;
 import java.io.InputStream;
@@ -14,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -111,13 +115,22 @@ public enum Interpreter {
     return EARLY.contains(name) || EARLY_PREFIXES.stream().anyMatch(name::startsWith);
   }
 
+  /** One that has started, and imported what programs need, to be copied. */
+  Zygote zygote(List<String> preload) {
+    return new Zygote(
+        command(Nursery.NAME, preload), Environment.lines(Map.of(), 0, ExecKind.COMMAND));
+  }
+
+  private List<String> command(String role, List<String> preload) {
+    var command = new ArrayList<>(List.of(program, option, runner, role));
+    command.addAll(preload);
+    return command;
+  }
+
   /** To be started ahead: without limits, which can only be lowered later. */
   ExecSpec waiting(List<String> preload) {
-    var command = new ArrayList<>(List.of(program, option, runner));
-    if (this == PYTHON) {
-      command.addAll(preload);
-    }
-    return ExecSpec.of(command)
+    return ExecSpec.of(
+            this == PYTHON ? command("alone", preload) : List.of(program, option, runner))
         .withTimeout(Duration.ZERO)
         .withGrace(Duration.ZERO)
         .withOpenFiles(Integer.MAX_VALUE)

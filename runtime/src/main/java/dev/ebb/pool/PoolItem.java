@@ -66,10 +66,15 @@ public final class PoolItem {
     return new PoolItem(box, Optional.empty());
   }
 
-  /** Starts an interpreter in a new box, and waits until that waits. */
+  /**
+   * Starts an interpreter in a new box, or lets that of its zygote go on, and waits until that
+   * waits.
+   */
   static PoolItem with(Box box, Interpreter interpreter, List<String> preload)
       throws KernelException, InterruptedException {
-    Exec exec = Exec.start(box, interpreter.waiting(preload));
+    ExecSpec waiting = interpreter.waiting(preload);
+    boolean isCopy = box.maker().equals(Optional.of(Box.Maker.ZYGOTE));
+    Exec exec = Exec.start(box, isCopy ? waiting.withResumption() : waiting);
     Deadline deadline = Deadline.in(START);
     while (exec.isOver() || exec.pid().isEmpty() || !isWaiting(exec)) {
       if (exec.isOver() || deadline.isOver()) {

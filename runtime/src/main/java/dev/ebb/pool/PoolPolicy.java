@@ -1,9 +1,11 @@
 package dev.ebb.pool;
 
+import dev.ebb.box.ZygotePolicy;
 import dev.ebb.process.PidLimit;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * How many boxes wait, and for how long.
@@ -13,12 +15,49 @@ import java.util.Map;
  * @param age after which one is not handed out
  * @param interpreters how many wait at most, of each
  * @param preload what python imports before it waits
+ * @param copies of what python's boxes are made; empty: one is started in each
  */
 public record PoolPolicy(
-    int min, int max, Duration age, Map<Interpreter, Integer> interpreters, List<String> preload) {
+    int min,
+    int max,
+    Duration age,
+    Map<Interpreter, Integer> interpreters,
+    List<String> preload,
+    Optional<Copies> copies) {
   public static final Duration DEFAULT_AGE = Duration.ofMinutes(10);
   public static final PoolPolicy DEFAULT = new PoolPolicy(1, 8, DEFAULT_AGE, Map.of(), List.of());
   public static final PoolPolicy OFF = new PoolPolicy(0, 0, DEFAULT_AGE, Map.of(), List.of());
+
+  /**
+   * How long a zygote makes boxes, and how many, until another takes its place.
+   *
+   * @param count at most
+   */
+  public record Copies(Duration age, int count) {
+    public static final Copies DEFAULT = new Copies(Duration.ofMinutes(10), 1000);
+  }
+
+  public PoolPolicy(
+      int min,
+      int max,
+      Duration age,
+      Map<Interpreter, Integer> interpreters,
+      List<String> preload) {
+    this(min, max, age, interpreters, preload, Optional.empty());
+  }
+
+  /** With interpreters that are copies of one. */
+  public PoolPolicy withCopies(Copies changed) {
+    return new PoolPolicy(min, max, age, interpreters, preload, Optional.of(changed));
+  }
+
+  /** The zygote of all python's boxes, if there is to be one. */
+  public Optional<ZygotePolicy> zygote() {
+    return copies
+        .filter(_ -> interpreters.containsKey(Interpreter.PYTHON))
+        .map(
+            each -> new ZygotePolicy(Interpreter.PYTHON.zygote(preload), each.age(), each.count()));
+  }
 
   /** Which part of all processes there may be the pool takes at most. */
   private static final int SHARE_OF_PIDS = 32;

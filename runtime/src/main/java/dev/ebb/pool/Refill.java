@@ -99,7 +99,7 @@ final class Refill {
 
   private PoolItem make(Optional<Interpreter> interpreter)
       throws KernelException, InterruptedException {
-    Box box = maker.make(spec);
+    Box box = maker.make(spec, interpreter);
     try {
       return interpreter.isPresent()
           ? PoolItem.with(box, interpreter.get(), policy.preload())

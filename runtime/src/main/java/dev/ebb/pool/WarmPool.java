@@ -31,7 +31,8 @@ public final class WarmPool implements AutoCloseable {
 
   /** Who makes boxes, and ends them. */
   public interface Maker {
-    Box make(BoxSpec spec);
+    /** Makes one for an interpreter, or for anything. */
+    Box make(BoxSpec spec, Optional<Interpreter> interpreter);
 
     /** Ends it; what will not end at once is the maker's to try again. */
     void discard(Box box);

@@ -17,21 +17,116 @@ def ebb():
             data += more
         return data
 
-    def read_nothing():
-        # As the interpreter itself opens it: what is known of a pipe does not hold for this.
+    def reopen(number, name, mode):
+        # As the interpreter itself opens it: what is known of one file does not hold for another.
         import io
+        old = getattr(sys, name)
+        raw = io.open(number, mode + "b", -1, closefd=False)
+        raw.raw.name = "<" + name + ">"
+        text = io.TextIOWrapper(raw, old.encoding, old.errors, "\n", old.line_buffering)
+        text.mode = mode
+        setattr(sys, name, text)
+        setattr(sys, "__" + name + "__", text)
+
+    def read_nothing():
         null = os.open("/dev/null", os.O_RDWR)
         os.dup2(null, 0)
         os.close(null)
-        old = sys.stdin
-        raw = io.open(0, "rb", -1, closefd=False)
-        raw.raw.name = "<stdin>"
-        text = io.TextIOWrapper(raw, old.encoding, old.errors, "\n", old.line_buffering)
-        text.mode = "r"
-        sys.stdin = sys.__stdin__ = text
+        reopen(0, "stdin", "r")
 
-    for name in sys.argv[1:]:
+    status = []  # of the program, once it is known
+
+    def finish():
+        # The end of a copy, as the interpreter ends, but for what was there before the program: taking that apart would
+        # copy all of it first. Whatever is out of the ordinary is left to the interpreter.
+        if len(status) != 1:
+            return
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except BaseException:
+            return
+        collect = borrow("gc").collect
+        for name in "stdin", "stdout", "stderr":
+            setattr(sys, name, getattr(sys, "__" + name + "__"))
+        sys.last_type = sys.last_value = sys.last_traceback = None
+        left = []
+        for name in [name for name in sys.modules if name == "__main__" or name not in present]:
+            module = sys.modules.pop(name)
+            if type(module) is type(sys):
+                left.append(sys.modules["_weakref"].ref(module))
+        module = None
+        collect()
+        for reference in reversed(left):
+            names = getattr(reference(), "__dict__", {})
+            for first in True, False:
+                for name in list(names):
+                    if name != "__builtins__" and (not first or (name[:1] == "_" and name[1:2] != "_")):
+                        names[name] = None
+        names = None
+        collect()
+        for stream in sys.stdout, sys.stderr:
+            try:
+                stream.flush()
+            except BaseException:
+                pass
+        leave(status[0])
+
+    def borrow(name):
+        # A module that nobody shall find here.
+        had = name in sys.modules
+        module = __import__(name)
+        if not had:
+            del sys.modules[name]
+        return module
+
+    def serve():
+        # See init/zygote.c. What comes after it happens in a box, in the first process but init.
+        gc = borrow("gc")
+        # What watches for a fork, as a pool of threads does, ends these before it.
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        gc.collect()
+        gc.freeze()
+        spec = type(sys.__spec__)("ebb", None, origin="/tmp/ebb-zygote.so")
+        try:
+            sys.modules["_imp"].create_dynamic(spec)
+        except ImportError as told:
+            if told.args != ("resumed",):
+                raise
+        leave = sys._ebb_leave
+        del sys._ebb_leave
+        return leave
+
+    def renew():
+        import _signal
+        # Init has none of these.
+        _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)
+        _signal.signal(_signal.SIGXFSZ, _signal.SIG_IGN)
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+        for number, name, mode in (0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w"):
+            reopen(number, name, mode)
+        # What is random, and was drawn before there was a box. The module random sees to itself.
+        modules = sys.modules
+        if "numpy.random" in modules:
+            modules["numpy.random"].seed()
+        if "uuid" in modules:
+            modules["uuid"]._node = modules["uuid"]._last_timestamp = None
+        if "tempfile" in modules:
+            modules["tempfile"]._name_sequence = None
+            modules["tempfile"].tempdir = None
+
+    is_zygote = sys.argv[1] == "nursery"
+    if is_zygote:
+        borrow("atexit").register(finish)  # before whatever is imported does: the last
+    for name in sys.argv[2:]:
         __import__(name)
+    if is_zygote:
+        leave = serve()
+        renew()
+        present = set(sys.modules)
     mine = call(b"ebb-waiting")
     words = take(int.from_bytes(take(4), "little")).decode("utf-8", "surrogateescape").split("\0")
     call(mine)
@@ -46,14 +141,25 @@ def ebb():
     sys.orig_argv[:] = [sys.orig_argv[0], "-c", *arguments]
     main = sys.modules["__main__"].__dict__
     del main["ebb"]
+    if is_zygote:
+        # One that the collector of garbage, which leaves alone what was there before, can find.
+        module = sys.modules["__main__"] = type(sys)("__main__")
+        module.__dict__.update(main)
+        main = module.__dict__
+        del module
     program = None
     try:
         program = compile(arguments[0] + "\n", "<string>", "exec", dont_inherit=True)
         exec(program, main)
-    except SystemExit:
+        status.append(0)
+    except SystemExit as told:
+        if told.code is None or (type(told.code) is int and abs(told.code) < 1 << 31):
+            status.append((told.code or 0) & 255)
         raise
-    except BaseException:
+    except BaseException as cause:
         told = sys.excepthook
+        if told is sys.__excepthook__ and not isinstance(cause, KeyboardInterrupt):
+            status.append(1)
 
         def tell(kind, value, trace):
             sys.excepthook = told
@@ -66,4 +172,5 @@ def ebb():
         raise
 
 
-ebb()
+# Not in the name space of the program, which ends before us.
+type(ebb)(ebb.__code__, {"__builtins__": __builtins__})()

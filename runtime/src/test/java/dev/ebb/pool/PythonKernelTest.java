@@ -13,9 +13,11 @@ import dev.ebb.process.ExitCause;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -29,14 +31,18 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
-final class PythonKernelTest {
+class PythonKernelTest {
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
-  private WarmRuns runs;
+  WarmRuns runs;
 
   @BeforeEach
   void open() throws Exception {
-    runs = new WarmRuns(host.home(), Interpreter.PYTHON);
+    runs = open(host.home());
+  }
+
+  WarmRuns open(Path home) {
+    return new WarmRuns(home, Interpreter.PYTHON, UnaryOperator.identity());
   }
 
   @AfterEach
@@ -44,7 +50,7 @@ final class PythonKernelTest {
     runs.close();
   }
 
-  private static ExecSpec python(String code, String... arguments) {
+  static ExecSpec python(String code, String... arguments) {
     return WarmRuns.command("python3", "-c", code, arguments);
   }
 
@@ -114,6 +120,22 @@ final class PythonKernelTest {
         "import faulthandler; print(faulthandler.is_enabled())",
         "import locale, sys; print(locale.getlocale(), sys.getfilesystemencoding())",
         "print(__annotations__); x: int = 3; print(__annotations__)",
+        "class A:\n  def __del__(self): print('last', A, x)\nx = 3\na = A()",
+        "class A:\n  def __del__(self): print('last')\nimport json; json.a = A(); b = [A()]; b.append(b)",
+        "import sys\nclass A:\n  def __del__(self): print('last', file=sys.stderr)\na = A(); sys.exit(6)",
+        "def f():\n  a = open('/tmp/x', 'w'); a.write('written'); return a\nx = f()\n"
+            + "import atexit; atexit.register(lambda: print(open('/tmp/x').read()))",
+        "import weakref\nclass A: pass\na = A(); weakref.finalize(a, print, 'finalized')",
+        "import ctypes; ctypes.CDLL(None).printf(b'by C'); print('by python')",
+        "import sys; sys.stdout.close(); sys.exit(2)",
+        "import os, sys; os.close(1); print('nowhere')",
+        "import sys; sys.stdout = None; sys.exit(1 << 40)",
+        "import sys\ndef hook(*a): sys.exit(9)\nsys.excepthook = hook\n1/0",
+        "import atexit, os; atexit.register(lambda: os._exit(11))",
+        "import atexit; atexit.register(print, file=1)",
+        "import threading\nthreading.Timer(0.2, lambda: print('later')).start()",
+        "import logging; logging.warning('x'); logging.shutdown()",
+        "import concurrent.futures as c\nprint(c.ThreadPoolExecutor(2).submit(lambda: 4).result())",
         ""
       })
   void itIsTheSame(String code) throws Exception {

@@ -70,7 +70,7 @@ final class WarmPoolKernelTest {
   /** What the engine makes, known here before anybody has it. */
   private final class Recorded implements WarmPool.Maker {
     @Override
-    public Box make(BoxSpec spec) {
+    public Box make(BoxSpec spec, Optional<Interpreter> interpreter) {
       Box box = engine.create(spec);
       made.add(box);
       return box;

@@ -27,20 +27,29 @@ final class WarmRuns implements AutoCloseable {
 
   final Engine engine;
   private final Interpreter interpreter;
+  private final UnaryOperator<PoolPolicy> how;
   private WarmPool pool;
 
   /** What can be told of a run, but for its time. */
   record Run(ExitCause cause, String stdout, String stderr) {}
 
   WarmRuns(Path home, Interpreter interpreter) {
+    this(home, interpreter, UnaryOperator.identity());
+  }
+
+  /**
+   * @param how changes what is usual
+   */
+  WarmRuns(Path home, Interpreter interpreter, UnaryOperator<PoolPolicy> how) {
     this.interpreter = interpreter;
+    this.how = how;
     engine = Engine.open(home);
     pool = open(List.of());
   }
 
   private WarmPool open(List<String> preload) {
     var policy = new PoolPolicy(0, 0, PoolPolicy.DEFAULT_AGE, Map.of(interpreter, 1), preload);
-    return engine.openPool(policy, (_, _) -> {});
+    return engine.openPool(how.apply(policy), (_, _) -> {});
   }
 
   /** From now on with these imported. */
@@ -77,7 +86,7 @@ final class WarmRuns implements AutoCloseable {
     assertThat(engine.release(item.box()).isClean()).isTrue();
   }
 
-  private Run run(Exec exec, Box box, String input) throws InterruptedException {
+  Run run(Exec exec, Box box, String input) throws InterruptedException {
     if (exec.spec().takesInput()) {
       Stdin stdin = exec.stdin().orElseThrow();
       byte[] bytes = input.getBytes(StandardCharsets.UTF_8);

@@ -81,7 +81,10 @@ final class Configuration {
     POOL_AGE("pool.age", "how long a box may wait, as 10m"),
     POOL_INTERPRETERS(
         "pool.interpreters", "boxes with a started interpreter too, as python3:2,node:1"),
-    POOL_PRELOAD("pool.preload", "modules that python3 imports before it waits, as json,numpy");
+    POOL_PRELOAD("pool.preload", "modules that python3 imports before it waits, as json,numpy"),
+    POOL_ZYGOTE("pool.zygote", "true: those python3 are copies of one, see docs/adr/0008; false"),
+    POOL_ZYGOTE_AGE("pool.zygote-age", "how long one is copied before the next is started, as 10m"),
+    POOL_ZYGOTE_COUNT("pool.zygote-count", "how many copies are made of one; default 1000");
 
     private final String name;
     private final String description;
@@ -297,7 +300,22 @@ final class Configuration {
     if (!age.isPositive()) {
       throw wrong(Key.POOL_AGE, "a duration, as 10m");
     }
-    return new PoolPolicy(min, max, age, interpreters(), list(Key.POOL_PRELOAD));
+    var policy = new PoolPolicy(min, max, age, interpreters(), list(Key.POOL_PRELOAD));
+    return flag(Key.POOL_ZYGOTE) ? policy.withCopies(copies()) : policy;
+  }
+
+  private PoolPolicy.Copies copies() {
+    var otherwise = PoolPolicy.Copies.DEFAULT;
+    Duration age =
+        limit(Key.POOL_ZYGOTE_AGE, Durations::parse, otherwise.age(), "a duration, as 10m");
+    int count = count(Key.POOL_ZYGOTE_COUNT, otherwise.count());
+    if (!age.isPositive()) {
+      throw wrong(Key.POOL_ZYGOTE_AGE, "a duration, as 10m");
+    }
+    if (count < 1) {
+      throw wrong(Key.POOL_ZYGOTE_COUNT, "at least 1");
+    }
+    return new PoolPolicy.Copies(age, count);
   }
 
   private Map<Interpreter, Integer> interpreters() {

@@ -109,9 +109,13 @@ public final class Bubblewrap {
 
   /** See {@link Nursery#start}. */
   public Nursery startNursery(
-      Scope scope, Optional<Nursery.Estate> estate, Optional<Path> cgroup, Nursery.Spawned spawned)
+      Scope scope,
+      Optional<Nursery.Estate> estate,
+      Optional<Path> cgroup,
+      Optional<Zygote> zygote,
+      Nursery.Spawned spawned)
       throws KernelException {
-    return Nursery.start(scope, poller, binary, program, estate, cgroup, spawned);
+    return Nursery.start(scope, poller, binary, program, estate, cgroup, zygote, spawned);
   }
 
   /** Spawns the outside role, tells {@code begun} of it, and returns at once. */

@@ -123,6 +123,7 @@ public final class Nursery {
    *
    * @param estate empty: it has our rights
    * @param cgroup of version 2, its own; empty where there are none
+   * @param zygote what it is to become
    */
   public static Nursery start(
       Scope scope,
@@ -131,6 +132,7 @@ public final class Nursery {
       Path bwrap,
       Optional<Estate> estate,
       Optional<Path> cgroup,
+      Optional<Zygote> zygote,
       Spawned spawned)
       throws KernelException {
     try (var passing = new Scope()) {
@@ -141,6 +143,11 @@ public final class Nursery {
       plan.option("--self", binary.fd());
       if (cgroup.isPresent()) {
         plan.option("--leaf", SpawnPlan.directory(passing, cgroup.get()));
+      }
+      if (zygote.isPresent()) {
+        Fd words = Fd.memory(passing, "ebb-zygote");
+        words.write(zygote.get().words());
+        plan.option("--zygote", words);
       }
       if (estate.isPresent()) {
         plan.option("--root", estate.get().root());

@@ -13,7 +13,7 @@ import java.util.List;
 
 /** The words between engine and ebb-init; the visible pair of init/protocol.h. */
 final class Protocol {
-  static final int PROTOCOL_VERSION = 6;
+  static final int PROTOCOL_VERSION = 7;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
   static final int MESSAGE_FDS_MAX = 4;
   static final int NONCE_SIZE = 16;
@@ -52,6 +52,7 @@ final class Protocol {
   static final int START_TERMINAL = 8;
   static final int START_FILE = 16;
   static final int START_KEPT = 32;
+  static final int START_RESUMED = 64;
 
   static final int STEP_REQUEST = 1;
   static final int STEP_CLONE = 2;
@@ -178,6 +179,7 @@ final class Protocol {
       case ExecKind.Command() -> 0;
       case ExecKind.Terminal _ -> START_TERMINAL;
       case ExecKind.FileOperation() -> START_FILE;
+      case ExecKind.Resumption() -> START_RESUMED;
     };
   }
 

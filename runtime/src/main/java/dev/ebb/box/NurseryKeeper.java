@@ -1,0 +1,183 @@
+package dev.ebb.box;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.backend.bubblewrap.Launch;
+import dev.ebb.backend.bubblewrap.Nursery;
+import dev.ebb.backend.bubblewrap.Zygote;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.KernelException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sees to it that there is a nursery, or a zygote, and that it is the right one.
+ *
+ * <p>One that dies, or that the host refuses, is followed by another after a while. Thread-safe.
+ */
+final class NurseryKeeper {
+  private static final Logger LOG = System.getLogger(NurseryKeeper.class.getName());
+  private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
+  private static final Duration LONGEST_PAUSE = Duration.ofMinutes(5);
+
+  private final Optional<ZygotePolicy> zygote;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  /** The one there is, or one that could not be ended yet. */
+  @GuardedBy("lock")
+  private @Nullable TendedNursery tended;
+
+  @GuardedBy("lock")
+  private @Nullable Nursery nursery;
+
+  @GuardedBy("lock")
+  private @Nullable String refusal;
+
+  @GuardedBy("lock")
+  private Deadline pause = Deadline.in(Duration.ZERO);
+
+  @GuardedBy("lock")
+  private Duration nextPause = FIRST_PAUSE;
+
+  /** Of the one there is: until when it makes boxes, and how many yet. */
+  @GuardedBy("lock")
+  private Deadline age = Deadline.in(Duration.ZERO);
+
+  @GuardedBy("lock")
+  private long left;
+
+  NurseryKeeper(Optional<ZygotePolicy> zygote) {
+    this.zygote = zygote;
+  }
+
+  private String name() {
+    return zygote.isPresent() ? Zygote.NAME : Nursery.NAME;
+  }
+
+  /** Why there is none, if one was wanted and is not there. */
+  Optional<String> refusal() {
+    lock.lock();
+    try {
+      return Optional.ofNullable(refusal);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The one that shall make the next box, started if {@code isWanted}; empty: another maker. */
+  Optional<Nursery> next(BoxHost host, boolean isWanted) throws InterruptedException {
+    lock.lock();
+    try {
+      if (nursery != null && nursery.isLost()) {
+        lose(host, "the " + name() + " is gone");
+      }
+      if (nursery != null && (nursery.isOutdated() || isSpent())) {
+        nursery = null;
+      }
+      if (nursery == null && isWanted && pause.isOver()) {
+        start(host);
+      }
+      left--;
+      return Optional.ofNullable(nursery);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Starts one, if there is none. */
+  void prepare(BoxHost host) throws InterruptedException {
+    lock.lock();
+    try {
+      if (nursery == null && pause.isOver()) {
+        start(host);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Its copies have much in common, see docs/adr/0008-zygote.md: not too many, nor for long. */
+  @GuardedBy("lock")
+  private boolean isSpent() {
+    return zygote.isPresent() && (age.isOver() || left <= 0);
+  }
+
+  @GuardedBy("lock")
+  private void start(BoxHost host) throws InterruptedException {
+    try {
+      end();
+      tended = new TendedNursery(host, zygote.map(ZygotePolicy::zygote));
+      nursery = tended.start();
+      zygote.ifPresent(policy -> age = Deadline.in(policy.age()));
+      left = zygote.map(ZygotePolicy::count).orElse(0);
+      refusal = null;
+      nextPause = FIRST_PAUSE;
+    } catch (KernelException | Launch.SetupException | SandboxException e) {
+      lose(host, String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** It died over a box, or would not answer. */
+  void lost(BoxHost host, Nursery which, String reason) throws InterruptedException {
+    lock.lock();
+    try {
+      if (which.equals(nursery)) {
+        lose(host, reason);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @GuardedBy("lock")
+  private void lose(BoxHost host, String reason) throws InterruptedException {
+    nursery = null;
+    refusal = reason;
+    pause = Deadline.in(nextPause);
+    LOG.log(
+        Level.WARNING,
+        "event={0}_lost instance={1} reason=\"{2}\" another_makes_boxes_for={3}",
+        name(),
+        host.instance().id(),
+        reason,
+        nextPause);
+    nextPause = nextPause.multipliedBy(2);
+    if (nextPause.compareTo(LONGEST_PAUSE) > 0) {
+      nextPause = LONGEST_PAUSE;
+    }
+    try {
+      end();
+    } catch (KernelException e) {
+      LOG.log(Level.WARNING, "event=nursery_not_ended, trying again", e);
+    }
+  }
+
+  @GuardedBy("lock")
+  private void end() throws KernelException, InterruptedException {
+    if (tended != null) {
+      tended.end();
+      tended = null;
+    }
+  }
+
+  /** Ends it; none is started any more. Boxes that it made live on. */
+  void close() throws KernelException {
+    boolean interrupted = Thread.interrupted();
+    lock.lock();
+    try {
+      nursery = null;
+      pause = Deadline.in(Duration.ofDays(36_500));
+      end();
+    } catch (InterruptedException e) {
+      interrupted = true;
+    } finally {
+      lock.unlock();
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

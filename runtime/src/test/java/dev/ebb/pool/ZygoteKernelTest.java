@@ -1,0 +1,269 @@
+package dev.ebb.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.ebb.backend.bubblewrap.Zygote;
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.SandboxException;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.Pidfd;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
+import dev.ebb.ledger.Kind;
+import dev.ebb.process.ExitCause;
+import dev.ebb.process.ProcFs;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.TestHost;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A python3 that is a copy does what one that was started does, and is as apart from others. */
+final class ZygoteKernelTest extends PythonKernelTest {
+  /** What a process is and may do, in words that are the same whoever started it. */
+  private static final String LOOK =
+      """
+      import ctypes, os, re
+      fields = ('Uid', 'Gid', 'Groups', 'Cap', 'NoNewPrivs', 'Seccomp', 'CoreDumping', 'Threads', 'Sig', 'Shd')
+      print(*(line for line in open('/proc/self/status') if line.startswith(fields)))
+      print(*sorted(re.sub(r'^\\S+ \\S+ \\S+|[ug]id=\\d+', '', line) for line in open('/proc/self/mountinfo')))
+      print(open('/proc/self/oom_score_adj').read(), open('/proc/self/limits').read())
+      print(re.sub('/[^/]*/', '/', open('/proc/self/cgroup').read()))
+      print(os.getresuid(), os.getresgid(), os.getgroups(), os.uname().nodename, os.sched_getaffinity(0))
+      libc = ctypes.CDLL(None, use_errno=True)
+      print([libc.prctl(option, 0, 0, 0, 0) for option in (2, 3, 7, 27, 37, 39)])
+      print([libc.prctl(23, capability, 0, 0, 0) for capability in range(41)])
+      def attempt(name, *arguments):
+          print(name, getattr(libc, name)(*arguments), ctypes.get_errno())
+      attempt('unshare', 0x10000000)
+      attempt('unshare', 0x20000)
+      attempt('setns', 0, 0)
+      attempt('mount', None, b'/tmp', b'tmpfs', 0, None)
+      attempt('umount2', b'/tmp', 2)
+      attempt('ptrace', 16, 1, 0, 0)
+      attempt('setuid', 0)
+      attempt('chroot', b'/')
+      attempt('socket', 40, 1, 0)
+      for path in ('/proc/1/environ', '/proc/1/maps', '/proc/1/mem', '/proc/1/fd', '/proc/sys/kernel/shmmax', '/x',
+              '/usr/x', '/dev/x', '/tmp/x', '/workspace/x', '/dev/shm/x', '/etc/x', '/run/x'):
+          try:
+              print(path, os.open(path, os.O_RDWR | os.O_CREAT) > 0)
+          except OSError as e:
+              print(path, e)
+      print([pid for pid in os.listdir('/proc') if pid.isdigit()], os.listdir('/dev/pts'), os.listdir('/'))
+      print([os.readlink('/proc/self/' + name) for name in ('exe', 'cwd', 'root')])
+      print(sorted(os.listdir('/sys/class/net')) if os.path.exists('/sys') else None)
+      """;
+
+  private static final String DRAWN =
+      """
+      import numpy.random, os, random, secrets, ssl, tempfile, uuid
+      print(random.random(), random.Random().random(), os.urandom(9).hex(), secrets.token_hex(9))
+      print(numpy.random.rand(), numpy.random.default_rng().random(), ssl.RAND_bytes(9).hex())
+      print(uuid.uuid4(), hex(uuid.getnode()), next(tempfile._get_candidate_names()))
+      """;
+
+  private static final List<String> DRAWING = List.of("numpy", "random", "ssl", "tempfile", "uuid");
+
+  private PoolPolicy.Copies copies = PoolPolicy.Copies.DEFAULT;
+  private boolean wasKilled;
+
+  @BeforeEach
+  void require() {
+    TestHost.require(Feature.CGROUPS, Feature.ROOT);
+  }
+
+  @Override
+  WarmRuns open(Path home) {
+    return new WarmRuns(home, Interpreter.PYTHON, policy -> policy.withCopies(copies));
+  }
+
+  /** Whatever was run here, it was not for want of one that it was the same. */
+  @AfterEach
+  void thereWasOne() {
+    Awaitility.await().until(() -> wasKilled || !zygotes().isEmpty());
+  }
+
+  private PoolItem copy(ExecSpec spec) throws InterruptedException {
+    PoolItem item = runs.warm(spec);
+    assertThat(item.box().maker()).contains(Box.Maker.ZYGOTE);
+    return item;
+  }
+
+  private WarmRuns.Run run(ExecSpec spec) throws InterruptedException {
+    PoolItem item = copy(spec);
+    return runs.run(item.begin(), item.box(), "");
+  }
+
+  private List<ProcessRef> zygotes() {
+    return runs.engine.holdings().stream()
+        .filter(held -> held.box().equals(Zygote.NAME) && held.kind() == Kind.PROCESS)
+        .map(held -> ProcessRef.parse(held.subject()))
+        .toList();
+  }
+
+  @Test
+  void aCopyIsAndMayNoMoreThanACommandThatIsExecuted() throws Exception {
+    // The first box of an engine is bwrap's, which mounts in another order.
+    assertThat(runs.engine.release(runs.engine.create(BoxSpec.defaults())).isClean()).isTrue();
+    WarmRuns.Run run = runs.assertSame(python(LOOK), "");
+    assertThat(run.stderr()).isEmpty();
+    assertThat(run.stdout()).contains("NoNewPrivs:\t1", "Seccomp:\t2", "CapBnd:\t0000000000000000");
+  }
+
+  @Test
+  void aCopyIsInNoNamespaceOfAnother() throws Exception {
+    var code = python("import time; time.sleep(100)");
+    PoolItem one = copy(code);
+    PoolItem other = copy(code);
+    Exec first = one.begin();
+    Exec second = other.begin();
+    var seen = new ArrayList<List<String>>();
+    for (int pid : List.of(hostPid(first), hostPid(second), zygotes().getFirst().pid())) {
+      var own = new ArrayList<String>();
+      for (String kind : List.of("mnt", "pid", "ipc", "uts", "net", "user")) {
+        own.add(Files.readSymbolicLink(Path.of("/proc/" + pid + "/ns/" + kind)).toString());
+      }
+      seen.add(own);
+    }
+    for (int i = 0; i < seen.getFirst().size(); i++) {
+      assertThat(Set.of(seen.get(0).get(i), seen.get(1).get(i))).hasSize(2);
+      assertThat(seen.get(2).get(i)).isNotIn(seen.get(0).get(i), seen.get(1).get(i));
+    }
+    assertThat(uid(first)).isNotIn(uid(second), "0");
+    assertThat(ProcFs.cgroup(hostPid(first)).orElseThrow())
+        .contains("/" + one.box().id() + "/work/");
+    for (PoolItem item : List.of(one, other)) {
+      assertThat(runs.engine.release(item.box()).isClean()).isTrue();
+    }
+  }
+
+  private static int hostPid(Exec exec) {
+    return exec.pids().iterator().next();
+  }
+
+  private static String uid(Exec exec) throws Exception {
+    return Files.getAttribute(Path.of("/proc/" + hostPid(exec)), "unix:uid").toString();
+  }
+
+  @Test
+  void whatIsRandomIsDrawnAnewInEachCopy() throws Exception {
+    TestHost.require(Feature.CGROUPS);
+    runs.preload(DRAWING);
+    var drawn = new ArrayList<String>();
+    for (int i = 0; i < 3; i++) {
+      WarmRuns.Run run = run(python(DRAWN));
+      assertThat(run.stderr()).isEmpty();
+      drawn.addAll(List.of(run.stdout().strip().split("\\s+")));
+    }
+    assertThat(zygotes()).hasSize(1);
+    assertThat(drawn).hasSize(30).doesNotHaveDuplicates();
+  }
+
+  @Test
+  void nothingThatOneCopyDoesIsSeenByTheNext() throws Exception {
+    runs.preload(List.of("json", "decimal"));
+    var soils =
+        python(
+            "import json, decimal, os; json.soiled = 1; decimal.getcontext().prec = 3;"
+                + " os.environ['SOILED'] = '1'; open('/tmp/soiled', 'w'); print(1)");
+    var looks =
+        python(
+            "import json, decimal, os; print(hasattr(json, 'soiled'), decimal.getcontext().prec,"
+                + " 'SOILED' in os.environ, os.path.exists('/tmp/soiled'))");
+    assertThat(run(soils).stdout()).isEqualTo("1\n");
+    assertThat(run(looks).stdout()).isEqualTo("False 28 False False\n");
+  }
+
+  @Test
+  void theBoxOfACopyTakesOtherCommandsTooButNoSecondCopy() throws Exception {
+    PoolItem item = copy(python("import time; time.sleep(100)"));
+    Exec copy = item.begin();
+    Box box = item.box();
+    assertThat(runs.engine.start(box, ExecSpec.of("python3", "-c", "pass")).await().cause())
+        .isEqualTo(new ExitCause.Exited(0));
+    assertNoCopy(box);
+    copy.signal(Signal.TERM);
+    assertThat(copy.await().cause()).isEqualTo(new ExitCause.Signalled(15));
+    assertThat(runs.engine.release(box).isClean()).isTrue();
+  }
+
+  private void assertNoCopy(Box box) {
+    Exec exec = runs.engine.start(box, ExecSpec.of("python3").withResumption());
+    assertThatThrownBy(exec::await)
+        .isInstanceOf(SandboxException.class)
+        .hasMessageContaining("REQUEST");
+  }
+
+  @Test
+  void afterSoManyCopiesAnotherIsCopied() throws Exception {
+    copies = new PoolPolicy.Copies(Duration.ofHours(1), 2);
+    runs.preload(List.of());
+    assertThat(generations(6)).hasSizeBetween(3, 4);
+  }
+
+  @Test
+  void afterSomeTimeAnotherIsCopied() throws Exception {
+    copies = new PoolPolicy.Copies(Duration.ofMillis(1), 1000);
+    runs.preload(List.of());
+    assertThat(generations(3)).hasSizeBetween(3, 4);
+  }
+
+  @Test
+  void oneIsCopiedForLong() throws Exception {
+    assertThat(generations(4)).hasSize(1);
+  }
+
+  /** The seed of hashes is the zygote's own. */
+  private Set<String> generations(int runs) throws InterruptedException {
+    var seen = new TreeSet<String>();
+    for (int i = 0; i < runs; i++) {
+      seen.add(run(python("print(hash('seed'))")).stdout());
+    }
+    assertThat(zygotes()).hasSize(1);
+    return seen;
+  }
+
+  @Test
+  void aZygoteThatDiesTakesNoBoxAlongAndPythonIsStartedForTheNext() throws Exception {
+    PoolItem item = copy(python("print(input())").withInput());
+    ProcessRef zygote = zygotes().getFirst();
+    wasKilled = true;
+    try (var scope = new Scope()) {
+      Pidfd.open(scope, zygote.pid()).signal(Signal.KILL);
+    }
+    PoolItem next = runs.warm(python("print(1)"));
+    assertThat(runs.run(item.begin(), item.box(), "alive\n").stdout()).isEqualTo("alive\n");
+    assertThat(runs.run(next.begin(), next.box(), "").stdout()).isEqualTo("1\n");
+    PoolItem third = runs.warm(python("print(2)"));
+    assertThat(runs.run(third.begin(), third.box(), "").stdout()).isEqualTo("2\n");
+  }
+
+  @Test
+  void aBoxThatIsNotForPythonIsNotMadeByAZygote() throws Exception {
+    Box box = runs.engine.create(BoxSpec.defaults());
+    assertThat(box.maker()).isNotEqualTo(Optional.of(Box.Maker.ZYGOTE));
+    assertNoCopy(box);
+    assertThat(runs.engine.release(box).isClean()).isTrue();
+  }
+
+  @Test
+  void withoutInterpretersThereIsNoZygote() {
+    var policy = new PoolPolicy(0, 1, Duration.ofHours(1), Map.of(), List.of());
+    assertThat(policy.withCopies(PoolPolicy.Copies.DEFAULT).zygote()).isEmpty();
+  }
+}
