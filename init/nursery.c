@@ -278,7 +278,8 @@ static void prepare(const struct nursery *nursery)
 /* Of those on the host, what it takes to clone a box and to make it what it is. */
 static bool keep_capabilities(void)
 {
-	static const int kept[] = {CAP_CHOWN, CAP_SETGID, CAP_SETUID, CAP_NET_ADMIN, CAP_SYS_ADMIN};
+	static const int kept[] = {CAP_CHOWN,  CAP_DAC_OVERRIDE, CAP_SETGID,
+	                           CAP_SETUID, CAP_NET_ADMIN,    CAP_SYS_ADMIN};
 	struct __user_cap_data_struct data[2] = {0};
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		data[CAP_TO_INDEX(kept[i])].permitted |= CAP_TO_MASK(kept[i]);

@@ -92,8 +92,14 @@ class NurseryTest(Case):
     def test_a_nursery_can_do_on_the_host_what_it_needs_to(self):
         pid = self.nursery().process.pid
         for name in ("CapPrm:", "CapEff:"):
-            self.assertEqual("00000000002010c1", field(pid, name).strip(), name)
+            self.assertEqual("00000000002010c3", field(pid, name).strip(), name)
         self.assertEqual("1", field(pid, "NoNewPrivs:").strip())
+
+    def test_root_clones_into_the_cgroups_of_another(self):
+        """As an earlier engine left them, whose nursery had an estate."""
+        nursery = self.nursery()
+        os.chown(V2 + "/cgroup.procs", ROOT_UID, ROOT_UID)
+        self.born(nursery).close()
 
     def test_a_nursery_with_an_estate_is_nobody_on_the_host(self):
         pid = self.nursery(estate=True).process.pid

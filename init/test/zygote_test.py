@@ -57,7 +57,7 @@ class ZygoteTest(Case):
     def test_it_can_do_no_more_than_a_nursery(self):
         pid = self.zygote("json").process.pid
         for name in ("CapPrm:", "CapEff:"):
-            self.assertEqual("00000000002010c1", field(pid, name).strip(), name)
+            self.assertEqual("00000000002010c3", field(pid, name).strip(), name)
         self.assertEqual("1", field(pid, "NoNewPrivs:").strip())
         self.assertEqual(["0", "1", "2", "3"], sorted(os.listdir(f"/proc/{pid}/fd")))
         self.assertNotEqual(os.readlink("/proc/self/ns/net"), os.readlink(f"/proc/{pid}/ns/net"))

@@ -14,6 +14,7 @@ import java.util.List;
  */
 public record Privileges(int uid, long capabilities, List<Range> uids) {
   public static final int CAP_CHOWN = 0;
+  public static final int CAP_DAC_OVERRIDE = 1;
   public static final int CAP_SETGID = 6;
   public static final int CAP_SETUID = 7;
   public static final int CAP_NET_ADMIN = 12;
@@ -65,6 +66,7 @@ public record Privileges(int uid, long capabilities, List<Range> uids) {
     return uid == 0
         && canChangeUser()
         && has(CAP_CHOWN)
+        && has(CAP_DAC_OVERRIDE)
         && has(CAP_NET_ADMIN)
         && has(CAP_SYS_CHROOT)
         && has(CAP_SYS_ADMIN);

@@ -35,13 +35,14 @@ class PrivilegesTest {
     assertThat(privileges.has(Privileges.CAP_SYS_RESOURCE)).isEqualTo(raisesLimits);
   }
 
-  /** Root of a host, docker's with SYS_ADMIN, with NET_ADMIN too, root of a host less CHOWN. */
+  /** Root of a host, docker's with SYS_ADMIN, with NET_ADMIN too, root of a host less one. */
   @ParameterizedTest
   @CsvSource({
     "000001ffffffffff, true",
     "00000000a82425fb, false",
     "00000000a82435fb, true",
-    "000001fffffffffe, false"
+    "000001fffffffffe, false",
+    "000001fffffffffd, false"
   })
   void whoLacksACapabilityNeedsAUserNamespaceFirst(String effective, boolean canDoWithout) {
     assertThat(with(effective).canMakeNamespaces()).isEqualTo(canDoWithout);
