@@ -148,13 +148,18 @@ final class TendedNursery {
       host.reaper()
           .reap(pid -> ProcFs.cgroup(pid).filter(each -> each.endsWith(place)).isPresent());
     }
-    while (session != null && !session.members().isEmpty()) {
+    if (session == null) {
+      return;
+    }
+    while (!session.members().isEmpty()) {
       if (deadline.isOver()) {
         throw new KernelException("end the nursery " + session.leader(), Errno.EBUSY);
       }
       session.kill();
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
+    // RACE: an init that was not yet a box's own may be among them; whoever waits for it knows.
+    host.reaper().reap(session::holds);
   }
 
   private void awaitDeath(Pidfd dying, Deadline deadline)
