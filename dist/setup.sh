@@ -166,9 +166,14 @@ ready() {
 become_java() {
   jars=''
   for jar in "$lib"/*.jar ${more:+"$more"/*.jar}; do jars=$jars:$jar; done
-  exec ${launcher:-} ${keeper:+"$keeper" keep --} "$jdk/bin/java" -XX:+UseSerialGC -XX:ActiveProcessorCount=2 -XX:-UsePerfData -Xlog:disable \
+  # shellcheck disable=SC2086 # options
+  exec ${launcher:-} ${keeper:+"$keeper" keep $room --} "$jdk/bin/java" -XX:+UseSerialGC -XX:ActiveProcessorCount=2 -XX:-UsePerfData -Xlog:disable \
     --module-path "${jars#:}" --enable-native-access=dev.ebb.kernel "$@"
 }
+
+# What a daemon needs to serve one box at a time, in MiB, processes, threads and open files, beside its keeper; with less it
+# would hang, be killed, or refuse all it is asked. beds/container/test starts it with just that, and with a little less.
+room='--pids 48 --files 160 --memory 160'
 
 # The daemon lives long: it has the second compiler, and a keeper that reaps what it leaves when it is killed.
 become_server() {
@@ -177,7 +182,8 @@ become_server() {
 }
 server_main=dev.ebb.server/dev.ebb.server.Main
 
+# Its heap begins small on a large host, too, where it would take a 64th of the memory before it collects anything.
 become_server_with() {
   more=$server
-  become_java "$@"
+  become_java -Xms16m "$@"
 }

@@ -13,8 +13,8 @@
  *
  * Read main.c; then outside.c and mounts.c; nursery.c, birth.c, hatch.c and zygote.c; then inside.c, exec.c, terminal.c,
  * start.c, files.c, seccomp.c, tree.c and, for hosts without cgroups, herd.c.
- * contents.c and keep.c stand apart. wire.c and process.c serve all roles. The words spoken with
- * the engine are in protocol.h.
+ * contents.c, room.c and keep.c stand apart. wire.c and process.c serve all roles. The words spoken
+ * with the engine are in protocol.h.
  */
 #ifndef EBB_INIT_H
 #define EBB_INIT_H
@@ -79,8 +79,17 @@ void inside_forget(void); /* what a copy of init need not know */
 /* contents.c */
 struct contents contents_count(void); /* all ones: cannot be told */
 
+/* room.c */
+struct room {
+	uint32_t pids;   /* processes and threads, beside us */
+	uint32_t files;  /* open at once */
+	uint32_t memory; /* MiB */
+};
+
+bool room_is_enough(const struct room *needed);
+
 /* keep.c */
-int keep(char **argv);
+int keep(int argc, char **argv);
 
 /* wire.c */
 struct message {
@@ -262,6 +271,7 @@ bool seccomp_apply(void);
 
 #define die(...) (complain(__VA_ARGS__), exit(EXIT_FAILURE))
 
+long number(const char *text);
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void reset_signals(void);
 void unblock_signals(void);

@@ -1,4 +1,5 @@
 // Around the daemon: who waits for what it leaves, also where the host's pid 1 never does.
+#include <getopt.h>
 #include <poll.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -292,12 +293,35 @@ static void open_signals(struct keeper *keeper)
 		die("open a signalfd");
 }
 
-int keep(char **argv)
+/* The program, and what it needs. */
+static char **parse(struct room *needed, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"pids", 1, 0, 'p'}, {"files", 1, 0, 'f'}, {"memory", 1, 0, 'm'}, {0},
+	};
+	for (int option; (option = getopt_long(argc, argv, "+", options, NULL)) != -1;)
+		switch (option) {
+		case 'p': needed->pids = number(optarg); break;
+		case 'f': needed->files = number(optarg); break;
+		case 'm': needed->memory = number(optarg); break;
+		default: exit(OWN_FAILURE);
+		}
+	errno = EINVAL;
+	if (!argv[optind])
+		die("keep nothing");
+	return argv + optind;
+}
+
+int keep(int argc, char **argv)
 {
 	struct keeper keeper = {.outer = getpid(), .pidfd = -1, .has_children = true};
+	struct room needed = {0};
 	int link[2], gate[2];
 
+	char **program = parse(&needed, argc, argv);
 	occupy_standard_fds();
+	if (!room_is_enough(&needed))
+		return OWN_FAILURE;
 	open_signals(&keeper);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) != 0 ||
@@ -310,7 +334,7 @@ int keep(char **argv)
 	close(link[pid != 0]);
 	close(gate[pid == 0]);
 	if (pid == 0)
-		inner(&keeper, gate[0], argv);
+		inner(&keeper, gate[0], program);
 	keeper.inner = pid;
 	outer(&keeper, gate[1]);
 }

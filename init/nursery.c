@@ -45,16 +45,6 @@ struct nursery {
 
 // -------------------------------------------------------------------- options
 
-static uint32_t number(const char *text)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-	errno = EINVAL;
-	if (end == text || *end != '\0' || value > UINT32_MAX)
-		die("read the number %s", text);
-	return value;
-}
-
 static void keep_for_bwrap(struct nursery *nursery, int fd)
 {
 	errno = E2BIG;

@@ -41,16 +41,6 @@ struct launch {
 
 // -------------------------------------------------------------------- options
 
-static long number(const char *text)
-{
-	char *end;
-	long value = strtol(text, &end, 10);
-	errno = EINVAL;
-	if (end == text || *end != '\0' || value < -1 || value > UINT32_MAX)
-		die("read the number %s", text);
-	return value;
-}
-
 static int add(struct list *list, int fd)
 {
 	errno = E2BIG;

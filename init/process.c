@@ -21,6 +21,17 @@ void complain(const char *format, ...)
 	dprintf(STDERR_FILENO, line, text, name);
 }
 
+/* Of an option; -1 is one. */
+long number(const char *text)
+{
+	char *end;
+	long value = strtol(text, &end, 10);
+	errno = EINVAL;
+	if (end == text || *end != '\0' || value < -1 || value > UINT32_MAX)
+		die("read the number %s", text);
+	return value;
+}
+
 // KERNEL: the mask and ignored signals survive exec, and the threads of a JVM block some.
 void reset_signals(void)
 {
