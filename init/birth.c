@@ -188,19 +188,41 @@ static bool receive_order(int control, struct order *order, int *fds)
 	return true;
 }
 
+/* KERNEL: a child of our parent has the exit signal that we have, and may not name one. */
+static uint64_t birth_flags(void)
+{
+	return CLONE_PARENT | CLONE_PIDFD | NAMESPACES |
+	       (tid_address ? CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID : 0);
+}
+
+static pid_t clone_into(int leaf, int *pidfd)
+{
+	struct clone_args args = {
+		.flags = birth_flags() | CLONE_INTO_CGROUP,
+		.child_tid = tid_address,
+		.pidfd = (uintptr_t)pidfd,
+		.cgroup = leaf,
+	};
+	return syscall(SYS_clone3, &args, sizeof args);
+}
+
+/*
+ * KERNEL: containers have no clone3, whose flags their filter could not see. Without a stack it is
+ * a fork; its last two arguments are in another order on arm64, see clone(2).
+ */
+static pid_t clone_here(int *pidfd)
+{
+#ifdef __aarch64__
+	return syscall(SYS_clone, birth_flags(), NULL, pidfd, NULL, tid_address);
+#else
+	return syscall(SYS_clone, birth_flags(), NULL, pidfd, tid_address, NULL);
+#endif
+}
+
 static void make(const struct title *title, const struct order *order, const int *fds)
 {
 	int pidfd = -1;
-	bool has_leaf = order->flags & ORDER_HAS_LEAF;
-	// KERNEL: a child of our parent has the exit signal that we have, and may not name one.
-	struct clone_args args = {
-		.flags = CLONE_PARENT | CLONE_PIDFD | NAMESPACES | (has_leaf ? CLONE_INTO_CGROUP : 0) |
-		         (tid_address ? CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID : 0),
-		.child_tid = tid_address,
-		.pidfd = (uintptr_t)&pidfd,
-		.cgroup = has_leaf ? fds[1] : 0,
-	};
-	pid_t pid = syscall(SYS_clone3, &args, sizeof args);
+	pid_t pid = order->flags & ORDER_HAS_LEAF ? clone_into(fds[1], &pidfd) : clone_here(&pidfd);
 	if (pid == 0)
 		grow(title, order, fds);
 	uint32_t body = pid;

@@ -24,6 +24,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "init.h"
@@ -256,6 +257,8 @@ static void prepare(const struct nursery *nursery)
 {
 	if (nursery->leaf >= 0 && !write_at(nursery->leaf, "cgroup.procs", "0"))
 		die("join the cgroup of the nursery");
+	if (nursery->leaf >= 0 && syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS)
+		die("clone into a cgroup");
 	umask(022);
 	// KERNEL: a core_pattern that is a pipe is run at 0, too, but not at 1: see core(5).
 	if (!limit(RLIMIT_CORE, 1) || !drop_privileges())

@@ -67,7 +67,7 @@ def process(options, names):
     uid, _, gid = options.user.partition(":")
     names = ["CAP_" + name for name in names]
     own = names if int(uid) == 0 else []
-    limit = min(NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE)[1])  # root may lack CAP_SYS_RESOURCE
+    limit = min(options.ulimit, resource.getrlimit(resource.RLIMIT_NOFILE)[1])  # root may lack CAP_SYS_RESOURCE
     return {
         "user": {"uid": int(uid), "gid": int(gid or 0)},
         "args": options.command,
@@ -113,7 +113,7 @@ def resources(options):
         allowed += [{"allow": True, "type": "c", "major": m, "minor": n, "access": "rwm"} for m, n in DEVICES]
     result = {"devices": allowed, "pids": {"limit": options.pids_limit}}
     if options.memory:
-        result["memory"] = {"limit": options.memory, "swap": 2 * options.memory}
+        result["memory"] = {"limit": options.memory, "swap": options.memory_swap or 2 * options.memory}
     return result
 
 

@@ -90,12 +90,15 @@ BY_CAPABILITY = {
     "CAP_PERFMON": "perf_event_open",
 }
 
-CLONE_NEWUSER = 0x10000000
 NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 ENOSYS = 38
 
 # What bubblewrap needs beyond docker's default to make a box, and no more; unshare is for --disable-userns.
 FOR_A_BOX = ["mount", "pivot_root", "sethostname", "umount2", "unshare"]
+
+# And for the nursery, which clones boxes in a user namespace that there is already. It adds little: whoever may make
+# a user namespace may make all others in it by unshare, and enter only those that are below his own.
+FOR_A_NURSERY = ["clone", "setns"]
 
 
 def allow(names, *args):
@@ -117,10 +120,8 @@ def common_rules(machines):
     yield from (allow(["personality"], argument("EQ", value)) for value in PERSONALITIES)
 
 
-def thread_rules():
-    """Threads and processes, but no namespaces; libc falls back to clone when clone3 is not there."""
-    yield allow(["clone"], argument("MASKED_EQ", NAMESPACES, 0))
-    yield {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": ENOSYS}
+# libc falls back to clone when clone3 is not there.
+NO_CLONE3 = {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": ENOSYS}
 
 
 def profile(machines, rules):
@@ -137,16 +138,17 @@ def docker_default(capabilities):
     machines = [platform.machine()]
     rules = list(common_rules(machines))
     rules += [allow(BY_CAPABILITY[name].split()) for name in BY_CAPABILITY if name in capabilities]
-    rules += [] if "CAP_SYS_ADMIN" in capabilities else thread_rules()
+    # Threads and processes, but no namespaces.
+    threads = [allow(["clone"], argument("MASKED_EQ", NAMESPACES, 0)), NO_CLONE3]
+    rules += [] if "CAP_SYS_ADMIN" in capabilities else threads
     return profile(machines, rules)
 
 
 def for_ebb():
     """One file for every machine and every runtime: without docker's includes, which containerd ignores."""
     machines = list(ARCHITECTURES)
-    rules = [*common_rules(machines), allow(BY_CAPABILITY["CAP_SYS_CHROOT"].split()), *thread_rules()]
-    rules += [allow(["clone"], argument("MASKED_EQ", CLONE_NEWUSER, CLONE_NEWUSER)), allow(FOR_A_BOX)]
-    return profile(machines, rules)
+    rules = [*common_rules(machines), allow(BY_CAPABILITY["CAP_SYS_CHROOT"].split()), NO_CLONE3]
+    return profile(machines, [*rules, allow(FOR_A_NURSERY), allow(FOR_A_BOX)])
 
 
 def text(profile):

@@ -134,11 +134,12 @@ final class NurseryKeeper {
 
   @GuardedBy("lock")
   private void lose(BoxHost host, String reason) throws InterruptedException {
+    boolean isKnown = reason.equals(refusal);
     nursery = null;
     refusal = reason;
     pause = Deadline.in(nextPause);
     LOG.log(
-        Level.WARNING,
+        isKnown ? Level.DEBUG : Level.WARNING,
         "event={0}_lost instance={1} reason=\"{2}\" another_makes_boxes_for={3}",
         name(),
         host.instance().id(),
