@@ -141,12 +141,14 @@ static void await(pid_t pid, const char *what)
 
 static void share_estate(const struct nursery *nursery)
 {
+	struct nursery group = *nursery;
+	group.root = getegid(); // ORDER: there it has no number before it is mapped
 	if (unshare(CLONE_NEWUSER) != 0)
 		die("make a user namespace");
 	if (!write_at(AT_FDCWD, "/proc/self/setgroups", "deny"))
 		die("give up groups");
 	write_map(nursery, "self", "uid_map");
-	write_map(nursery, "self", "gid_map");
+	write_map(&group, "self", "gid_map");
 }
 
 static void found_estate(const struct nursery *nursery)

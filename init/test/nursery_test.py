@@ -233,11 +233,12 @@ class NurseryTest(Case):
     def test_without_cgroups_or_a_uid_of_its_own_a_box_comes_up(self):
         def become_user():
             os.setgroups([])
-            os.setresgid(UID, UID, UID)
+            os.setresgid(0, 0, 0)  # docker's --user 1000
             os.setresuid(UID, UID, UID)
         nursery = self.nursery(shared=True, has_leaf=False, before_exec=become_user)
         box = self.born(nursery, has_cgroup=False)
         self.assertEqual([str(UID)] * 4, field(box.init_pid, "Uid:").split())
+        self.assertEqual(["0"] * 4, field(box.init_pid, "Gid:").split())
         if not HERD:
             return  # commands without a cgroup have a shepherd
         look = box.shell("id -u; find /proc/sys -writable; unshare -U true || echo none").output()
