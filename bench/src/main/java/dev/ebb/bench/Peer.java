@@ -22,6 +22,19 @@ final class Peer implements AutoCloseable {
   }
 
   /**
+   * The same where cgroups of version 2 are not to be seen beside those of version 1, which some
+   * programs refuse.
+   */
+  static Peer withOldCgroups(List<String> command) throws IOException {
+    String hide = "! mountpoint -q \"$0\" || umount -l \"$0\"; exec \"$@\"";
+    var words = new ArrayList<>(List.of("unshare", "--mount", "sh", "-c", hide));
+    words.add("/sys/fs/cgroup/unified");
+    words.add(program("spawner"));
+    words.addAll(command);
+    return start(words);
+  }
+
+  /**
    * Ends {@code command}, which tells by its first byte that it is all there, and whatever came of
    * it, in {@code cgroup}, which must not exist, and nothing else.
    */
@@ -49,8 +62,16 @@ final class Peer implements AutoCloseable {
   }
 
   private static Peer start(String program, List<String> arguments) throws IOException {
-    var words = new ArrayList<>(List.of(System.getProperty("ebb.peers") + "/" + program));
+    var words = new ArrayList<>(List.of(program(program)));
     words.addAll(arguments);
+    return start(words);
+  }
+
+  private static String program(String name) {
+    return System.getProperty("ebb.peers") + "/" + name;
+  }
+
+  private static Peer start(List<String> words) throws IOException {
     return new Peer(
         new ProcessBuilder(words).redirectError(ProcessBuilder.Redirect.INHERIT).start());
   }

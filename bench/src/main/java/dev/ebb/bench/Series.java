@@ -13,6 +13,7 @@ final class Series {
 
   private final String name;
   private final List<Long> pids;
+  private final boolean isPeer;
   private double[] millis = new double[0];
   private double cpuMillis;
 
@@ -27,8 +28,26 @@ final class Series {
    * @param pids who works for it
    */
   Series(String name, long... pids) {
+    this(name, false, pids);
+  }
+
+  private Series(String name, boolean isPeer, long... pids) {
     this.name = name;
+    this.isPeer = isPeer;
     this.pids = LongStream.of(pids).boxed().toList();
+  }
+
+  /** Of somebody else, whom we are compared with. */
+  static Series ofPeer(String name, long pid) {
+    return new Series(name, true, pid);
+  }
+
+  String name() {
+    return name;
+  }
+
+  boolean isPeer() {
+    return isPeer;
   }
 
   /** What is measured. */

@@ -124,10 +124,14 @@ public final class Departures implements AutoCloseable {
     /** KERNEL: a channel stays open as long as a selector knows it. */
     @Override
     public void close() {
+      SelectionKey known = key;
+      if (known == null) {
+        return; // mostly: nobody wanted to know
+      }
       lock.lock();
       try {
-        if (key != null && selector.isOpen()) {
-          key.cancel();
+        if (selector.isOpen()) {
+          known.cancel();
           selector.selectNow();
         }
       } catch (IOException e) {

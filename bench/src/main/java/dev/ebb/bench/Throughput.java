@@ -1,0 +1,42 @@
+package dev.ebb.bench;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/** How often something can be done in a second by several who do it without a pause. */
+final class Throughput {
+  private Throughput() {}
+
+  /**
+   * Of all together.
+   *
+   * @param works what each of them does
+   */
+  static double perSecond(List<Series.Work> works, int seconds) throws Exception {
+    long begun = System.nanoTime();
+    long end = begun + TimeUnit.SECONDS.toNanos(seconds);
+    var tasks = new ArrayList<Callable<Long>>();
+    for (Series.Work work : works) {
+      tasks.add(
+          () -> {
+            long done = 0;
+            while (System.nanoTime() < end) {
+              work.run();
+              done++;
+            }
+            return done;
+          });
+    }
+    long done = 0;
+    try (var threads = Executors.newFixedThreadPool(works.size())) {
+      for (Future<Long> each : threads.invokeAll(tasks)) {
+        done += each.get();
+      }
+    }
+    return done * 1e9 / (System.nanoTime() - begun);
+  }
+}
