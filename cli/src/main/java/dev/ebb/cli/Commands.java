@@ -17,6 +17,8 @@ final class Commands {
           "exec",
           "ls",
           "ps",
+          "code",
+          "languages",
           "logs",
           "wait",
           "kill",
@@ -53,6 +55,8 @@ final class Commands {
       case "run" -> RunCommand.spec();
       case "create" -> CreateCommand.spec();
       case "exec" -> ExecCommand.spec();
+      case "code" -> CodeCommand.spec();
+      case "languages" -> CodeCommand.languagesSpec();
       case "ls" -> ListCommand.spec();
       case "ps" -> ProcessesCommand.spec();
       case "top" -> ProcessesCommand.topSpec();
@@ -90,6 +94,8 @@ final class Commands {
       case "run" -> new RunCommand(parsed).run();
       case "create" -> CreateCommand.run(parsed);
       case "exec" -> new ExecCommand(parsed).run();
+      case "code" -> new CodeCommand(parsed).run();
+      case "languages" -> CodeCommand.languages(parsed);
       case "ls" -> ListCommand.run(parsed);
       case "ps" -> ProcessesCommand.run(parsed);
       case "top" -> ProcessesCommand.top(parsed);

@@ -93,6 +93,26 @@ public final class EbbClient implements Closeable {
     return Exec.read(calls.json(Calls.post(target, run(box.document(), exec))));
   }
 
+  /** Code in a box of its own, which is gone when this returns. */
+  public CodeResult run(Code code) throws IOException {
+    Target target = Target.of("v1", "code");
+    return CodeResult.read(calls.json(Calls.post(target, code.document()).with(Duration.ZERO)));
+  }
+
+  /**
+   * The same, with its output as it comes; the last event has what {@link CodeResult#of} reads.
+   * Closing it early ends the code.
+   */
+  public Following runAndFollow(Code code) throws IOException {
+    var call = Calls.post(Target.of("v1", "code"), code.document());
+    return new Following(EventSource.once(calls.events(call)), Offsets.START);
+  }
+
+  /** The languages that code may be in, and whether the daemon's host has their tools. */
+  public JsonObject languages() throws IOException {
+    return calls.json(Calls.get(Target.of("v1", "languages")).with(Duration.ZERO));
+  }
+
   private static JsonObject run(JsonObject box, ExecRequest exec) {
     return JsonObject.empty().with("box", Documents.unlessEmpty(box)).with("exec", exec.document());
   }

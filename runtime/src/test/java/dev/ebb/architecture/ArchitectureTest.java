@@ -38,6 +38,7 @@ class ArchitectureTest {
           List.of("box"),
           List.of("exec"),
           List.of("pool"),
+          List.of("code"),
           List.of("supervision"),
           List.of("engine"));
 

@@ -121,7 +121,8 @@ final class ExecRoutes {
     command.input().ifPresent(bytes -> feed(exec, bytes));
   }
 
-  private static void feed(ServedExec exec, byte[] bytes) {
+  /** Writes all of its stdin, aside, and closes it. */
+  static void feed(ServedExec exec, byte[] bytes) {
     Stdin stdin = exec.exec().stdin().orElseThrow();
     Thread.ofVirtual()
         .name("ebb-input-" + exec.box().id() + "-" + exec.number())

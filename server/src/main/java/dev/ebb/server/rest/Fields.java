@@ -248,13 +248,13 @@ final class Fields {
     if (text.isPresent() == base64.isPresent()) {
       throw bad("\"" + where + "\" needs either \"text\" or \"base64\"");
     }
-    return text.isPresent() ? utf8(text.get()) : base64(base64.orElseThrow());
+    return text.isPresent() ? utf8(where + "text", text.get()) : base64(base64.orElseThrow());
   }
 
   /** Half a surrogate pair would become a question mark. */
-  private byte[] utf8(String text) {
+  static byte[] utf8(String name, String text) {
     if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
-      throw wrong("text", "whole characters; other bytes go into \"base64\"");
+      throw bad("\"" + name + "\" must be whole characters; other bytes go into \"base64\"");
     }
     return text.getBytes(StandardCharsets.UTF_8);
   }

@@ -43,7 +43,7 @@ final class Orders {
     return new Ordered(order, files);
   }
 
-  private static Content content(Fields fields) {
+  static Content content(Fields fields) {
     String path = required(fields.text("path"), "files[].path");
     byte[] bytes =
         fields
@@ -163,6 +163,17 @@ final class Orders {
     spec = fields.flag("operator") ? spec.withOperator() : spec;
     fields.end();
     return new Command(spec, input);
+  }
+
+  /** The defaults, or less where less is allowed. */
+  static ExecSpec capped(ExecSpec spec, Caps caps) {
+    return spec.withOutputLimit(least(ExecSpec.DEFAULT_OUTPUT_LIMIT, caps.output()))
+        .withOpenFiles(Math.min(ExecSpec.DEFAULT_OPEN_FILES, caps.openFiles()))
+        .withFileSize(least(ExecSpec.DEFAULT_FILE_SIZE, caps.fileSize()));
+  }
+
+  private static ByteSize least(ByteSize one, ByteSize other) {
+    return one.bytes() <= other.bytes() ? one : other;
   }
 
   private static ExecSpec limits(Fields fields, Duration defaultTimeout, Caps caps) {

@@ -38,6 +38,7 @@ public final class Rest {
       Boxes boxes, Watches watches, Policy policy, EventRoutes events, Metrics metrics) {
     var routes = new ArrayList<>(new BoxRoutes(boxes, policy).routes());
     routes.addAll(new ExecRoutes(boxes, policy).routes());
+    routes.addAll(new CodeRoutes(boxes, policy).routes());
     routes.addAll(new FileRoutes(boxes).routes());
     routes.addAll(events.routes());
     routes.addAll(new SweepRoutes(watches.sweeper()).routes());

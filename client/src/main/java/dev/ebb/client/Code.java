@@ -1,0 +1,76 @@
+package dev.ebb.client;
+
+import dev.ebb.client.json.JsonObject;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Code that is to be run in a box of its own; what is not said is left to the daemon. Immutable.
+ */
+public final class Code {
+  private final JsonObject document;
+
+  private Code(JsonObject document) {
+    this.document = document;
+  }
+
+  /**
+   * Code in a language.
+   *
+   * @param language a name or an alias, see {@link EbbClient#languages}
+   */
+  public static Code of(String language, String code) {
+    return new Code(JsonObject.empty().with("language", language).with("code", code));
+  }
+
+  public Code withArguments(String... arguments) {
+    return withArguments(List.of(arguments));
+  }
+
+  public Code withArguments(List<String> arguments) {
+    return new Code(document.with("args", List.copyOf(arguments)));
+  }
+
+  /** All of its stdin. */
+  public Code withStdin(Output input) {
+    return new Code(document.with("stdin", input.document()));
+  }
+
+  /** One more file that lies beside the code. */
+  public Code withFile(String path, Output content) {
+    var files = new ArrayList<Object>();
+    if (document.members().get("files") instanceof List<?> before) {
+      files.addAll(before);
+    }
+    files.add(JsonObject.empty().with("path", path).with("content", content.document()));
+    return new Code(document.with("files", files));
+  }
+
+  /** Globs: which of the files that it writes come back with their content. */
+  public Code withOutputs(String... globs) {
+    return withOutputs(List.of(globs));
+  }
+
+  public Code withOutputs(List<String> globs) {
+    return new Code(document.with("outputs", List.copyOf(globs)));
+  }
+
+  /** Of the run; zero for none, if the server allows that. */
+  public Code withTimeout(Duration timeout) {
+    return new Code(document.with("timeoutMillis", timeout.toMillis()));
+  }
+
+  /** The box that it runs in: limits, network, mounts and packages. */
+  public Code withBox(BoxRequest box) {
+    return new Code(document.with("box", Documents.unlessEmpty(box.document())));
+  }
+
+  public Code withLimits(Limits limits) {
+    return withBox(BoxRequest.defaults().withLimits(limits));
+  }
+
+  JsonObject document() {
+    return document;
+  }
+}

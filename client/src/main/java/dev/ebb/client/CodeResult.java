@@ -1,0 +1,87 @@
+package dev.ebb.client;
+
+import dev.ebb.client.json.JsonException;
+import dev.ebb.client.json.JsonObject;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What became of code.
+ *
+ * @param outcome {@code ok}, {@code failed} (its exit code is not 0), {@code compile-error}, {@code
+ *     timed-out}, {@code out-of-memory}, {@code killed}, … : how it ended
+ * @param phase {@code compile} or {@code run}
+ * @param result the command that ended last, and the first MiB of each of its streams
+ * @param files that are new, or not as they were
+ * @param document as the daemon gave it
+ */
+public record CodeResult(
+    String outcome, String phase, Result result, List<File> files, JsonObject document) {
+  public CodeResult {
+    files = Collections.unmodifiableList(new ArrayList<>(files));
+  }
+
+  /**
+   * A file that the code wrote.
+   *
+   * @param path below its working directory
+   * @param content when it was asked for and is not too long
+   */
+  public record File(String path, long sizeBytes, String type, @Nullable Output content) {
+    private static File read(JsonObject document) throws JsonException {
+      return new File(
+          document.string("path"),
+          document.number("sizeBytes"),
+          document.string("type"),
+          Documents.orNull(document.objectOrNull("content"), Output::read));
+    }
+  }
+
+  static CodeResult read(JsonObject document) throws JsonException {
+    List<File> files = new ArrayList<>();
+    if (document.has("files")) {
+      for (JsonObject file : document.objects("files")) {
+        files.add(File.read(file));
+      }
+    }
+    return new CodeResult(
+        document.string("outcome"),
+        document.string("phase"),
+        Result.read(document),
+        files,
+        document);
+  }
+
+  /** Of code that was followed. */
+  public static CodeResult of(Result last) throws JsonException {
+    return read(last.exec().document());
+  }
+
+  /** Whether it was asked for, and was too long. */
+  public boolean isCut(File file) throws JsonException {
+    for (JsonObject each : document.objects("files")) {
+      if (each.string("path").equals(file.path())) {
+        return each.has("cut") && each.isTrue("cut");
+      }
+    }
+    return false;
+  }
+
+  public Output stdout() {
+    return result.stdout();
+  }
+
+  public Output stderr() {
+    return result.stderr();
+  }
+
+  public @Nullable Integer exitCode() {
+    return result.exec().exitCode();
+  }
+
+  public @Nullable Certificate certificate() {
+    return result.certificate();
+  }
+}

@@ -1,0 +1,74 @@
+package dev.ebb.code;
+
+import dev.ebb.box.SandboxException;
+import dev.ebb.exec.BoxFiles;
+import dev.ebb.exec.FileEntry;
+import java.util.ArrayDeque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The regular files below the working directory of a box at one moment, by their paths.
+ *
+ * @param files in the order of the walk: those of a directory by name, then those of the next
+ * @param isCut there are more, or deeper ones, than are looked at
+ */
+public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
+  private static final String ROOT = "/workspace";
+  private static final int FILES_MOST = 1_000;
+  private static final int DIRECTORIES_MOST = 100;
+
+  /** Whoever writes while this looks is told of as he was, or not at all. */
+  public static WorkspaceFiles of(BoxFiles box) throws InterruptedException {
+    var files = new LinkedHashMap<String, FileEntry>();
+    var directories = new ArrayDeque<>(List.of(""));
+    boolean isCut = false;
+    for (int looked = 0; !directories.isEmpty(); looked++) {
+      if (looked == DIRECTORIES_MOST) {
+        isCut = true;
+        break;
+      }
+      String directory = directories.remove();
+      for (FileEntry entry : list(box, directory)) {
+        String path = directory.isEmpty() ? entry.name() : directory + "/" + entry.name();
+        switch (entry.type()) {
+          case DIRECTORY -> directories.add(path);
+          case FILE -> {
+            if (files.size() < FILES_MOST) {
+              files.put(path, entry);
+            } else {
+              isCut = true;
+            }
+          }
+          case LINK, OTHER -> {}
+        }
+      }
+    }
+    return new WorkspaceFiles(files, isCut);
+  }
+
+  private static List<FileEntry> list(BoxFiles box, String directory) throws InterruptedException {
+    try {
+      return box.list(directory.isEmpty() ? ROOT : ROOT + "/" + directory);
+    } catch (SandboxException e) {
+      // RACE: removed meanwhile, or closed by the code to itself: there is nothing to be had.
+      if (directory.isEmpty()) {
+        throw e;
+      }
+      return List.of();
+    }
+  }
+
+  /** Those that are new or not as they were. */
+  public WorkspaceFiles since(WorkspaceFiles before) {
+    var changed = new LinkedHashMap<>(files);
+    changed.entrySet().removeIf(each -> each.getValue().equals(before.files.get(each.getKey())));
+    return new WorkspaceFiles(changed, isCut);
+  }
+
+  /** Where a box has it. */
+  public static String path(String file) {
+    return ROOT + "/" + file;
+  }
+}
