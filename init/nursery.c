@@ -106,6 +106,22 @@ static void write_map(const struct nursery *nursery, const char *process, const 
 		die("write %s", path);
 }
 
+/*
+ * KERNEL: who owns a user namespace has every capability in it; others would need CAP_SYS_ADMIN,
+ * which no container has. To map uids takes CAP_SETUID as well, and that goes with the uid of root.
+ */
+static void become_owner(uid_t owner)
+{
+	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct data[2];
+	if (setresuid(-1, owner, -1) != 0 || syscall(SYS_capget, &header, data) != 0)
+		die("become uid %u", owner);
+	for (int i = 0; i < 2; i++)
+		data[i].effective = data[i].permitted;
+	if (syscall(SYS_capset, &header, data) != 0)
+		die("keep capabilities as uid %u", owner);
+}
+
 /* Only who stays outside may map other uids than his own. */
 static pid_t fork_mapper(const struct nursery *nursery, int *go)
 {
@@ -121,6 +137,7 @@ static pid_t fork_mapper(const struct nursery *nursery, int *go)
 		close(gate[1]);
 		if (read(gate[0], &byte, 1) != 1)
 			_exit(EXIT_FAILURE);
+		become_owner(nursery->root);
 		write_map(nursery, process, "uid_map");
 		write_map(nursery, process, "gid_map");
 		_exit(EXIT_SUCCESS);
@@ -161,7 +178,7 @@ static void found_estate(const struct nursery *nursery)
 	pid_t mapper = fork_mapper(nursery, &go);
 	// ORDER: before, so that it is not root whose counts boxes are counted in.
 	if (setgroups(0, NULL) != 0 || setresuid(-1, nursery->root, -1) != 0 ||
-	    unshare(CLONE_NEWUSER) != 0)
+	    prctl(PR_SET_DUMPABLE, 1) != 0 || unshare(CLONE_NEWUSER) != 0)
 		die("make a user namespace");
 	(void)!write(go, "", 1);
 	close(go);
