@@ -281,6 +281,9 @@ public final class Box {
     String cleanup = left.isClean() ? "" : "; its clean-up failed too: " + left.stuck();
     return switch (failure) {
       case SandboxException e when left.isClean() -> e;
+      case Launch.SetupException e when e.isForWantOfProcesses() ->
+          SandboxException.later(
+              ErrorCode.PRESSURE, e.getMessage() + cleanup, Duration.ofSeconds(1), Map.of());
       case Launch.SetupException e ->
           new SandboxException(ErrorCode.SETUP_FAILED, e.getMessage() + cleanup, e);
       case InterruptedException e -> {

@@ -42,8 +42,20 @@ public interface Launch {
   final class SetupException extends Exception {
     private static final long serialVersionUID = 1L;
 
+    private final boolean isForWantOfProcesses;
+
     SetupException(String message) {
+      this(message, false);
+    }
+
+    SetupException(String message, boolean isForWantOfProcesses) {
       super(message);
+      this.isForWantOfProcesses = isForWantOfProcesses;
+    }
+
+    /** The host had none to spare. */
+    public boolean isForWantOfProcesses() {
+      return isForWantOfProcesses;
     }
   }
 

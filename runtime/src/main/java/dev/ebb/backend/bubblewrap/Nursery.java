@@ -370,8 +370,10 @@ public final class Nursery {
     /** RACE: its end is heard of on the box's socket as well, and perhaps there first. */
     private SetupException refusal() throws KernelException, MakerLostException {
       if (channel.unmade().isPresent()) {
+        String why = channel.unmade().get();
+        // A box has none yet, so the limit that refused its first is the host's.
         return new SetupException(
-            "the box could not be made" + Refusal.explain(": " + channel.unmade().get()));
+            "the box could not be made" + Refusal.explain(": " + why), why.endsWith("EAGAIN"));
       }
       if (isLost() || !ref.isAlive()) {
         throw dismiss("is gone");
