@@ -48,6 +48,7 @@ final class TendedNursery {
   private int root = -1;
   private @Nullable Pidfd process;
   private @Nullable Session session;
+  private boolean isReady;
 
   TendedNursery(BoxHost host, Optional<Zygote> zygote) throws KernelException {
     this.host = host;
@@ -83,6 +84,7 @@ final class TendedNursery {
             .bubblewrap()
             .startNursery(scope, estate, cgroup.map(Cgroup::path), zygote, this::spawned);
     nursery.awaitReady(Deadline.in(zygote.isPresent() ? IMPORT_BOUND : START_BOUND));
+    isReady = true;
     return nursery;
   }
 
@@ -148,7 +150,8 @@ final class TendedNursery {
       host.reaper()
           .reap(pid -> ProcFs.cgroup(pid).filter(each -> each.endsWith(place)).isPresent());
     }
-    if (session == null) {
+    // RACE: of one that was ready, whoever still bears its session is a box that was just born.
+    if (session == null || isReady) {
       return;
     }
     while (!session.members().isEmpty()) {

@@ -330,7 +330,14 @@ public final class Nursery {
   }
 
   private Launch.MakerLostException dismiss(String why) throws KernelException {
-    process.signal(Signal.KILL);
+    try {
+      process.signal(Signal.KILL);
+    } catch (KernelException e) {
+      // RACE: who lost it before us has ended it, and let go of it.
+      if (!e.is(Errno.EBADF)) {
+        throw e;
+      }
+    }
     lose();
     return new Launch.MakerLostException("the nursery " + why + SpawnPlan.said(log));
   }
