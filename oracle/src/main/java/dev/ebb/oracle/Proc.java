@@ -78,12 +78,14 @@ public final class Proc {
   }
 
   public static boolean isGone(IOException e) {
-    // KERNEL: a file of a process or cgroup that ended after the open answers ESRCH or ENODEV, for
-    // which the JDK has no exception of their own.
+    // KERNEL: a file of a process or cgroup that ended after the open answers ESRCH or ENODEV, and
+    // fdinfo of a descriptor that was closed after it ENOENT, at a read, for which the JDK has no
+    // exception of their own.
     String message = String.valueOf(e.getMessage());
     return e instanceof NoSuchFileException
         || e instanceof NotDirectoryException
         || message.contains("No such process")
+        || message.equals("No such file or directory")
         || message.contains("No such device");
   }
 }

@@ -114,7 +114,7 @@ public final class Torture {
       judge.ended(daemon.stop(), daemon);
       requireSwept();
     } catch (IOException e) {
-      tally.broken(Invariant.I13, "torture broke off: " + e.getMessage(), "the run");
+      tally.broken(Invariant.I13, "torture broke off: " + e, "the run");
     }
     progress.end();
     return tally.report(settings, host.description());
