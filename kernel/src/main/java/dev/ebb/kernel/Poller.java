@@ -11,7 +11,10 @@ import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -52,6 +55,7 @@ public final class Poller implements Owned {
   private final Tick tick;
   private final AtomicLong tokens = new AtomicLong(WAKE);
   private final Map<Long, Watch> watches = new ConcurrentHashMap<>();
+  private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
   private volatile boolean closed;
 
   /** Something to do every now and then. */
@@ -94,13 +98,19 @@ public final class Poller implements Owned {
   public final class Watch implements Owned {
     private final long token = tokens.incrementAndGet();
     private final Fd fd;
-    private final int interest;
+    private volatile int interest;
     private final Runnable handler;
 
     private Watch(Fd fd, int interest, Runnable handler) {
       this.fd = fd;
       this.interest = interest;
       this.handler = handler;
+    }
+
+    /** The same for something else than before. */
+    public void rearm(Set<Interest> changed) throws KernelException {
+      interest = changed.stream().mapToInt(each -> each.bit).reduce(0, (a, b) -> a | b);
+      rearm();
     }
 
     /** Waits once more: a watch falls silent after each call of its handler. */
@@ -152,6 +162,24 @@ public final class Poller implements Owned {
     return scope.own(watch);
   }
 
+  /** Runs {@code task} on the poller's thread soon; not at all if it is closed before. */
+  public void execute(Runnable task) throws KernelException {
+    tasks.add(task);
+    wake();
+  }
+
+  private void wake() throws KernelException {
+    wake.write(new byte[] {1, 0, 0, 0, 0, 0, 0, 0}, 0, 8);
+  }
+
+  private void runTasks() throws KernelException {
+    // ORDER: emptied first, so that who adds a task from now on wakes us again.
+    wake.read(new byte[8], 0, 8);
+    for (Runnable task = tasks.poll(); task != null && !closed; task = tasks.poll()) {
+      run(task, "task");
+    }
+  }
+
   private void control(int operation, Fd fd, int events, long token) throws KernelException {
     try (var frame = new Frame();
         var set = epoll.new Use();
@@ -176,7 +204,12 @@ public final class Poller implements Owned {
                 EPOLL_PWAIT, set.number(), events.address(), MAX_EVENTS, timeout, 0);
         Frame.check(n, "wait for events");
         for (int i = 0; i < n; i++) {
-          dispatch(events.get(JAVA_LONG_UNALIGNED, (long) i * EVENT_SIZE + EVENT_DATA));
+          long token = events.get(JAVA_LONG_UNALIGNED, (long) i * EVENT_SIZE + EVENT_DATA);
+          if (token == WAKE) {
+            runTasks();
+          } else {
+            dispatch(token);
+          }
         }
         if (System.nanoTime() - due >= 0) {
           run(tick.task, "tick");
@@ -214,7 +247,7 @@ public final class Poller implements Owned {
       return;
     }
     closed = true;
-    wake.write(new byte[] {1, 0, 0, 0, 0, 0, 0, 0}, 0, 8);
+    wake();
     boolean interrupted = false;
     while (thread.isAlive() && !Thread.currentThread().equals(thread)) {
       try {
