@@ -175,6 +175,7 @@ void exec_start(struct exec *exec, struct message *message)
 	exec->processes = start.request.processes;
 	exec->cpu_before = cpu_before;
 	exec->is_kept = start.request.flags & START_KEPT;
+	exec->has_sections = start.request.flags & START_SECTIONS;
 	for (int i = 0; i < 2 && !exec->is_kept; i++) {
 		exec->streams[i].log = start.logs[i];
 		message->fds[i] = -1; // ours now
@@ -287,7 +288,8 @@ static void take_output(struct exec *exec, struct stream *stream, const char *da
 	log_output(exec, stream, data, exec->room);
 	log_output(exec, stream, marker, length);
 	exec->ended.flags |= ENDED_TRUNCATED;
-	exec_end(exec, END_OUTPUT_LIMIT, SIGTERM, exec->grace);
+	if (!exec->has_sections)
+		exec_end(exec, END_OUTPUT_LIMIT, SIGTERM, exec->grace);
 }
 
 static void heed_pipes(struct exec *exec, uint32_t events)
@@ -310,7 +312,7 @@ static ssize_t copy_output(struct exec *exec, struct stream *stream, size_t most
 	char chunk[OUTPUT_CHUNK];
 	bool is_cut = exec->ended.flags & ENDED_TRUNCATED;
 	size_t room = exec->is_kept && !is_cut ? OUTPUT_KEPT_MAX - stream->size : sizeof chunk;
-	if (exec->is_full)
+	if (exec->is_full || exec->section_due)
 		return -1;
 	if (room == 0) {
 		want_logs(exec);
@@ -344,6 +346,34 @@ static void drain(struct exec *exec)
 		for (ssize_t n; left > 0 && (n = copy_output(exec, stream, left)) > 0;)
 			left -= n;
 	}
+}
+
+// ------------------------------------------------------------------- sections
+
+/* ORDER: what is in the pipes by now was written before the engine asked; all later is the next. */
+void exec_cut(struct exec *exec)
+{
+	if (exec->phase == EXEC_FILLING || exec->phase == EXEC_OVER)
+		return; // the last word tells it all
+	drain(exec);
+	exec->is_to_be_cut = exec->is_full;
+	exec->section_due = !exec->is_full;
+	if (exec->section_due)
+		heed_pipes(exec, EPOLLET);
+}
+
+static void begin_section(struct exec *exec)
+{
+	for (int i = 0; i < 2; i++) {
+		close_fd(&exec->streams[i].log);
+		exec->streams[i].size = exec->streams[i].told = 0;
+	}
+	exec->section_due = exec->output_due = false;
+	exec->is_kept = true;
+	exec->room = exec->limit;
+	exec->ended.flags &= ~ENDED_TRUNCATED;
+	exec->ended.log_errno = 0;
+	heed_pipes(exec, EPOLLIN);
 }
 
 // ------------------------------------------------------------------- terminal
@@ -432,9 +462,14 @@ static void finish(struct exec *exec)
 		exec->is_started = exec->started_due = true; // stuck before exec(2) was done
 	exec->phase = EXEC_FILLING;
 	exec->deadline = NEVER;
+	exec->section_due = false;
 	drain(exec);
 	if (exec->is_full)
 		return; // the rest comes when there is a log
+	// As if there had been a log when it ended, however late that came.
+	if (exec->ended.flags & ENDED_TRUNCATED && !exec->has_sections &&
+	    exec->ended.reason == END_BY_ITSELF)
+		exec->ended.reason = END_OUTPUT_LIMIT;
 	exec->ended.stdout_size = exec->streams[0].size;
 	exec->ended.stderr_size = exec->streams[1].size;
 	exec->ended.cpu_us = cpu_of_the_dead() - exec->cpu_before;
@@ -462,12 +497,11 @@ void exec_take_logs(struct exec *exec, struct message *message, int error)
 	for (int i = 0; i < 2 && !error; i++)
 		take_log(exec, &exec->streams[i], &message->fds[i]);
 	heed_pipes(exec, EPOLLIN);
+	if (exec->is_to_be_cut)
+		exec_cut(exec);
 	if (exec->phase != EXEC_FILLING)
 		return;
 	finish(exec);
-	// As if there had been a log when it ended.
-	if (exec->ended.flags & ENDED_TRUNCATED && exec->ended.reason == END_BY_ITSELF)
-		exec->ended.reason = END_OUTPUT_LIMIT;
 }
 
 /*
@@ -485,6 +519,9 @@ void exec_leader_ended(struct exec *exec, int code, int status)
 	exec->reaped = true;
 	exec->ended.code = code;
 	exec->ended.status = status;
+	if (exec->section_due)
+		heed_pipes(exec, EPOLLIN);
+	exec->section_due = false; // its last word tells it
 	// RACE: what it wrote came before its death, whichever we notice first. So a command
 	// that crossed the output limit always ends for that reason.
 	drain(exec);
@@ -654,6 +691,13 @@ static bool report_output(struct exec *exec, int control)
 	return tell(exec, control, MESSAGE_OUTPUT, sizes, sizeof sizes);
 }
 
+static bool report_section(struct exec *exec, int control)
+{
+	struct section section = {exec->streams[0].size, exec->streams[1].size,
+	                          exec->ended.flags & ENDED_TRUNCATED, exec->ended.log_errno};
+	return tell(exec, control, MESSAGE_SECTION, &section, sizeof section);
+}
+
 /*
  * Says what is due, in order. Nothing is queued: what is due is in the exec itself.
  * Of output once in a millisecond: the engine shall not work for every byte.
@@ -678,6 +722,10 @@ bool exec_report(struct exec *exec, int control)
 		if (exec->last_due && !report_last(exec, control))
 			return false;
 		exec->last_due = exec->output_due = false;
+	} else if (exec->section_due) {
+		if (!report_section(exec, control))
+			return false;
+		begin_section(exec);
 	} else if (exec->output_due && exec->failure < 0 && exec->told_at != now()) {
 		if (!report_output(exec, control))
 			return false;

@@ -102,6 +102,60 @@ static int make_directory(char **argv)
 	return is_there ? 0 : error;
 }
 
+// -------------------------------------------------------------------- entries
+
+static char letter_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG: return 'f';
+	case S_IFDIR: return 'd';
+	case S_IFLNK: return 'l';
+	case S_IFIFO: return 'p';
+	case S_IFSOCK: return 's';
+	case S_IFCHR: return 'c';
+	case S_IFBLK: return 'b';
+	default: return '?';
+	}
+}
+
+/* Clamped: the box may set any time. */
+static long long nanoseconds(struct timespec time)
+{
+	long long seconds = time.tv_sec;
+	if (seconds > SECONDS_MAX)
+		seconds = SECONDS_MAX;
+	if (seconds < -SECONDS_MAX)
+		seconds = -SECONDS_MAX;
+	return seconds * 1000000000 + time.tv_nsec;
+}
+
+/* Type, mode, size, time, target, name; each ends in NUL. */
+static void print(const struct stat *status, const char *link, const char *name)
+{
+	printf("%c%c%o%c%lld%c%lld%c%s%c%s%c", letter_of(status->st_mode), 0,
+	       status->st_mode & 07777, 0, (long long)status->st_size, 0,
+	       nanoseconds(status->st_mtim), 0, link, 0, name, 0);
+}
+
+static int print_entry(int directory, const char *path, const char *name)
+{
+	struct stat status;
+	char link[PATH_MAX] = "";
+	if (fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno;
+	if (S_ISLNK(status.st_mode)) {
+		ssize_t n = readlinkat(directory, path, link, sizeof link - 1);
+		link[n > 0 ? n : 0] = '\0';
+	}
+	print(&status, link, name);
+	return 0;
+}
+
+static int flush(int error)
+{
+	return fflush(stdout) != 0 && !error ? errno : error;
+}
+
 // ---------------------------------------------------------------------- write
 
 static struct place target;
@@ -172,14 +226,18 @@ static int check_target(void)
 static int replace(mode_t mode)
 {
 	bool is_named;
+	struct stat status;
 	int fd = open_temporary(&is_named);
 	int error = fd < 0 || fchmod(fd, mode) != 0 ? errno : take_content(fd);
-	if (!error && !is_named && !give_name(fd))
+	if (!error && ((!is_named && !give_name(fd)) || fstat(fd, &status) != 0))
 		error = errno;
 	if (!error && renameat(target.directory, temporary, target.directory, target.name) != 0)
 		error = errno;
 	if (error)
 		unlinkat(target.directory, temporary, 0);
+	else
+		print(&status, "", target.name);
+	fflush(stdout); // it is there, whoever hears of it
 	return error;
 }
 
@@ -201,58 +259,6 @@ static int write_file(char **argv)
 }
 
 // ------------------------------------------------------------- stat and list
-
-static char letter_of(mode_t mode)
-{
-	switch (mode & S_IFMT) {
-	case S_IFREG: return 'f';
-	case S_IFDIR: return 'd';
-	case S_IFLNK: return 'l';
-	case S_IFIFO: return 'p';
-	case S_IFSOCK: return 's';
-	case S_IFCHR: return 'c';
-	case S_IFBLK: return 'b';
-	default: return '?';
-	}
-}
-
-/* Clamped: the box may set any time. */
-static long long nanoseconds(struct timespec time)
-{
-	long long seconds = time.tv_sec;
-	if (seconds > SECONDS_MAX)
-		seconds = SECONDS_MAX;
-	if (seconds < -SECONDS_MAX)
-		seconds = -SECONDS_MAX;
-	return seconds * 1000000000 + time.tv_nsec;
-}
-
-/* Type, mode, size, time, target, name; each ends in NUL. */
-static void print(const struct stat *status, const char *link, const char *name)
-{
-	printf("%c%c%o%c%lld%c%lld%c%s%c%s%c", letter_of(status->st_mode), 0,
-	       status->st_mode & 07777, 0, (long long)status->st_size, 0,
-	       nanoseconds(status->st_mtim), 0, link, 0, name, 0);
-}
-
-static int print_entry(int directory, const char *path, const char *name)
-{
-	struct stat status;
-	char link[PATH_MAX] = "";
-	if (fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno;
-	if (S_ISLNK(status.st_mode)) {
-		ssize_t n = readlinkat(directory, path, link, sizeof link - 1);
-		link[n > 0 ? n : 0] = '\0';
-	}
-	print(&status, link, name);
-	return 0;
-}
-
-static int flush(int error)
-{
-	return fflush(stdout) != 0 && !error ? errno : error;
-}
 
 static int stat_file(char **argv)
 {

@@ -13,7 +13,7 @@
  *
  * Read main.c; then outside.c and mounts.c; nursery.c, birth.c, hatch.c and zygote.c; then inside.c, exec.c, terminal.c,
  * start.c, files.c, seccomp.c, tree.c and, for hosts without cgroups, herd.c.
- * contents.c, room.c and keep.c stand apart. wire.c and process.c serve all roles. The words spoken
+ * contents.c, egress.c, room.c and keep.c stand apart. wire.c and process.c serve all roles. The words spoken
  * with the engine are in protocol.h.
  */
 #ifndef EBB_INIT_H
@@ -78,6 +78,9 @@ void inside_forget(void); /* what a copy of init need not know */
 
 /* contents.c */
 struct contents contents_count(void); /* all ones: cannot be told */
+
+/* egress.c */
+int egress_listen(uint16_t port); /* on the loopback; -1: errno says why */
 
 /* room.c */
 struct room {
@@ -208,6 +211,8 @@ struct exec {
 	struct stream streams[2];
 	bool is_kept; /* what it writes is, in memory: there is no log yet, … */
 	bool is_full; /* … and there must be one now */
+	bool has_sections; /* of output */
+	bool is_to_be_cut; /* once there is a log */
 	struct terminal *terminal; /* NULL: none */
 	uint64_t signals;          /* those that nobody could hear yet, by bit */
 	uint64_t limit, room; /* of output */
@@ -216,7 +221,7 @@ struct exec {
 	uint64_t memory, processes; /* limits that we see to; 0: a cgroup does */
 	uint64_t cpu_before;        /* of all that we reaped */
 	bool is_started;
-	bool started_due, full_due, output_due, last_due; /* what the engine has not heard yet */
+	bool started_due, full_due, output_due, section_due, last_due; /* what the engine has not heard yet */
 	uint64_t told_at;                       /* of output, the last time */
 	bool is_forgotten;                      /* the engine has written its end down */
 	struct refusal refusal;                 /* its last word, if set, … */
@@ -232,6 +237,7 @@ void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t gr
 void exec_signal(struct exec *exec, int signal);
 void exec_resize(struct exec *exec, uint16_t rows, uint16_t columns);
 void exec_take_logs(struct exec *exec, struct message *message, int error);
+void exec_cut(struct exec *exec);
 void exec_leader_ended(struct exec *exec, int code, int status);
 void exec_shepherd_ended(struct exec *exec, bool is_done);
 void exec_used(struct exec *exec, struct usage usage);

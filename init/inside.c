@@ -28,13 +28,15 @@ struct hello {
 struct box {
 	int control;  /* -1: no engine; we are detached */
 	int listener; /* -1: attached */
+	int egress;   /* where the engine is the box's proxy; -1: nowhere yet */
 	int children; /* signalfd */
 	int epoll;
 	uint32_t interest;         /* in control */
 	bool has_zombies;          /* or may have */
 	bool has_caller;           /* the same */
 	bool hello_due, known_due; /* what the engine has not heard yet */
-	bool count_due;
+	bool count_due, listening_due;
+	uint32_t listening_error;
 	uint64_t look_at;          /* what herds use; NEVER while there is none */
 	uint64_t deadline;         /* of the box */
 	struct hello hello;
@@ -87,7 +89,7 @@ static void open_box(struct box *box, int control)
 {
 	limit(RLIMIT_NOFILE, RLIM_INFINITY);
 	box->control = control;
-	box->listener = -1;
+	box->listener = box->egress = -1;
 	box->children = open_children();
 	box->epoll = epoll_create1(EPOLL_CLOEXEC);
 	box->interest = EPOLLIN | EPOLLRDHUP;
@@ -292,6 +294,22 @@ static bool count(struct box *box)
 	return header->size == 0 && header->fds == 0 && header->exec == 0;
 }
 
+static bool listen_for_engine(struct box *box)
+{
+	uint32_t port;
+	const struct message_header *header = &box->message.header;
+	if (header->size != sizeof port || header->fds != 0 || header->exec != 0)
+		return false;
+	memcpy(&port, box->message.body, sizeof port);
+	if (port == 0 || port > UINT16_MAX)
+		return false;
+	if (box->egress < 0)
+		box->egress = egress_listen(port);
+	box->listening_error = box->egress < 0 ? errno : 0;
+	box->listening_due = true;
+	return true;
+}
+
 static bool give_logs(struct box *box)
 {
 	uint32_t error;
@@ -304,6 +322,17 @@ static bool give_logs(struct box *box)
 		return false;
 	if (exec)
 		exec_take_logs(exec, &box->message, error);
+	return true;
+}
+
+static bool cut_exec(struct box *box)
+{
+	struct exec *exec = find_exec(box, box->message.header.exec);
+	if (box->message.header.size != 0 || box->message.header.fds != 0 ||
+	    (exec && exec->phase != EXEC_OVER && !exec->has_sections))
+		return false;
+	if (exec)
+		exec_cut(exec);
 	return true;
 }
 
@@ -321,6 +350,8 @@ static bool obey(struct box *box)
 	case MESSAGE_RENEW: return renew_exec(box);
 	case MESSAGE_COUNT: return count(box);
 	case MESSAGE_LOGS: return give_logs(box);
+	case MESSAGE_LISTEN: return listen_for_engine(box);
+	case MESSAGE_CUT: return cut_exec(box);
 	default: return false;
 	}
 }
@@ -388,7 +419,7 @@ static void answer(struct box *box)
 	}
 	box->control = caller;
 	box->hello_due = box->known_due = true;
-	box->count_due = false;
+	box->count_due = box->listening_due = false;
 	each_exec(box, exec)
 		exec_repeat(exec);
 }
@@ -408,6 +439,12 @@ static bool say_counted(struct box *box)
 	return message_send(box->control, MESSAGE_COUNTED, 0, &contents, sizeof contents, -1);
 }
 
+static bool say_listening(const struct box *box)
+{
+	return message_send(box->control, MESSAGE_LISTENING, 0, &box->listening_error,
+	                    sizeof box->listening_error, box->egress);
+}
+
 /* False: the socket is full. */
 static bool report(struct box *box)
 {
@@ -423,6 +460,9 @@ static bool report(struct box *box)
 	if (box->count_due && !say_counted(box))
 		return false;
 	box->count_due = false;
+	if (box->listening_due && !say_listening(box))
+		return false;
+	box->listening_due = false;
 	return true;
 }
 

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 7
+#define PROTOCOL_VERSION 9
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
 #define MESSAGE_FDS_MAX 4
 #define NONCE_SIZE 16
@@ -55,6 +55,9 @@ enum message_type {
 	MESSAGE_COUNT = 23,  /* exec 0: what is in the box? */
 	MESSAGE_LOGS = 24,   /* the answer to FULL. u32 0; fds: stdout log, stderr log, empty both. Or
 	                        u32 errno, no fds: there are none, and what follows is lost */
+	MESSAGE_LISTEN = 25, /* exec 0, u32 port: listen there on the loopback of the box. Since version 8 */
+	MESSAGE_CUT = 26,    /* of an exec with START_SECTIONS: ends the section that it writes. Since
+	                        version 9 */
 
 	/* Init to engine, each about one exec. */
 	MESSAGE_STARTED = 32, /* u32 pid inside the box, u32 that of its shepherd, 0: none;
@@ -67,6 +70,12 @@ enum message_type {
 	MESSAGE_COUNTED = 37, /* exec 0, struct contents: the answer to COUNT, after all before it is done */
 	MESSAGE_FULL = 38,    /* of an exec without logs: it has written more than is kept, and waits
 	                         for LOGS; then all is there, from the first byte on */
+	MESSAGE_LISTENING = 39, /* exec 0, the answer to LISTEN: u32 0; fds: the listening socket, which
+	                           init keeps, too: it is the same when it is asked for again. Or u32
+	                           errno, no fds */
+	MESSAGE_SECTION = 40, /* struct section, struct told, its bytes: the answer to CUT, of all that
+	                         was written until then. What is written later is the next section:
+	                         in no log, and with all of the limit. Since version 9 */
 };
 
 #define ORDER_NAME_SIZE 32
@@ -97,13 +106,16 @@ struct order {
 #define START_KEPT 32u     /* no logs come with it; no terminal then */
 #define START_RESUMED 64u  /* of a zygote's box, the first: nothing is executed, argv is for nobody;
                               the interpreter that init is a copy of goes on. Since version 7 */
+#define START_SECTIONS 128u /* with START_KEPT: output comes in sections, which CUT ends; what is
+                               above the limit is thrown away, and nobody is ended for it */
 
 /*
  * A file operation ends with an errno as its exit status.
  *
  *   read PATH OFFSET         a regular file, from there on, to stdout
  *   write PATH MODE          stdin is frames, a u32 size and so many bytes; an empty one ends the
- *                            file. Then it is there as a whole; else all is as it was
+ *                            file. Then it is there as a whole, and its entry is told (by some
+ *                            since version 9, so nobody relies on it); else all is as it was
  *   stat PATH                an entry: type mode size mtime_ns target name, each ending in NUL
  *   list PATH                an entry for each in the directory
  *   mkdir PATH               and its parents
@@ -154,6 +166,13 @@ enum end_reason {
 struct told {
 	uint32_t stdout_size;
 	uint32_t stderr_size;
+};
+
+struct section {
+	uint64_t stdout_size;
+	uint64_t stderr_size;
+	uint32_t flags;     /* ENDED_TRUNCATED or none */
+	uint32_t log_errno; /* as below */
 };
 
 struct ended {

@@ -7,7 +7,7 @@
 
 #define START_FLAGS                                                                                \
 	(START_HAS_STDIN | START_KEEP | START_HAS_LEAF | START_TERMINAL | START_FILE | START_KEPT |     \
-	 START_RESUMED)
+	 START_RESUMED | START_SECTIONS)
 
 void (*start_resume)(char **environment);
 
@@ -36,6 +36,7 @@ bool start_parse(struct start *start, const struct message *message)
 	bool is_file = request->flags & START_FILE;
 	bool is_kept = request->flags & START_KEPT;
 	bool is_resumed = request->flags & START_RESUMED;
+	bool has_sections = request->flags & START_SECTIONS;
 	unsigned count = is_kept ? 0 : 2;
 	start->logs[0] = is_kept ? -1 : message->fds[0];
 	start->logs[1] = is_kept ? -1 : message->fds[1];
@@ -43,6 +44,7 @@ bool start_parse(struct start *start, const struct message *message)
 	start->input = has_input ? message->fds[count++] : STDIN_FILENO;
 	if (message->fd_count != count || (request->flags & ~START_FLAGS) != 0 ||
 	    (is_resumed && (!start_resume || has_terminal || is_file)) ||
+	    (has_sections && (!is_kept || is_file)) ||
 	    (has_terminal && (is_file || is_kept)) || (!has_terminal && (request->rows || request->columns)))
 		return false;
 	return parse_strings(start, (char *)message->body + sizeof *request,

@@ -13,17 +13,18 @@ import sys
 import tempfile
 import time
 
-VERSION = 7
+VERSION = 9
 HEADER = struct.Struct("=IHHII")
 START = struct.Struct("=QQQQQQQQIIIHH")
 ENDED = struct.Struct("=IIiiQQIIQQII")
 CONTENTS = struct.Struct("=IIQQ")
 SIZES = struct.Struct("=QQ")
 TOLD = struct.Struct("=II")
+SECTION_HEAD = struct.Struct("=QQII")
 LAUNCHED, HELLO = 1, 2
-MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET, MSG_RENEW, MSG_COUNT, MSG_LOGS = range(16, 25)
-STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN, COUNTED, FULL = range(32, 39)
-HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE, KEPT, RESUMED = 1, 2, 4, 8, 16, 32, 64
+MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET, MSG_RENEW, MSG_COUNT, MSG_LOGS, MSG_LISTEN, MSG_CUT = range(16, 27)
+STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN, COUNTED, FULL, LISTENING, SECTION = range(32, 41)
+HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE, KEPT, RESUMED, SECTIONS = 1, 2, 4, 8, 16, 32, 64, 128
 STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
 BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT, OUT_OF_MEMORY = 0, 1, 2, 3, 4
 STUCK, TRUNCATED, UNREAPED, CROWDED = 1, 2, 4, 8
@@ -147,8 +148,13 @@ class Exec:
         self.words = []  # types of messages, in order
         self.pid = self.refused = self.ended = None
         self.shepherd = 0
+        self.sections = []
+        self.begin_section()
+
+    def begin_section(self):
         self.sizes = (0, 0)
         self.kept = [b"", b""]
+        self.has_logs = False
 
     def hear(self, kind, body):
         assert self.ended is None and self.refused is None, "a word after the last word"
@@ -166,6 +172,12 @@ class Exec:
         elif kind == FULL:
             if self.gives_logs:
                 self.give_logs()
+        elif kind == SECTION:
+            stdout, stderr, flags, error = SECTION_HEAD.unpack_from(body)
+            self.keep(body[SECTION_HEAD.size:])
+            output = self.output() if self.has_logs else self.kept[0]
+            self.sections.append({"stdout": output, "sizes": (stdout, stderr), "flags": flags, "errno": error})
+            self.begin_section()
         elif kind == MSG_ENDED:
             assert self.pid is not None, "an end before its start"
             names = ("reason", "flags", "code", "status", "stdout_size", "stderr_size", "log_errno", "leftovers",
@@ -181,7 +193,17 @@ class Exec:
         self.kept[0] += told[TOLD.size:TOLD.size + stdout]
         self.kept[1] += told[TOLD.size + stdout:]
 
+    def cut(self):
+        """Ends the section, and hears of it."""
+        count = len(self.sections)
+        self.box.send(MSG_CUT, self.number)
+        self.box.pump(lambda: len(self.sections) > count or self.ended, what="section")
+        return self.sections[-1]
+
     def give_logs(self, error=0):
+        self.has_logs = not error
+        if self.sections:
+            self.logs = [tempfile.TemporaryFile(dir=self.box.directory) for _ in range(2)]
         fds = [] if error else [log.fileno() for log in self.logs]
         self.box.send(MSG_LOGS, self.number, struct.pack("=I", error), fds)
 
@@ -339,18 +361,19 @@ class Box:
 
     def start(self, *argv, env=None, workdir="/workspace", timeout=0, grace=1000, limit=1 << 30, files=1024,
               file_size=1 << 40, keep=False, stdin=None, logs=None, may_kill=True, memory=0, data_size=0, processes=0,
-              terminal=None, is_file=False, kept=False, gives_logs=True, resumed=False):
+              terminal=None, is_file=False, kept=False, gives_logs=True, resumed=False, sections=False):
         exec_ = self.new_exec(may_kill)
         exec_.gives_logs = gives_logs
         env = ENVIRONMENT if env is None else env
         strings = [workdir, *argv] + [f"{k}={v}" for k, v in env.items()]
         flags = (KEEP if keep else 0) | (HAS_STDIN if stdin is not None else 0) | (TERMINAL if terminal else 0)
         flags |= (FILE if is_file else 0) | (KEPT if kept else 0) | (RESUMED if resumed else 0)
+        flags |= KEPT | SECTIONS if sections else 0
         body = START.pack(timeout, grace, limit, files, file_size, memory, data_size, processes,
                           flags | (0 if HERD else HAS_LEAF), len(argv), len(env), *(terminal or (0, 0)))
         body += b"".join(os.fsencode(s) + b"\0" for s in strings)
         leaf = os.open(exec_.leaf, os.O_RDONLY)
-        logs = [] if kept else logs or [log.fileno() for log in exec_.logs]
+        logs = [] if kept or sections else logs or [log.fileno() for log in exec_.logs]
         fds = logs + ([] if HERD else [leaf]) + ([stdin] if stdin is not None else [])
         try:
             self.send(MSG_START, exec_.number, body, fds)
@@ -382,6 +405,13 @@ class Box:
         self.send(MSG_COUNT, 0)
         self.pump(lambda: self.contents, what="what there is")
         return self.contents.pop()
+
+    def listen(self, port):
+        """The socket on the loopback of the box, or an errno."""
+        self.listening = []
+        self.send(MSG_LISTEN, 0, struct.pack("=I", port))
+        self.pump(lambda: self.listening, what="a listening socket")
+        return self.listening.pop()
 
     def pump(self, condition, seconds=20, what="word"):
         """Hears messages until the condition holds."""
@@ -430,6 +460,10 @@ class Box:
         elif kind == COUNTED:
             assert number == 0
             self.contents.append(dict(zip(("processes", "descriptors", "files", "blocks"), CONTENTS.unpack(body))))
+        elif kind == LISTENING:
+            assert number == 0
+            (error,) = struct.unpack("=I", body)
+            self.listening.append(error or socket.socket(fileno=self.fds.pop(0)))
         elif number in self.execs:
             self.execs[number].hear(kind, body)
         else:

@@ -289,6 +289,8 @@ print([line for line in open("/proc/self/status") if line.startswith(("SigB", "S
         self.assertEqual(7, kept.end())
         shutil.rmtree(directory)
         self.assertEqual([], [pid for pid in pids if os.path.exists(f"/proc/{pid}")])
+        # On a slow host the outer one may not have waited for the inner one's own end.
+        wait_until(lambda: PATIENCE == 1 or not children(), what="the inner one's end")
         self.assertEqual([], children())
 
     def test_what_lives_on_does_not_hold_the_status_back(self):

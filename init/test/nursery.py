@@ -8,7 +8,7 @@ import struct
 import subprocess
 import tempfile
 
-from engine import *
+from case import *
 
 ORDER = struct.Struct("=IIQQII32s")
 READY = 8
@@ -127,3 +127,20 @@ class NurseryBox(Box):
 
     def messages(self):
         return f"{self.unmade} {self.nursery.messages()}"
+
+
+class NurseryCase(Case):
+    """Ends the boxes before those who made them."""
+
+    def setUp(self):
+        super().setUp()
+        self.nurseries = []
+
+    def tearDown(self):
+        for box in self.boxes:
+            if not box.log.closed:
+                box.destroy()
+        for nursery in self.nurseries:
+            if not nursery.log.closed:
+                nursery.close()
+        super().tearDown()

@@ -40,20 +40,7 @@ print(watches, signals, queues)
 """
 
 
-class NurseryTest(Case):
-    def setUp(self):
-        super().setUp()
-        self.nurseries = []
-
-    def tearDown(self):
-        for box in self.boxes:
-            if not box.log.closed:
-                box.destroy()
-        for nursery in self.nurseries:
-            if not nursery.log.closed:
-                nursery.close()
-        super().tearDown()
-
+class NurseryTest(NurseryCase):
     def nursery(self, **options):
         nursery = Nursery(BINARY, **options)
         self.nurseries.append(nursery)
@@ -211,7 +198,9 @@ class NurseryTest(Case):
         seed = random.randrange(1 << 32)
         dice = random.Random(seed)
         seen = {True: 0, False: 0}
-        for _ in range(20):
+        rounds = 0
+        while rounds < 20 or (rounds < 400 and not all(seen.values())):
+            rounds += 1
             nursery = self.nursery()
             nursery.process.send_signal(signal.SIGSTOP)
             boxes = [self.born(nursery, hello=False) for _ in range(3)]

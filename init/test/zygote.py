@@ -31,7 +31,7 @@ class Forked:
         return self.exec.wait_started()
 
     def order(self, code, *arguments, env=None):
-        words = ["", str(1 + len(arguments)), code, *arguments] + [f"{k}={v}" for k, v in (env or {}).items()]
+        words = ["", str(2 + len(arguments)), "-c", code, *arguments] + [f"{k}={v}" for k, v in (env or {}).items()]
         text = "\0".join(words).encode("utf-8", "surrogateescape")
         os.write(self.writer, len(text).to_bytes(4, "little") + text)
         os.close(self.writer)

@@ -21,20 +21,7 @@ def memory(pid):
                 yield file.read(end - begin)
 
 
-class ZygoteTest(Case):
-    def setUp(self):
-        super().setUp()
-        self.nurseries = []
-
-    def tearDown(self):
-        for box in self.boxes:
-            if not box.log.closed:
-                box.destroy()
-        for nursery in self.nurseries:
-            if not nursery.log.closed:
-                nursery.close()
-        super().tearDown()
-
+class ZygoteTest(NurseryCase):
     def zygote(self, *modules, **options):
         zygote = Zygote(BINARY, *modules, **options)
         self.nurseries.append(zygote)
