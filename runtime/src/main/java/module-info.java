@@ -8,6 +8,7 @@ module dev.ebb.runtime {
   exports dev.ebb.box;
   exports dev.ebb.cgroup;
   exports dev.ebb.code;
+  exports dev.ebb.egress;
   exports dev.ebb.engine;
   exports dev.ebb.exec;
   exports dev.ebb.ledger;

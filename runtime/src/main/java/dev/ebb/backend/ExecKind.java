@@ -13,6 +13,12 @@ public sealed interface ExecKind {
   /** Nothing is executed: the interpreter goes on that the init of a zygote's box is a copy of. */
   record Resumption() implements ExecKind {}
 
+  /**
+   * A command that takes one order after the other: its stdin is a socket, both ways, and what it
+   * writes comes in sections.
+   */
+  record Dialogue() implements ExecKind {}
+
   /** A terminal of this size, whose output is stdout. */
   record Terminal(int rows, int columns) implements ExecKind {
     public static final int SIDE_MAX = 0xFFFF;

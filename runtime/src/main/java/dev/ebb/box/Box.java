@@ -4,11 +4,15 @@ import static java.util.Objects.requireNonNull;
 
 import dev.ebb.backend.BoxContents;
 import dev.ebb.backend.CallOff;
+import dev.ebb.backend.Network;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.backend.bubblewrap.InitChannel;
 import dev.ebb.backend.bubblewrap.Launch;
 import dev.ebb.backend.bubblewrap.Nursery;
 import dev.ebb.cgroup.Enclosure;
+import dev.ebb.egress.BoxEgress;
+import dev.ebb.egress.Egress;
+import dev.ebb.egress.EgressPolicy;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
@@ -62,6 +66,7 @@ public final class Box {
   private static final Duration START_BOUND = Duration.ofSeconds(10);
   private static final Duration REAPED_BOUND = Duration.ofSeconds(1);
   private static final Duration GREET_BOUND = Duration.ofSeconds(10);
+  private static final Duration LISTEN_BOUND = Duration.ofSeconds(5);
 
   private static final long REAP_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -94,6 +99,7 @@ public final class Box {
   private @Nullable Launch launch;
   private @Nullable Maker maker;
   private volatile @Nullable InitChannel channel;
+  private @Nullable BoxEgress egress;
   private @Nullable Certificate certificate;
   private @Nullable BoxEnd end;
   private @Nullable ProcessRef foundInit;
@@ -188,9 +194,24 @@ public final class Box {
     }
     settle(requireNonNull(launch));
     strikeOutside();
+    openEgress(spec.network().policy());
     Step.CALL_RUNNING.reach();
     lifecycle.become(BoxState.RUNNING);
     watchOver(launch.channel());
+  }
+
+  /** A box without a policy has no way out, and need not ask for one. */
+  private void openEgress(EgressPolicy policy) throws KernelException, InterruptedException {
+    if (!policy.isEmpty()) {
+      takeEgress(policy);
+    }
+  }
+
+  private void takeEgress(EgressPolicy policy) throws KernelException, InterruptedException {
+    Fd listener = requireNonNull(channel).listen(Egress.PORT, Deadline.in(LISTEN_BOUND));
+    Step.OPEN_EGRESS.reach();
+    egress =
+        host.egress().open(scope, id.value(), listener, policy, () -> state() == BoxState.PAUSED);
   }
 
   private boolean isBorn(Maker wanted, SandboxSpec sandbox, Deadline deadline)
@@ -306,18 +327,77 @@ public final class Box {
     return channel().count(Deadline.in(patience));
   }
 
-  /** Gives it the limits of {@code wanted}, which it {@link BoxSpec#canBecome}. */
-  public void specialise(BoxSpec wanted) throws KernelException {
+  /** Gives it the limits and the way out of {@code wanted}, which it {@link BoxSpec#canBecome}. */
+  public void specialise(BoxSpec wanted) throws KernelException, InterruptedException {
     if (!spec.canBecome(wanted)) {
       throw new IllegalArgumentException("box " + id + " cannot become " + wanted);
     }
     enclosure.limit(spec.limits().cgroup(), wanted.limits().cgroup());
+    openEgress(wanted.network().policy());
     spec = wanted;
   }
 
   /** From now on {@code owner} hears of its state, of the one that it is in first. */
   public void handTo(Consumer<BoxState> owner) {
     lifecycle.handTo(owner);
+  }
+
+  // --- its network ---
+
+  /**
+   * Changes what it may reach. Commands that run go on; their connections to what is not allowed
+   * any more are cut when this returns. Those started from now on have the variables for it.
+   */
+  public void changeNetwork(Network wanted) throws InterruptedException {
+    releasing.lock();
+    try {
+      lifecycle.requireUp(id);
+      if (!wanted.isOwn() || !spec.network().isOwn()) {
+        throw new SandboxException(
+            ErrorCode.BAD_REQUEST,
+            "a box has the network of the host from its beginning, or never");
+      }
+      EgressPolicy before = spec.network().policy();
+      applyPolicy(wanted.policy());
+      try {
+        noteNetwork(wanted);
+      } catch (KernelException e) {
+        applyPolicy(before);
+        throw e;
+      }
+      spec = spec.withNetwork(wanted);
+    } catch (KernelException e) {
+      throw cannotChange(e);
+    } finally {
+      releasing.unlock();
+    }
+  }
+
+  private void applyPolicy(EgressPolicy policy) throws KernelException, InterruptedException {
+    BoxEgress open = egress;
+    if (open == null) {
+      openEgress(policy);
+    } else {
+      open.change(policy);
+    }
+  }
+
+  private void noteNetwork(Network wanted) throws KernelException {
+    if (detached) {
+      Step.NOTE_NETWORK.reach();
+      journal.append(BoxRecord.networkEntry(wanted));
+    }
+  }
+
+  private SandboxException cannotChange(KernelException e) {
+    ErrorCode code =
+        switch (e.errno()) {
+          case EADDRINUSE -> ErrorCode.CONFLICT;
+          case EOPNOTSUPP -> ErrorCode.UNSUPPORTED;
+          default -> ErrorCode.SETUP_FAILED;
+        };
+    return new SandboxException(
+        code, "cannot change the network of box " + id + ": " + e.getMessage(), e);
   }
 
   // --- beyond the engine ---
@@ -403,7 +483,13 @@ public final class Box {
     if (init.isPresent()) {
       found = enclosure.isFrozen() ? BoxState.PAUSED : BoxState.RUNNING;
     }
-    var box = new Box(host, id, record.spec(), BoxLifecycle.found(found));
+    BoxSpec spec = record.spec();
+    var box =
+        new Box(
+            host,
+            id,
+            BoxRecord.network(entries).map(spec::withNetwork).orElse(spec),
+            BoxLifecycle.found(found));
     box.takeOver(Optional.of(record), holdings);
     box.execs.accumulateAndGet(contents.highest(), Math::max);
     if (isGone) {
@@ -416,6 +502,7 @@ public final class Box {
       heir.inherit(box, entries);
       if (hears) {
         box.greet(init.get(), callOff);
+        box.resumeEgress(record.spec().network(), entries);
       }
       if (callOff.isCalled()) {
         throw new KernelException("adopt box " + id + ", somebody ends it", Errno.EBUSY);
@@ -581,6 +668,17 @@ public final class Box {
       lifecycle.become(BoxState.LOST);
     }
     watchOver(up);
+  }
+
+  /**
+   * Goes on with the way out that it was given once: init listens for good, and whoever calls while
+   * nothing is allowed is to be told so, not to wait.
+   */
+  private void resumeEgress(Network first, List<JournalEntry> entries)
+      throws KernelException, InterruptedException {
+    if (state().isAlive() && BoxRecord.hadWayOut(first, entries)) {
+      takeEgress(spec.network().policy());
+    }
   }
 
   /** One that lives and does not answer is not ours to end: it may be late, or too new for us. */
@@ -915,6 +1013,7 @@ public final class Box {
 
   private Certificate releaseNow(boolean keepsLogs) {
     var account = new Account();
+    attempt(account, Kind.DESCRIPTOR, "egress of box " + id, this::closeEgress);
     // ORDER: whoever could still put a process into the cgroup ends before the cgroup is killed.
     attempt(account, Kind.PROCESS, "ebb-init outside", () -> endOutside(account));
     attempt(account, Kind.PROCESS, "of box " + id, () -> endProcesses(account));
@@ -938,6 +1037,15 @@ public final class Box {
       account.stuck(kind, subject, String.valueOf(e.getMessage()));
     } catch (InterruptedException e) {
       account.stuck(kind, subject, "interrupted");
+    }
+  }
+
+  /** At once, whatever becomes of its processes. */
+  private void closeEgress() throws KernelException {
+    BoxEgress open = egress;
+    egress = null;
+    if (open != null) {
+      scope.release(open);
     }
   }
 

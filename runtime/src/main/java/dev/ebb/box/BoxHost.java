@@ -7,6 +7,7 @@ import dev.ebb.cgroup.CgroupRemoval;
 import dev.ebb.cgroup.EmptyWait;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.cgroup.Hierarchies;
+import dev.ebb.egress.Egress;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
 import dev.ebb.process.Reaper;
@@ -29,6 +30,7 @@ public record BoxHost(
     Makers makers,
     HostUids uids,
     Reaper reaper,
+    Egress egress,
     Duration createDeadline) {
 
   Enclosure enclosure(BoxId id) {

@@ -14,6 +14,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * What the next engine must know of a detached box, as the first entry of its journal.
@@ -32,6 +33,7 @@ public record BoxRecord(
     Map<String, String> note) {
   private static final String ABOUT = "box";
   private static final String NOTE = "note-";
+  private static final String NETWORK = "network";
 
   public BoxRecord {
     note = Map.copyOf(note);
@@ -72,7 +74,7 @@ public record BoxRecord(
             .with("cpus", limits.cpus())
             .with("disk", limits.disk().bytes())
             .with("temporary", limits.temporary().bytes())
-            .with("network", spec.network())
+            .with(NETWORK, spec.network())
             .withAll("package", spec.packages());
     for (var each : note.entrySet()) {
       entry = entry.with(NOTE + each.getKey(), each.getValue());
@@ -88,6 +90,29 @@ public record BoxRecord(
     return endsAt.isPresent() ? entry.with("ends-at", endsAt.get().toEpochMilli()) : entry;
   }
 
+  /** The network of a box was changed. */
+  static JournalEntry networkEntry(Network changed) {
+    return JournalEntry.about(NETWORK).with(NETWORK, changed);
+  }
+
+  /** The network as it was changed last. */
+  static Optional<Network> network(List<JournalEntry> entries) {
+    return networks(entries.reversed()).findFirst();
+  }
+
+  /** Whether it was ever allowed to reach anything, as it was made or by a change. */
+  static boolean hadWayOut(Network first, List<JournalEntry> entries) {
+    return Stream.concat(Stream.of(first), networks(entries))
+        .anyMatch(each -> !each.policy().isEmpty());
+  }
+
+  private static Stream<Network> networks(List<JournalEntry> entries) {
+    return entries.stream()
+        .filter(entry -> entry.about().equals(NETWORK))
+        .flatMap(entry -> entry.find(NETWORK).stream())
+        .map(Network::parse);
+  }
+
   static BoxRecord parse(JournalEntry entry) throws IOException {
     try {
       var limits =
@@ -101,7 +126,7 @@ public record BoxRecord(
       var spec =
           new BoxSpec(
               limits,
-              Network.valueOf(entry.text("network")),
+              Network.parse(entry.text(NETWORK)),
               mounts(entry),
               entry.texts("package").stream().map(Path::of).toList(),
               List.of());

@@ -58,9 +58,12 @@ public record BoxSpec(
     return longer;
   }
 
-  /** Whether a box that was made by this one can be had for {@code wanted}: but for its cgroups. */
+  /**
+   * Whether a box that was made by this one can be had for {@code wanted}: but for its cgroups, and
+   * its way out.
+   */
   public boolean canBecome(BoxSpec wanted) {
-    return network == wanted.network
+    return network.isOwn() == wanted.network.isOwn()
         && mounts.equals(wanted.mounts)
         && packages.equals(wanted.packages)
         && files.equals(wanted.files)

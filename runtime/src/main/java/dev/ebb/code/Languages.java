@@ -8,12 +8,15 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -32,18 +35,22 @@ public final class Languages {
           Path.of("/usr/bin"));
 
   private final List<Language> all;
-  private final Predicate<String> isInstalled;
+  private final Function<String, Optional<Path>> find;
 
-  Languages(String text, Predicate<String> isInstalled) {
+  Languages(String text, Function<String, Optional<Path>> find) {
     all = parse(text);
-    this.isInstalled = isInstalled;
+    this.find = find;
   }
 
   /** Of this host. */
   public static Languages ofHost() {
     return new Languages(
         read(),
-        tool -> PATH.stream().anyMatch(directory -> Files.isExecutable(directory.resolve(tool))));
+        tool ->
+            PATH.stream()
+                .map(directory -> directory.resolve(tool))
+                .filter(Files::isExecutable)
+                .findFirst());
   }
 
   private static String read() {
@@ -77,7 +84,23 @@ public final class Languages {
 
   /** The tools that the host has not. */
   public List<String> missing(Language language) {
-    return language.tools().stream().filter(isInstalled.negate()).toList();
+    return language.tools().stream().filter(tool -> find.apply(tool).isEmpty()).toList();
+  }
+
+  /**
+   * When its tools were last replaced, as far as the host shows it: other tools, other versions.
+   */
+  public List<FileTime> replaced(Language language) {
+    var times = new ArrayList<FileTime>();
+    for (String tool : language.tools()) {
+      try {
+        times.add(Files.getLastModifiedTime(find.apply(tool).orElseThrow()));
+      } catch (IOException | NoSuchElementException e) {
+        // RACE: it is being replaced right now.
+        times.add(FileTime.fromMillis(0));
+      }
+    }
+    return times;
   }
 
   /** The language of that name, or of that alias, with tools that are there. */

@@ -7,6 +7,8 @@ import java.util.ArrayDeque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * The regular files below the working directory of a box at one moment, by their paths.
@@ -16,6 +18,7 @@ import java.util.Map;
  */
 public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
   private static final String ROOT = "/workspace";
+
   private static final int FILES_MOST = 1_000;
   private static final int DIRECTORIES_MOST = 100;
 
@@ -46,6 +49,30 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
       }
     }
     return new WorkspaceFiles(files, isCut);
+  }
+
+  /**
+   * Those of a box that has no other files yet than these, which were just written.
+   *
+   * @param written by the paths they were written to; empty: what is there then is not known
+   * @return empty: that has to be looked at
+   */
+  public static Optional<WorkspaceFiles> ofNew(Map<String, Optional<FileEntry>> written) {
+    var files = new LinkedHashMap<String, FileEntry>();
+    for (var each : written.entrySet()) {
+      String path = each.getKey();
+      String below = path.startsWith(ROOT + "/") ? path.substring(ROOT.length() + 1) : path;
+      if (each.getValue().isEmpty() || !isPlain(below)) {
+        return Optional.empty();
+      }
+      files.put(below, each.getValue().get());
+    }
+    return Optional.of(new WorkspaceFiles(files, false));
+  }
+
+  /** Whether it is called so by nobody else. Not by a pattern: it may have thousands of names. */
+  private static boolean isPlain(String path) {
+    return Stream.of(path.split("/", -1)).noneMatch(name -> name.isEmpty() || name.startsWith("."));
   }
 
   private static List<FileEntry> list(BoxFiles box, String directory) throws InterruptedException {

@@ -24,6 +24,7 @@ import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.CgroupRemoval;
 import dev.ebb.cgroup.EmptyWait;
 import dev.ebb.cgroup.Hierarchies;
+import dev.ebb.egress.Egress;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
@@ -238,6 +239,7 @@ public final class Engine implements AutoCloseable {
             new Makers(new Bubblewrap(poller, binary, bwrap), nurseryOf(role)),
             HostUids.of(instance.uid()),
             reaper,
+            new Egress(),
             CREATE_DEADLINE);
     // What is left of others is not lent again, whatever becomes of it.
     instance.ledger().holdings().stream()
@@ -805,6 +807,11 @@ public final class Engine implements AutoCloseable {
   /** Why boxes are not made by a nursery that should be; empty: they are, or it was not needed. */
   public Optional<String> nurseryRefusal() {
     return host.makers().refusal();
+  }
+
+  /** The proxy of its boxes. */
+  public Egress egress() {
+    return host.egress();
   }
 
   public Hierarchies hierarchies() {

@@ -1,5 +1,6 @@
 package dev.ebb.exec;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.ebb.backend.ExecKind;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.box.Box;
@@ -13,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The files of a box, walked in it as its user: init does it, in an exec of its own, so a hostile
@@ -56,8 +58,13 @@ public final class BoxFiles {
     }
   }
 
-  /** Replaces what the path names with this content, whole or not at all; makes its parents. */
-  public void write(String path, int mode, InputStream content)
+  /**
+   * Replaces what the path names with this content, whole or not at all; makes its parents.
+   *
+   * @return what is there then; empty: an init of before tells nothing
+   */
+  @CanIgnoreReturnValue
+  public Optional<FileEntry> write(String path, int mode, InputStream content)
       throws IOException, InterruptedException {
     require(mode >= 0 && mode <= MODE_MAX, "bad mode " + Integer.toOctalString(mode));
     var spec = operation("write", checked(path), Integer.toOctalString(mode)).withInput();
@@ -65,6 +72,7 @@ public final class BoxFiles {
         new FileExec(box, spec.withTimeout(CONTENT_TIMEOUT), what("write", path), false)) {
       exec.feedFrames(content);
       exec.finish();
+      return FileEntry.parse(exec.output()).stream().findFirst();
     }
   }
 

@@ -1,9 +1,12 @@
 package dev.ebb.exec;
 
 import dev.ebb.backend.ExecKind;
+import dev.ebb.backend.Network;
 import dev.ebb.backend.SandboxSpec;
+import dev.ebb.egress.Egress;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -14,10 +17,14 @@ import java.util.stream.IntStream;
 public final class Environment {
   private static final String PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+  private static final String PROXY = "http://127.0.0.1:" + Egress.PORT;
+  private static final String LOOPBACK = "localhost,127.0.0.1,::1";
+
   private Environment() {}
 
   /** Lines of {@code NAME=value}. */
-  public static List<String> lines(Map<String, String> given, int packages, ExecKind kind) {
+  public static List<String> lines(
+      Map<String, String> given, int packages, ExecKind kind, Network network) {
     var all = new LinkedHashMap<String, String>();
     all.put("PATH", join(packages, "/bin", PATH));
     all.put("HOME", "/tmp/home");
@@ -33,8 +40,29 @@ public final class Environment {
       all.put("PYTHONPATH", join(packages, "", ""));
       all.put("NODE_PATH", join(packages, "/node_modules", ""));
     }
+    all.putAll(proxy(network));
     all.putAll(given);
     return all.entrySet().stream().map(entry -> entry.getKey() + "=" + entry.getValue()).toList();
+  }
+
+  /**
+   * What leads programs to the proxy of a box that has one. ALL_PROXY is for those that know no
+   * other, and for schemes that the proxy refuses in words instead of a name that is not found.
+   */
+  public static Map<String, String> proxy(Network network) {
+    if (network.policy().isEmpty()) {
+      return Map.of();
+    }
+    var all = new LinkedHashMap<String, String>();
+    for (String name : List.of("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")) {
+      all.put(name, PROXY);
+      all.put(name.toLowerCase(Locale.ROOT), PROXY);
+    }
+    // What listens on the loopback of the box is reached without.
+    all.put("NO_PROXY", LOOPBACK);
+    all.put("no_proxy", LOOPBACK);
+    all.put("NODE_USE_ENV_PROXY", "1");
+    return all;
   }
 
   /** The package directories with a suffix each, then the rest. */

@@ -64,9 +64,12 @@ public final class Exec implements AutoCloseable {
   /** Apart, so that news of a command that goes on wakes nobody who waits for its end. */
   private final Condition over = lock.newCondition();
 
-  private final OutputLog stdout;
-  private final OutputLog stderr;
+  /** What it writes now. */
+  private volatile Section section;
+
+  private int sections;
   private final Optional<Stdin> stdin;
+  private final Optional<Line> line;
   private final long startNanos;
   private final Instant startedAt;
   private final long oomKillsBefore;
@@ -90,9 +93,6 @@ public final class Exec implements AutoCloseable {
 
   private final AtomicBoolean pending = new AtomicBoolean();
 
-  /** Logs were asked for. */
-  private final AtomicBoolean filled = new AtomicBoolean();
-
   private volatile boolean killed;
   private volatile boolean overran;
 
@@ -110,17 +110,18 @@ public final class Exec implements AutoCloseable {
     record Unheard() implements Outcome {}
   }
 
-  private Exec(Box box, ExecRecord record, Scope scope, Optional<Stdin> stdin) {
+  private Exec(
+      Box box, ExecRecord record, Scope scope, Optional<Stdin> stdin, Optional<Line> line) {
     this.box = box;
     this.stdin = stdin;
+    this.line = line;
     this.scope = scope;
     spec = record.spec();
     number = record.number();
     startedAt = record.startedAt();
     oomKillsBefore = record.oomKillsBefore();
     wasDetached = box.isDetached();
-    stdout = new OutputLog(box.logs().log(number, "stdout"), lock, changed);
-    stderr = new OutputLog(box.logs().log(number, "stderr"), lock, changed);
+    section = new Section(box.logs(), number, 0, lock, changed);
     Duration ago = Duration.between(startedAt, Instant.now());
     startNanos = System.nanoTime() - ago.toNanos();
     patience =
@@ -144,7 +145,7 @@ public final class Exec implements AutoCloseable {
       throws KernelException, IOException {
     var execs = new ArrayList<Exec>();
     for (ExecRecord record : ExecRecord.of(entries)) {
-      var exec = new Exec(box, record, Scope.in(box.scope()), Optional.empty());
+      var exec = new Exec(box, record, Scope.in(box.scope()), Optional.empty(), Optional.empty());
       exec.isAdopted = true;
       execs.add(exec);
       if (record.spec().operator()) {
@@ -156,13 +157,11 @@ public final class Exec implements AutoCloseable {
           box.enclosure().abandonLeaf(record.number());
         }
       } else if (box.state().isAlive()) {
-        exec.stdout.find();
-        exec.stderr.find();
+        exec.section.find();
         box.channel().expect(exec.number, exec.new Events());
         box.whenOutOfMemory(exec.oomListener);
       } else {
-        exec.stdout.find();
-        exec.stderr.find();
+        exec.section.find();
         exec.end(new Outcome.Lost(), 0, 0);
       }
     }
@@ -172,10 +171,8 @@ public final class Exec implements AutoCloseable {
   private void endedAs(ExecResult last) {
     result = last;
     outcome = new Outcome.Lost();
-    stdout.expectFile();
-    stderr.expectFile();
-    stdout.grow(last.stdoutSize(), true);
-    stderr.grow(last.stderrSize(), true);
+    section.expectFiles();
+    section.end(last.stdoutSize(), last.stderrSize(), last.truncated(), last.logErrno());
   }
 
   /** Starts a command; what cannot be executed is a result, not an exception. */
@@ -243,14 +240,20 @@ public final class Exec implements AutoCloseable {
       throws KernelException {
     var fds = new ArrayList<Fd>();
     Optional<Stdin> stdin = Optional.empty();
-    if (spec.takesInput()) {
+    Optional<Line> line = Optional.empty();
+    if (spec.kind() instanceof ExecKind.Dialogue) {
+      Step.OPEN_STDIN.reach();
+      Line both = new Line(scope, passing, box.host().poller());
+      line = Optional.of(both);
+      fds.add(both.peer());
+    } else if (spec.takesInput()) {
       Step.OPEN_STDIN.reach();
       Stdin input = new Stdin(scope, passing, box.host().poller());
       stdin = Optional.of(input);
       fds.add(input.reader());
     }
     ExecRecord record = newRecord(box, spec);
-    var exec = new Exec(box, record, scope, stdin);
+    var exec = new Exec(box, record, scope, stdin, line);
     try {
       Optional<Path> leaf = placing.leaf(exec.number);
       if (leaf.isPresent()) {
@@ -285,7 +288,9 @@ public final class Exec implements AutoCloseable {
    */
   public Exec renew(ExecSpec order, Duration cpuSoFar) throws KernelException {
     var record = new ExecRecord(number, order, Instant.now(), oomKillsBefore, Optional.empty());
-    var heir = new Exec(box, record, scope, order.takesInput() ? stdin : Optional.empty());
+    var heir =
+        new Exec(
+            box, record, scope, order.takesInput() ? stdin : Optional.empty(), Optional.empty());
     heir.shepherd = shepherd;
     heir.started = started;
     heir.cpuBefore = cpuSoFar;
@@ -302,7 +307,7 @@ public final class Exec implements AutoCloseable {
   private void requireWaiting() throws KernelException {
     lock.lock();
     try {
-      if (outcome != null || started.isEmpty() || stdout.size() > 0 || stderr.size() > 0) {
+      if (outcome != null || started.isEmpty() || !section.isEmpty()) {
         throw new KernelException("find exec " + number + " of box " + box.id(), Errno.ESRCH);
       }
     } finally {
@@ -322,7 +327,8 @@ public final class Exec implements AutoCloseable {
   private StartRequest startRequest(boolean hasLeaf) {
     return new StartRequest(
         spec.command(),
-        Environment.lines(spec.environment(), box.spec().packages().size(), spec.kind()),
+        Environment.lines(
+            spec.environment(), box.spec().packages().size(), spec.kind(), box.spec().network()),
         spec.workdir(),
         spec.timeout(),
         spec.grace(),
@@ -339,16 +345,19 @@ public final class Exec implements AutoCloseable {
 
   /**
    * It gets logs only when it needs them: what few bytes most commands write is kept in memory. Not
-   * in a box that may outlive this engine.
+   * in a box that may outlive this engine, unless it ends with us in any case.
    */
   private boolean isKept() {
-    return !wasDetached && !(spec.kind() instanceof ExecKind.Terminal);
+    return switch (spec.kind()) {
+      case ExecKind.Terminal _ -> false;
+      case ExecKind.Dialogue() -> true;
+      case ExecKind.Command(), ExecKind.FileOperation(), ExecKind.Resumption() -> !wasDetached;
+    };
   }
 
   private List<Fd> makeLogs(Scope passing) throws KernelException {
     box.makeLogs();
-    Step.MAKE_OUTPUT.reach();
-    return List.of(stdout.create(passing), stderr.create(passing));
+    return section.create(passing);
   }
 
   /** What cannot be had is told to whoever asks for the result. */
@@ -401,21 +410,27 @@ public final class Exec implements AutoCloseable {
 
     @Override
     public void kept(byte[] stdoutBytes, byte[] stderrBytes) {
-      stdout.keep(stdoutBytes);
-      stderr.keep(stderrBytes);
+      section.keep(stdoutBytes, stderrBytes);
     }
 
     @Override
     public void full() {
-      if (isKept() && filled.compareAndSet(false, true)) {
+      if (isKept() && section.isFilledFirst()) {
         Thread.ofVirtual().name("ebb-logs-" + box.id() + "-" + number).start(Exec.this::giveLogs);
       }
     }
 
     @Override
     public void output(long stdoutSize, long stderrSize) {
-      stdout.grow(stdoutSize, false);
-      stderr.grow(stderrSize, false);
+      section.grow(stdoutSize, stderrSize);
+    }
+
+    @Override
+    public void section(Written told) {
+      Section last = section;
+      // ORDER: whoever hears that one is over finds the next.
+      section = new Section(box.logs(), number, ++sections, lock, changed);
+      last.end(told.stdoutSize(), told.stderrSize(), told.truncated(), told.logErrno());
     }
 
     @Override
@@ -455,8 +470,7 @@ public final class Exec implements AutoCloseable {
         outcome = last;
         endNanos = System.nanoTime();
       }
-      stdout.grow(stdoutSize, true);
-      stderr.grow(stderrSize, true);
+      section.end(stdoutSize, stderrSize, isTruncated(last), 0);
       changed.signalAll();
       over.signalAll();
     } finally {
@@ -465,9 +479,15 @@ public final class Exec implements AutoCloseable {
     stdin.ifPresent(Stdin::close);
   }
 
+  private static boolean isTruncated(Outcome last) {
+    return last instanceof Outcome.Ended(var ended, _) && ended.truncated();
+  }
+
   /** The next engine must know of it. */
   private boolean isRecorded() {
-    return box.isDetached() && !(spec.kind() instanceof ExecKind.FileOperation);
+    return box.isDetached()
+        && !(spec.kind() instanceof ExecKind.FileOperation)
+        && !(spec.kind() instanceof ExecKind.Dialogue);
   }
 
   /** ORDER: written down first, then init may forget it. One that never ran is not remembered. */
@@ -525,11 +545,33 @@ public final class Exec implements AutoCloseable {
   }
 
   public OutputLog stdout() {
-    return stdout;
+    return section.stdout();
   }
 
   public OutputLog stderr() {
-    return stderr;
+    return section.stderr();
+  }
+
+  /** What it writes now: all of it, unless it is cut. */
+  public Section section() {
+    return section;
+  }
+
+  /**
+   * Ends the section, with all that was written until now; of one that takes orders. When that is
+   * over the next has begun.
+   */
+  public void cut() {
+    tell(init -> init.cut(number));
+  }
+
+  /** Forgets what was written, if nobody shall read it any more. */
+  public static void remove(Section done) {
+    try {
+      done.remove();
+    } catch (KernelException e) {
+      LOG.log(Level.WARNING, "event=output_left, ignoring: it goes with its box", e);
+    }
   }
 
   /** Waits until either stream has more than was read; false once both are read to their end. */
@@ -542,17 +584,19 @@ public final class Exec implements AutoCloseable {
       throws InterruptedException {
     await(
         changed,
-        () ->
-            stdout.size() > stdoutRead
-                || stderr.size() > stderrRead
-                || (stdout.isEnd(stdoutRead) && stderr.isEnd(stderrRead)),
+        () -> section.hasMore(stdoutRead, stderrRead) || section.isEnd(stdoutRead, stderrRead),
         Deadline.in(patience));
-    return !(stdout.isEnd(stdoutRead) && stderr.isEnd(stderrRead));
+    return !section.isEnd(stdoutRead, stderrRead);
   }
 
   /** Empty unless the command takes input. */
   public Optional<Stdin> stdin() {
     return stdin;
+  }
+
+  /** Empty unless it takes orders. */
+  public Optional<Line> line() {
+    return line;
   }
 
   /** Waits for the end; the same truth for whoever asks. */
@@ -612,7 +656,7 @@ public final class Exec implements AutoCloseable {
   private void endWithoutInit() {
     patience = Deadline.in(LADDER_SLACK);
     if (overran) {
-      end(new Outcome.Lost(), stdout.size(), stderr.size());
+      end(new Outcome.Lost(), section.stdout().size(), section.stderr().size());
       return;
     }
     overran = true;
@@ -727,7 +771,7 @@ public final class Exec implements AutoCloseable {
             case Outcome.Unheard() -> new ExitCause.Lost();
           };
       var leftovers = leftovers(last);
-      boolean truncated = last instanceof Outcome.Ended(var ended, _) && ended.truncated();
+      boolean truncated = isTruncated(last);
       int logErrno = last instanceof Outcome.Ended(var ended, _) ? ended.logErrno() : 0;
       // What is lost dies with its box, which removes all its cgroups when they are empty.
       if (leftovers.kept().isEmpty()
@@ -741,8 +785,8 @@ public final class Exec implements AutoCloseable {
       }
       return new ExecResult(
           cause,
-          stdout.size(),
-          stderr.size(),
+          section.stdout().size(),
+          section.stderr().size(),
           truncated,
           logErrno,
           usage,
@@ -915,8 +959,6 @@ public final class Exec implements AutoCloseable {
         LOG.log(Level.WARNING, "event=record_failed box=" + box.id() + " exec=" + number, e);
       }
     }
-    Step.REMOVE_OUTPUT.reach();
-    stdout.remove();
-    stderr.remove();
+    section.remove();
   }
 }

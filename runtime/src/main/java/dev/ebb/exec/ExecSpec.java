@@ -141,6 +141,15 @@ public record ExecSpec(
     return copy(copy -> copy.kind = new ExecKind.Resumption());
   }
 
+  /** Takes one order after the other, on a line of its own. */
+  public ExecSpec withDialogue() {
+    return copy(
+        copy -> {
+          copy.takesInput = true;
+          copy.kind = new ExecKind.Dialogue();
+        });
+  }
+
   /** Also where the others have used up the box's share. */
   public ExecSpec withOperator() {
     return copy(copy -> copy.operator = true);

@@ -2,6 +2,7 @@ package dev.ebb.pool;
 
 import dev.ebb.backend.BoxText;
 import dev.ebb.backend.ExecKind;
+import dev.ebb.backend.Network;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.backend.bubblewrap.Nursery;
 import dev.ebb.backend.bubblewrap.Zygote;
@@ -16,6 +17,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -28,15 +30,31 @@ import java.util.stream.Stream;
  * this class, waits for an order on stdin and then does what the command would have done.
  */
 public enum Interpreter {
-  PYTHON("python3", "-c", "python.py"),
+  PYTHON("python3", "-c", "python.py") {
+    // A program in a file, too; any other option is python's own.
+    @Override
+    boolean reads(List<String> command) {
+      return command.get(1).equals("-c")
+          ? command.size() > 2
+          : SCRIPT.matcher(command.get(1)).matches();
+    }
+  },
   NODE("node", "-e", "node.js") {
     // A word with a dash is node's own; some code it runs as a module, or with more around it.
     @Override
     boolean reads(List<String> command) {
-      return command.stream().skip(2).limit(2).noneMatch(word -> word.startsWith("-"))
+      return command.size() > 2
+          && command.get(1).equals("-e")
+          && command.stream().skip(2).limit(2).noneMatch(word -> word.startsWith("-"))
           && !NODE_ONLY.matcher(command.get(2)).find();
     }
   };
+
+  /** A file beside it: what else python runs, a directory or an archive, it finds out by itself. */
+  private static final Pattern SCRIPT = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.-]*\\.py");
+
+  /** Which says the same to an interpreter that has started. */
+  private static final String NO_BYTECODE = "PYTHONDONTWRITEBYTECODE";
 
   private static final Pattern NODE_ONLY = Pattern.compile("\\b(import|export|await|crypto)\\b");
 
@@ -83,21 +101,18 @@ public enum Interpreter {
     return Stream.of(values()).filter(each -> each.program.equals(word)).findFirst();
   }
 
-  /** The one that {@code spec} calls with its code, and that can do what it asks. */
+  /** The one that {@code spec} calls with its code or file, and that can do what it asks. */
   static Optional<Interpreter> of(ExecSpec spec, boolean preloads) {
     List<String> command = spec.command();
-    return command.size() < 3
+    return command.size() < 2
         ? Optional.empty()
         : parse(command.getFirst())
-            .filter(each -> each.option.equals(command.get(1)))
             .filter(each -> each.reads(command))
             .filter(each -> each.canRun(spec, preloads));
   }
 
   /** Whether the runner understands {@code command} as the program itself does. */
-  boolean reads(List<String> command) {
-    return true;
-  }
+  abstract boolean reads(List<String> command);
 
   private boolean canRun(ExecSpec spec, boolean preloads) {
     return spec.kind().equals(ExecKind.COMMAND)
@@ -108,7 +123,8 @@ public enum Interpreter {
 
   /** Whether it has read a variable by now; what was imported ahead may have read any. */
   private boolean isRead(String name, boolean preloads) {
-    return isEarly(name) || (preloads && this == PYTHON);
+    boolean isPython = this == PYTHON;
+    return !(isPython && name.equals(NO_BYTECODE)) && (isEarly(name) || (preloads && isPython));
   }
 
   private static boolean isEarly(String name) {
@@ -118,7 +134,8 @@ public enum Interpreter {
   /** One that has started, and imported what programs need, to be copied. */
   Zygote zygote(List<String> preload) {
     return new Zygote(
-        command(Nursery.NAME, preload), Environment.lines(Map.of(), 0, ExecKind.COMMAND));
+        command(Nursery.NAME, preload),
+        Environment.lines(Map.of(), 0, ExecKind.COMMAND, Network.NONE));
   }
 
   private List<String> command(String role, List<String> preload) {
@@ -139,12 +156,14 @@ public enum Interpreter {
   }
 
   /** What the runner is sent: a size, then strings with a NUL between each two. */
-  static byte[] order(ExecSpec spec) {
+  static byte[] order(ExecSpec spec, Network network) {
     var words = new ArrayList<String>();
     words.add(spec.takesInput() ? "input" : "");
-    words.add(Integer.toString(spec.command().size() - 2));
-    words.addAll(spec.command().subList(2, spec.command().size()));
-    spec.environment().forEach((name, value) -> words.add(name + "=" + value));
+    words.add(Integer.toString(spec.command().size() - 1));
+    words.addAll(spec.command().subList(1, spec.command().size()));
+    var environment = new LinkedHashMap<>(Environment.proxy(network));
+    environment.putAll(spec.environment());
+    environment.forEach((name, value) -> words.add(name + "=" + value));
     byte[] text = BoxText.encode(String.join("\0", words));
     return ByteBuffer.allocate(Integer.BYTES + text.length)
         .order(ByteOrder.LITTLE_ENDIAN)

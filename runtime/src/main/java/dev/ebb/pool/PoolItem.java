@@ -21,7 +21,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/** A box that was made ahead, how it was then, and what waits in it. For one thread at a time. */
+/**
+ * A box that was made ahead, how it was then, and what waits in it; or one that was made for
+ * whoever asked, of which nobody else can have had hold. For one thread at a time.
+ */
 public final class PoolItem {
   /** Of an init that has nothing else to do. */
   private static final Duration ANSWER = Duration.ofSeconds(1);
@@ -32,11 +35,17 @@ public final class PoolItem {
   private final Box box;
   private final long madeAt = System.nanoTime();
   private final Optional<Waiting> waiting;
-  private final BoxContents contents;
-  private final List<Integer> pids;
+  private final Optional<Baseline> baseline;
   private @Nullable Exec ordered;
 
   private record Waiting(Exec exec, Duration cpu) {}
+
+  /** What was in it when it began to wait. */
+  private record Baseline(BoxContents contents, List<Integer> pids) {
+    private static Baseline of(Box box) throws KernelException, InterruptedException {
+      return new Baseline(box.contents(START).orElseThrow(() -> silent(box)), procs(box));
+    }
+  }
 
   /**
    * Why it cannot be had.
@@ -49,12 +58,10 @@ public final class PoolItem {
     }
   }
 
-  private PoolItem(Box box, Optional<Waiting> waiting)
-      throws KernelException, InterruptedException {
+  private PoolItem(Box box, Optional<Waiting> waiting, Optional<Baseline> baseline) {
     this.box = box;
     this.waiting = waiting;
-    contents = box.contents(START).orElseThrow(() -> silent(box));
-    pids = pids();
+    this.baseline = baseline;
   }
 
   private static KernelException silent(Box box) {
@@ -63,7 +70,30 @@ public final class PoolItem {
 
   /** Takes a new box as it is. */
   static PoolItem plain(Box box) throws KernelException, InterruptedException {
-    return new PoolItem(box, Optional.empty());
+    return new PoolItem(box, Optional.empty(), Optional.of(Baseline.of(box)));
+  }
+
+  /**
+   * A box that was just made for this order: what its maker copied goes on, and is given the order
+   * without having waited. If nothing was copied, it is a plain one.
+   */
+  static PoolItem copied(Box box, Interpreter interpreter, List<String> preload, ExecSpec order)
+      throws KernelException, InterruptedException {
+    if (!isCopy(box)) {
+      return new PoolItem(box, Optional.empty(), Optional.empty());
+    }
+    Exec exec = Exec.start(box, interpreter.waiting(preload).withResumption());
+    if (!exec.awaitStart(START)) {
+      throw silent(box);
+    }
+    var waiting = new Waiting(exec, Duration.ZERO);
+    var item = new PoolItem(box, Optional.of(waiting), Optional.empty());
+    item.ordered = exec.renew(order, waiting.cpu());
+    return item;
+  }
+
+  private static boolean isCopy(Box box) {
+    return box.maker().equals(Optional.of(Box.Maker.ZYGOTE));
   }
 
   /**
@@ -73,8 +103,7 @@ public final class PoolItem {
   static PoolItem with(Box box, Interpreter interpreter, List<String> preload)
       throws KernelException, InterruptedException {
     ExecSpec waiting = interpreter.waiting(preload);
-    boolean isCopy = box.maker().equals(Optional.of(Box.Maker.ZYGOTE));
-    Exec exec = Exec.start(box, isCopy ? waiting.withResumption() : waiting);
+    Exec exec = Exec.start(box, isCopy(box) ? waiting.withResumption() : waiting);
     Deadline deadline = Deadline.in(START);
     while (exec.isOver() || exec.pid().isEmpty() || !isWaiting(exec)) {
       if (exec.isOver() || deadline.isOver()) {
@@ -87,7 +116,7 @@ public final class PoolItem {
       }
     }
     Duration cpu = box.enclosure().usage().map(CgroupUsage::cpu).orElse(Duration.ZERO);
-    return new PoolItem(box, Optional.of(new Waiting(exec, cpu)));
+    return new PoolItem(box, Optional.of(new Waiting(exec, cpu)), Optional.of(Baseline.of(box)));
   }
 
   private static boolean isWaiting(Exec exec) {
@@ -141,7 +170,9 @@ public final class PoolItem {
   }
 
   private Optional<Fate> compare(BoxContents now) throws KernelException {
-    if (now.processes() != contents.processes() || !pids().equals(pids)) {
+    BoxContents contents = baseline.orElseThrow().contents();
+    if (now.processes() != contents.processes()
+        || !procs(box).equals(baseline.orElseThrow().pids())) {
       return Optional.of(Fate.PROCESSES);
     }
     if (now.descriptors() != contents.descriptors()) {
@@ -152,7 +183,7 @@ public final class PoolItem {
   }
 
   /** Those that the kernel knows it by; without cgroups init's own count must do. */
-  private List<Integer> pids() throws KernelException {
+  private static List<Integer> procs(Box box) throws KernelException {
     return box.enclosure().paths().isEmpty() ? List.of() : box.enclosure().procs();
   }
 
@@ -169,7 +200,7 @@ public final class PoolItem {
     }
     ordered = null;
     Stdin stdin = waiting.orElseThrow().exec().stdin().orElseThrow();
-    byte[] order = Interpreter.order(exec.spec());
+    byte[] order = Interpreter.order(exec.spec(), box.spec().network());
     stdin.write(order, 0, order.length);
     if (!exec.spec().takesInput()) {
       stdin.close();

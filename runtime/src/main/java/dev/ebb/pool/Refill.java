@@ -2,6 +2,7 @@ package dev.ebb.pool;
 
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
+import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.process.ProcFs;
 import java.lang.System.Logger;
@@ -13,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * Makes what is missing on the shelves, one box at a time, and never in the way: callers go first,
  * and as long as what waits lasts, so does whatever else the host has to do. For one thread, but
- * for {@link #asked} and {@link #pause}.
+ * for {@link #asked}, {@link #copy} and {@link #pause}.
  */
 final class Refill {
   private static final Logger LOG = System.getLogger(Refill.class.getName());
@@ -22,8 +23,11 @@ final class Refill {
   /** How long it waits for those who make boxes for a caller. */
   private static final long BUSY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
-  /** The same for whoever asked last. */
+  /** The same for whoever asked last: he has the processors to himself, unless nothing is left. */
   private static final long ASKED_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+  /** The same where what is left does not last. */
+  private static final long ASKED_OFTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
   /** The same for what else runs on this host, when that is more than this. */
   private static final long CROWDED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -72,7 +76,8 @@ final class Refill {
 
   private boolean isTime(Shelf shelf, long now) {
     boolean isUrgent = shelf.isRunningOut();
-    if (maker.isBusy() || (!isUrgent && now - askedAt < ASKED_NANOS)) {
+    long quiet = shelf.size() == 0 ? 0 : isUrgent ? ASKED_OFTEN_NANOS : ASKED_NANOS;
+    if (maker.isBusy() || now - askedAt < quiet) {
       return false;
     }
     if (isUrgent || ProcFs.runnable() <= CROWD) {
@@ -93,17 +98,46 @@ final class Refill {
       String kind = shelf.interpreter().map(Interpreter::word).orElse("none");
       LOG.log(Level.WARNING, "event=pool_not_filled interpreter=" + kind, e);
     } finally {
-      shelves.end(shelf, item, Duration.ofNanos(System.nanoTime() - begin));
+      var took = Duration.ofNanos(System.nanoTime() - begin);
+      if (!shelves.end(shelf, item, took, () -> !isPaused()) && item != null) {
+        maker.discard(item.box());
+      }
     }
+  }
+
+  private boolean isPaused() {
+    return System.nanoTime() - tryAt < 0;
   }
 
   private PoolItem make(Optional<Interpreter> interpreter)
       throws KernelException, InterruptedException {
-    Box box = maker.make(spec, interpreter);
+    return make(
+        spec,
+        interpreter,
+        box ->
+            interpreter.isPresent()
+                ? PoolItem.with(box, interpreter.get(), policy.preload())
+                : PoolItem.plain(box));
+  }
+
+  /** Makes one for whoever asks, by any thread. */
+  PoolItem copy(Interpreter interpreter, BoxSpec wanted, ExecSpec order)
+      throws KernelException, InterruptedException {
+    return make(
+        wanted,
+        Optional.of(interpreter),
+        box -> PoolItem.copied(box, interpreter, policy.preload(), order));
+  }
+
+  private interface Furnishing {
+    PoolItem furnish(Box box) throws KernelException, InterruptedException;
+  }
+
+  private PoolItem make(BoxSpec made, Optional<Interpreter> interpreter, Furnishing furnishing)
+      throws KernelException, InterruptedException {
+    Box box = maker.make(made, interpreter);
     try {
-      return interpreter.isPresent()
-          ? PoolItem.with(box, interpreter.get(), policy.preload())
-          : PoolItem.plain(box);
+      return furnishing.furnish(box);
     } catch (KernelException | InterruptedException | RuntimeException e) {
       maker.discard(box);
       throw e;

@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -194,12 +195,19 @@ final class Shelves {
             .min(Comparator.comparingInt(Shelf::size));
   }
 
-  /** The one that was begun is there, or will never be. */
-  void end(Shelf shelf, @Nullable PoolItem item, Duration took) {
+  /**
+   * The one that was begun is there, or will never be.
+   *
+   * @param isWanted RACE: asked when nobody can empty the shelf, so whoever did so before is heard
+   * @return false: it is no longer wanted, and the caller's
+   */
+  boolean end(Shelf shelf, @Nullable PoolItem item, Duration took, BooleanSupplier isWanted) {
     lock.lock();
     try {
-      shelf.end(item, took);
+      boolean isTaken = item == null || isWanted.getAsBoolean();
+      shelf.end(isTaken ? item : null, took);
       made.signalAll();
+      return isTaken;
     } finally {
       lock.unlock();
     }

@@ -137,7 +137,21 @@ public final class WarmPool implements AutoCloseable {
       reject(item, flaw.get());
     }
     shelves.count(shelf, false);
-    return Optional.empty();
+    return copied(shelf, wanted, command);
+  }
+
+  /** Where an interpreter is copied, another copy is there sooner than one that has to start. */
+  private Optional<PoolItem> copied(Shelf shelf, BoxSpec wanted, Optional<ExecSpec> command)
+      throws InterruptedException {
+    if (policy.zygote().isEmpty() || !shelf.interpreter().equals(Optional.of(Interpreter.PYTHON))) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(refill.copy(Interpreter.PYTHON, wanted, command.orElseThrow()));
+    } catch (KernelException | SandboxException e) {
+      LOG.log(Level.WARNING, "event=pool_not_copied", e);
+      return Optional.empty();
+    }
   }
 
   private Optional<PoolItem.Flaw> prepare(PoolItem item, BoxSpec wanted, Optional<ExecSpec> command)

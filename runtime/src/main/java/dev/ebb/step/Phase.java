@@ -7,6 +7,7 @@ public enum Phase {
   OPEN,
   LEDGER,
   CREATE,
+  EGRESS,
   NURSERY,
   EXEC,
   KILL,

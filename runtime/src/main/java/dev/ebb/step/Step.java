@@ -54,6 +54,10 @@ public enum Step {
   CALL_RUNNING(Phase.CREATE, null, "a box that nobody was told of goes"),
   CHANGE_LIMITS(Phase.CREATE, EIO, "a box with other limits than ordered is not handed out"),
 
+  SEND_LISTEN(Phase.EGRESS, EPIPE, "a box whose init was not asked for a socket has no way out"),
+  OPEN_EGRESS(Phase.EGRESS, EMFILE, "a socket in a box that nobody accepts on goes with the box"),
+  NOTE_NETWORK(Phase.EGRESS, ENOSPC, "a change that is on no record never was"),
+
   HOLD_NURSERY(Phase.NURSERY, ENOSPC, "a uid that is only lent costs nothing; bwrap makes boxes"),
   MAKE_NURSERY_CGROUP(Phase.NURSERY, EAGAIN, "a nursery without a cgroup is no nursery yet"),
   SPAWN_NURSERY(Phase.NURSERY, EAGAIN, "a nursery's cgroup without a nursery goes"),

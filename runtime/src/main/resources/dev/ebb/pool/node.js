@@ -31,7 +31,7 @@
   const words = take(take(4).readUInt32LE()).toString().split("\0");
   call(mine);
   const count = Number(words[1]);
-  const [code, ...rest] = words.slice(2, 2 + count);
+  const [, code, ...rest] = words.slice(2, 2 + count);
   if (words[0] === "") {
     readNothing();
   }

@@ -137,10 +137,33 @@ def ebb():
     for line in words[2 + count :]:
         name, _, value = line.partition("=")
         os.environ[name] = value
-    sys.argv[:] = ["-c", *arguments[1:]]
-    sys.orig_argv[:] = [sys.orig_argv[0], "-c", *arguments]
+        if name == "PYTHONDONTWRITEBYTECODE":
+            sys.dont_write_bytecode = value != ""
+    sys.orig_argv[:] = [sys.orig_argv[0], *arguments]
     main = sys.modules["__main__"].__dict__
     del main["ebb"]
+    if arguments[0] == "-c":
+        sys.argv[:] = ["-c", *arguments[2:]]
+        code, name = arguments[1] + "\n", "<string>"
+    else:
+        sys.argv[:] = arguments
+        name = os.getcwd() + "/" + arguments[0]
+        try:
+            file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+            code = b""
+            while more := os.read(file, 1 << 20):
+                code += more
+            os.close(file)
+            code.decode()
+            if 0 in code:
+                raise ValueError
+        except (OSError, ValueError):
+            # An archive, compiled code, another encoding; or it says what is wrong in its own words.
+            os.execv(sys.executable, sys.orig_argv)
+        sys.path[0] = os.getcwd()
+        main["__file__"] = name
+        main["__cached__"] = None
+        main["__loader__"] = sys.modules["_frozen_importlib_external"].SourceFileLoader("__main__", name)
     if is_zygote:
         # One that the collector of garbage, which leaves alone what was there before, can find.
         module = sys.modules["__main__"] = type(sys)("__main__")
@@ -149,7 +172,7 @@ def ebb():
         del module
     program = None
     try:
-        program = compile(arguments[0] + "\n", "<string>", "exec", dont_inherit=True)
+        program = compile(code, name, "exec", dont_inherit=True)
         exec(program, main)
         status.append(0)
     except SystemExit as told:

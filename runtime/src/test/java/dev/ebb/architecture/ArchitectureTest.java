@@ -33,6 +33,7 @@ class ArchitectureTest {
           List.of("store"),
           List.of("process"),
           List.of("cgroup"),
+          List.of("egress"),
           List.of("backend", "backend.bubblewrap"),
           List.of("pressure"),
           List.of("box"),

@@ -3,6 +3,7 @@ package dev.ebb.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.backend.Mount;
+import dev.ebb.backend.Network;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
@@ -264,6 +265,7 @@ enum Life {
           box.detach(Optional.empty(), Map.of("name", "heirloom"));
           Witness.say("detached");
         });
+    witness.attempt(() -> box.changeNetwork(Network.allow(List.of("name.invalid"))));
     witness.attempt(
         () -> {
           assertExits(7, run(engine, box, "exit 7"));

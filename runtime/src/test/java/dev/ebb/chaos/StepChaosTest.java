@@ -64,7 +64,7 @@ final class StepChaosTest {
       return Stream.of(new Case(Life.REFUSED, step));
     }
     return switch (step.phase()) {
-      case DETACH, ADOPTION -> Stream.of(new Case(Life.DETACHED, step));
+      case DETACH, ADOPTION, EGRESS -> Stream.of(new Case(Life.DETACHED, step));
       case RECOVERY -> Stream.of(new Case(Life.RECOVERED, step));
       case LEDGER -> Stream.of(new Case(Life.LISTED, step));
       case SWEEP -> Stream.of(new Case(Life.SWEPT, step));

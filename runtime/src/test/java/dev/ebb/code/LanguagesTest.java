@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import java.nio.file.Path;
+import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -34,7 +36,8 @@ class LanguagesTest {
       """;
 
   private static Languages having(String... tools) {
-    return new Languages(TEXT, Set.of(tools)::contains);
+    return new Languages(
+        TEXT, tool -> Optional.of(tool).filter(Set.of(tools)::contains).map(Path::of));
   }
 
   @Test

@@ -3,13 +3,14 @@ package dev.ebb.exec;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.backend.ExecKind;
+import dev.ebb.backend.Network;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class EnvironmentTest {
   @Test
   void thereAreAFewUsefulDefaultsAndNothingOfTheHosts() {
-    assertThat(Environment.lines(Map.of(), 0, ExecKind.COMMAND))
+    assertThat(Environment.lines(Map.of(), 0, ExecKind.COMMAND, Network.NONE))
         .containsExactly(
             "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME=/tmp/home",
@@ -23,15 +24,19 @@ class EnvironmentTest {
   @Test
   void whoeverHasATerminalIsToldItsKind() {
     var terminal = new ExecKind.Terminal(24, 80);
-    assertThat(Environment.lines(Map.of(), 0, terminal)).contains("TERM=xterm-256color").hasSize(8);
-    assertThat(Environment.lines(Map.of("TERM", "dumb"), 0, terminal))
+    assertThat(Environment.lines(Map.of(), 0, terminal, Network.NONE))
+        .contains("TERM=xterm-256color")
+        .hasSize(8);
+    assertThat(Environment.lines(Map.of("TERM", "dumb"), 0, terminal, Network.NONE))
         .contains("TERM=dumb")
         .hasSize(8);
   }
 
   @Test
   void theCallersVariablesWin() {
-    assertThat(Environment.lines(Map.of("HOME", "/workspace", "A", "b=c\nd"), 0, ExecKind.COMMAND))
+    assertThat(
+            Environment.lines(
+                Map.of("HOME", "/workspace", "A", "b=c\nd"), 0, ExecKind.COMMAND, Network.NONE))
         .contains("HOME=/workspace", "A=b=c\nd")
         .doesNotContain("HOME=/tmp/home")
         .hasSize(8);
@@ -39,7 +44,7 @@ class EnvironmentTest {
 
   @Test
   void packagesAreFoundByShellPythonAndNodeInTheirOrder() {
-    assertThat(Environment.lines(Map.of(), 2, ExecKind.COMMAND))
+    assertThat(Environment.lines(Map.of(), 2, ExecKind.COMMAND, Network.NONE))
         .contains(
             "PATH=/packages/0/bin:/packages/1/bin:"
                 + "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -49,6 +54,7 @@ class EnvironmentTest {
 
   @Test
   void aVariableMayBeEmpty() {
-    assertThat(Environment.lines(Map.of("PATH", ""), 1, ExecKind.COMMAND)).contains("PATH=");
+    assertThat(Environment.lines(Map.of("PATH", ""), 1, ExecKind.COMMAND, Network.NONE))
+        .contains("PATH=");
   }
 }

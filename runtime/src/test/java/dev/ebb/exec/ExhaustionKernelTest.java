@@ -410,6 +410,9 @@ final class ExhaustionKernelTest {
     awaitOutput(bomb, "ready");
     var certificate = bench.engine().release(box);
     assertThat(certificate.isClean()).as(certificate.toString()).isTrue();
-    assertThat(Workbench.await(bomb).cause()).isInstanceOf(Killed.class);
+    // Without cgroups what forked processes share counts for each of them, and may be too much
+    // before.
+    var first = Feature.CGROUPS.isPresent() ? Killed.class : OutOfMemory.class;
+    assertThat(Workbench.await(bomb).cause()).isInstanceOfAny(Killed.class, first);
   }
 }

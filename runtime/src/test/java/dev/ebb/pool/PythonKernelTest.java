@@ -15,9 +15,11 @@ import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -25,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A python3 that waited for its code does what one that was started with it does. */
@@ -54,9 +57,8 @@ class PythonKernelTest {
     return WarmRuns.command("python3", "-c", code, arguments);
   }
 
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
+  static Stream<String> programs() {
+    return Stream.of(
         "print(1 + 1)",
         "import sys; sys.exit()",
         "import sys; sys.exit(3)",
@@ -136,10 +138,70 @@ class PythonKernelTest {
         "import threading\nthreading.Timer(0.2, lambda: print('later')).start()",
         "import logging; logging.warning('x'); logging.shutdown()",
         "import concurrent.futures as c\nprint(c.ThreadPoolExecutor(2).submit(lambda: 4).result())",
-        ""
-      })
+        "");
+  }
+
+  @ParameterizedTest
+  @MethodSource("programs")
   void itIsTheSame(String code) throws Exception {
     runs.assertSame(python(code), "");
+  }
+
+  /** All but those that tell their pid: others wrote the file, and had one, too. */
+  static Stream<String> files() {
+    return programs().filter(code -> !code.matches("import os; print\\(os.get(cwd|pgid).*"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("files")
+  void itIsTheSameOfAFile(String code) throws Exception {
+    assertSameOfFile(code);
+  }
+
+  /** With arguments, and what else a file has. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "# -*- coding: latin-1 -*-\nprint('\u00e4')",
+        "\ufeffprint(1)",
+        "print(1)\r\nprint(2)\r\n",
+        "print(1)\n# \0\nprint(2)",
+        "#!/usr/bin/env python3\nimport sys; print(sys.argv, __file__)",
+        "import other; print(other.__file__, other.x, __import__('os').listdir())",
+        "import inspect\ndef f(): return 1\nprint(inspect.getsource(f))",
+        "import __main__; print(__main__.__file__, __main__.__spec__, __cached__)",
+        "import runpy; runpy.run_path('other.py'); print(open(__file__).read())",
+        "import multiprocessing as m\ndef f(): print('spawned')\n"
+            + "if __name__ == '__main__':\n  p = m.get_context('spawn').Process(target=f); p.start(); p.join()",
+        "import subprocess, sys; print(subprocess.run([sys.executable, *sys.argv[:1], 'x'] if len(sys.argv) > 2"
+            + " else ['true']))",
+      })
+  void aFileIsWhatItIsForPython(String code) throws Exception {
+    assertSameOfFile(code, "a", "-b", "");
+  }
+
+  private void assertSameOfFile(String code, String... arguments) throws Exception {
+    var command = new ArrayList<>(List.of("python3", "main.py"));
+    command.addAll(List.of(arguments));
+    runs.assertSameOfFiles(
+        ExecSpec.of(command), Map.of("main.py", code, "other.py", "x = 1\nprint('other')\n"));
+  }
+
+  @Test
+  void aFileThatCannotBeReadIsPythonsOwnToTell() throws Exception {
+    WarmRuns.Run run = runs.assertSameOfFiles(ExecSpec.of("python3", "none.py"), Map.of());
+    assertThat(run.cause()).isEqualTo(new ExitCause.Exited(2));
+    assertThat(run.stderr()).contains("can't open file");
+  }
+
+  @Test
+  void whatIsImportedFromAFileLeavesNothingIfThatIsWanted() throws Exception {
+    var spec =
+        ExecSpec.of("python3", "main.py").withEnvironment(Map.of("PYTHONDONTWRITEBYTECODE", "1"));
+    WarmRuns.Run run =
+        runs.assertSameOfFiles(
+            spec, Map.of("main.py", "import other, os; print(os.listdir())", "other.py", "x = 1"));
+    assertThat(run.stdout()).doesNotContain("pycache").contains("main.py");
   }
 
   @Test
@@ -184,8 +246,12 @@ class PythonKernelTest {
     assertThat(Interpreter.of(python("print(1)").withWorkdir("/tmp"), false)).isEmpty();
     assertThat(Interpreter.of(python("print(1)").withTerminal(24, 80), false)).isEmpty();
     assertThat(Interpreter.of(python("print(1)").withOperator(), false)).isEmpty();
-    assertThat(Interpreter.of(ExecSpec.of("python3", "x.py"), false)).isEmpty();
-    assertThat(Interpreter.of(ExecSpec.of("python3", "-c"), false)).isEmpty();
+    for (String word : List.of("-c", "-m", "-", "x", "/x.py", "a/x.py", "..", "-x.py", ".py")) {
+      assertThat(Interpreter.of(ExecSpec.of("python3", word), false)).as(word).isEmpty();
+    }
+    assertThat(Interpreter.of(ExecSpec.of("python3", "-m", "x.py"), false)).isEmpty();
+    assertThat(Interpreter.of(ExecSpec.of("python3", "x.py"), false)).contains(Interpreter.PYTHON);
+    assertThat(Interpreter.of(ExecSpec.of("node", "x.js"), false)).isEmpty();
     assertThat(Interpreter.of(python("print(1)"), false)).contains(Interpreter.PYTHON);
     var own = python("print(1)").withEnvironment(Map.of("MINE", "1"));
     assertThat(Interpreter.of(own, false)).contains(Interpreter.PYTHON);

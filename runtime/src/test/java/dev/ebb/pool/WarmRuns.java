@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.engine.Engine;
+import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.Stdin;
 import dev.ebb.process.ExitCause;
 import dev.ebb.testkit.TestHost;
+import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -77,6 +79,11 @@ final class WarmRuns implements AutoCloseable {
         .pollInterval(Duration.ofMillis(5))
         .atMost(PATIENCE)
         .until(() -> pool.state().kinds().getFirst().size() > 0);
+    return take(spec);
+  }
+
+  /** Whether one waits or not. */
+  PoolItem take(ExecSpec spec) throws InterruptedException {
     PoolItem item = pool.take(BoxSpec.defaults(), Optional.of(spec)).orElseThrow();
     assertThat(item.waitsFor(spec)).isTrue();
     return item;
@@ -123,5 +130,33 @@ final class WarmRuns implements AutoCloseable {
     assertThat(new Run(warm.cause(), warm.stdout(), common.apply(warm.stderr())))
         .isEqualTo(new Run(cold.cause(), cold.stdout(), common.apply(cold.stderr())));
     return cold;
+  }
+
+  /** The same of a command that finds these files beside it. */
+  Run assertSameOfFiles(ExecSpec spec, Map<String, String> files) throws Exception {
+    Box box = engine.create(BoxSpec.defaults());
+    write(box, files);
+    Run cold = run(engine.start(box, spec), box, "");
+    PoolItem item = warm(spec);
+    write(item.box(), files);
+    Run warm = run(item.begin(), item.box(), "");
+    assertThat(common(warm)).isEqualTo(common(cold));
+    return cold;
+  }
+
+  private static void write(Box box, Map<String, String> files) throws Exception {
+    for (var each : files.entrySet()) {
+      byte[] bytes = each.getValue().getBytes(StandardCharsets.UTF_8);
+      new BoxFiles(box).write(each.getKey(), 0644, new ByteArrayInputStream(bytes));
+    }
+  }
+
+  /** But for where something lies in memory. */
+  private static Run common(Run run) {
+    return new Run(run.cause(), unplaced(run.stdout()), unplaced(run.stderr()));
+  }
+
+  private static String unplaced(String text) {
+    return text.replaceAll("0x[0-9a-f]+", "0x");
   }
 }

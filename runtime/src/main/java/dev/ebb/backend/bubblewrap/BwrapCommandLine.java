@@ -27,10 +27,16 @@ final class BwrapCommandLine {
   /** What programs need of /etc; nothing that tells of the host's users or services. */
   private static final List<String> ETC =
       List.of(
+          "R",
           "alternatives",
           "fonts",
+          "java-11-openjdk",
+          "java-17-openjdk",
+          "java-21-openjdk",
+          "java-25-openjdk",
           "ld.so.cache",
           "localtime",
+          "matplotlibrc",
           "mime.types",
           "os-release",
           "pki",
@@ -126,7 +132,7 @@ final class BwrapCommandLine {
     if (spec.hidesCgroups()) {
       add("--unshare-cgroup");
     }
-    if (spec.network() == Network.NONE) {
+    if (spec.network().isOwn()) {
       add("--unshare-net");
     }
     add("--disable-userns", "--as-pid-1", "--clearenv", "--hostname", "box");
@@ -144,7 +150,7 @@ final class BwrapCommandLine {
       }
     }
     ETC.forEach(this::etc);
-    if (network == Network.HOST) {
+    if (!network.isOwn()) {
       add("--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf");
     }
     add("--proc", "/proc", "--dev", "/dev");

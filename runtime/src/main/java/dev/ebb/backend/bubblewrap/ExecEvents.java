@@ -26,6 +26,9 @@ public interface ExecEvents {
   /** How much it has written by now. */
   void output(long stdout, long stderr);
 
+  /** What it wrote until it was cut; what it writes from now on is counted anew. */
+  void section(Written written);
+
   /** The last word. */
   void ended(Ended ended);
 
@@ -59,6 +62,14 @@ public interface ExecEvents {
    * @param crowded it had as many processes as it may have
    */
   record Usage(Duration cpu, long peakMemory, int peakProcesses, boolean crowded) {}
+
+  /**
+   * A part of its output.
+   *
+   * @param truncated there was more, which was thrown away
+   * @param logErrno the first failed write to a log, or 0
+   */
+  record Written(long stdoutSize, long stderrSize, boolean truncated, int logErrno) {}
 
   /**
    * How it ended.

@@ -48,6 +48,8 @@ public final class InitChannel {
 
   private static final long SEND_RETRY_NANOS = 200_000;
 
+  private static final int LISTENS_SINCE = 8;
+
   /** The version of the oldest init that a box may still have. */
   private static final int OLDEST_SERVED = 4;
 
@@ -71,14 +73,24 @@ public final class InitChannel {
   private final Condition changed = state.newCondition();
   private @Nullable Pidfd init;
   private @Nullable String unmade;
+  private boolean forsaken;
   private boolean hello;
   private boolean known;
   private boolean closed;
   private Runnable listener = () -> {};
   private @Nullable BoxContents contents;
+  private int version;
 
-  /** Who asks what there is in the box. */
-  private final ReentrantLock counting = new ReentrantLock();
+  /** A socket was asked for, and has not come yet. */
+  private boolean awaitsSocket;
+
+  private @Nullable Listening listening;
+
+  /** The answer to LISTEN; the socket belongs to the channel's scope. */
+  private record Listening(int errno, Optional<Fd> socket) {}
+
+  /** Who asks what there is in the box, or for its way out. */
+  private final ReentrantLock asking = new ReentrantLock();
 
   private InitChannel(
       Scope scope, Poller poller, UnixSocket socket, byte[] nonce, Duration patience)
@@ -197,8 +209,34 @@ public final class InitChannel {
 
   /** Waits for LAUNCHED and HELLO; empty when the box died or the deadline came first. */
   Optional<Pidfd> awaitHello(Deadline deadline) throws InterruptedException {
-    await(() -> (hello && init != null) || unmade != null, deadline);
-    return hello ? init() : Optional.empty();
+    await(() -> isGreeted() || unmade != null, deadline);
+    state.lock();
+    try {
+      return isGreeted() ? Optional.ofNullable(init) : Optional.empty();
+    } finally {
+      state.unlock();
+    }
+  }
+
+  private boolean isGreeted() {
+    return hello && init != null && !forsaken;
+  }
+
+  /**
+   * Says no more to a box that nobody has announced. RACE: what announces and greets it may lie
+   * unread in the socket; it comes too late from then on, for its init has been told to end.
+   */
+  void forsakeUnlessAnnounced() {
+    state.lock();
+    try {
+      if (init != null) {
+        return;
+      }
+      forsaken = true;
+    } finally {
+      state.unlock();
+    }
+    sayNoMore();
   }
 
   /** Why there will be no box, if its maker said so. */
@@ -314,6 +352,11 @@ public final class InitChannel {
     sendAll(Protocol.logs(exec, errno), List.of());
   }
 
+  /** Ends the section that an exec writes; one that has ended already is no error. */
+  public void cut(int exec) throws KernelException {
+    sendAll(Protocol.cut(exec), List.of());
+  }
+
   /** Changes the size of an exec's terminal; one that has ended already is no error. */
   public void resize(int exec, ExecKind.Terminal size) throws KernelException {
     sendAll(Protocol.resize(exec, size), List.of());
@@ -335,14 +378,55 @@ public final class InitChannel {
    */
   public Optional<BoxContents> count(Deadline deadline)
       throws KernelException, InterruptedException {
-    counting.lockInterruptibly();
+    asking.lockInterruptibly();
     try {
       change(() -> contents = null);
       sendAll(Protocol.count(), List.of());
       await(() -> contents != null, deadline);
       return Optional.ofNullable(contents);
     } finally {
-      counting.unlock();
+      asking.unlock();
+    }
+  }
+
+  /**
+   * Has init listen on the loopback of the box, and gives the socket: the same whenever it is asked
+   * for.
+   *
+   * @throws KernelException EADDRINUSE when a command has taken the port, EOPNOTSUPP when init is
+   *     of an earlier Ebb
+   */
+  public Fd listen(int port, Deadline deadline) throws KernelException, InterruptedException {
+    String action = "listen at port " + port + " of the box";
+    asking.lockInterruptibly();
+    try {
+      if (version() < LISTENS_SINCE) {
+        throw new KernelException(action + ", whose init is older", Errno.EOPNOTSUPP);
+      }
+      change(
+          () -> {
+            listening = null;
+            awaitsSocket = true;
+          });
+      Step.SEND_LISTEN.reach();
+      sendAll(Protocol.listen(port), List.of());
+      await(() -> listening != null, deadline);
+      Listening answer = listening;
+      if (answer == null) {
+        throw new KernelException(action + " in time", Errno.EAGAIN);
+      }
+      return answer.socket().orElseThrow(() -> new KernelException(action, answer.errno()));
+    } finally {
+      asking.unlock();
+    }
+  }
+
+  private int version() {
+    state.lock();
+    try {
+      return version;
+    } finally {
+      state.unlock();
     }
   }
 
@@ -409,11 +493,20 @@ public final class InitChannel {
     }
   }
 
-  /** SAFETY: there is one, the pidfd of init; a box shall not fill our table. */
+  /** SAFETY: the pidfd of init, and a socket when one was asked for; our table is not the box's. */
   private void take(List<Fd> fds) throws KernelException {
     received.addAll(fds);
-    if (received.size() > (init().isPresent() ? 0 : 1)) {
+    if (received.size() > (init().isPresent() ? 0 : 1) + (awaitsSocket() ? 1 : 0)) {
       throw new KernelException("take more descriptors from a box", Errno.EMFILE);
+    }
+  }
+
+  private boolean awaitsSocket() {
+    state.lock();
+    try {
+      return awaitsSocket;
+    } finally {
+      state.unlock();
     }
   }
 
@@ -474,6 +567,15 @@ public final class InitChannel {
                 });
       }
       case Protocol.MESSAGE_FULL -> exec(exec, false).ifPresent(ExecEvents::full);
+      case Protocol.MESSAGE_SECTION -> {
+        var section = Protocol.section(body);
+        exec(exec, false)
+            .ifPresent(
+                e -> {
+                  Protocol.told(body, e);
+                  e.section(section);
+                });
+      }
       // ORDER: understood first. An exec that is off the list already would never hear of an end.
       case Protocol.MESSAGE_REFUSED -> {
         var step = Protocol.step(body.getInt());
@@ -486,6 +588,7 @@ public final class InitChannel {
         exec(exec, false).ifPresent(e -> Protocol.told(body, e));
         exec(exec, true).ifPresent(e -> e.ended(ended));
       }
+      case Protocol.MESSAGE_LISTENING -> listening(body.getInt());
       case Protocol.MESSAGE_COUNTED -> {
         var counted = Protocol.counted(body);
         change(() -> contents = counted);
@@ -536,17 +639,33 @@ public final class InitChannel {
     change(() -> init = Pidfd.of(pid, fd));
   }
 
+  private void listening(int errno) throws KernelException {
+    Fd fd = received.poll();
+    if (!awaitsSocket() || (fd == null) != (errno != 0)) {
+      throw new KernelException("understand what init listens at", Errno.EINVAL);
+    }
+    change(
+        () -> {
+          awaitsSocket = false;
+          listening = new Listening(errno, Optional.ofNullable(fd));
+        });
+  }
+
   private void hello(ByteBuffer body) throws KernelException {
     Step.HEAR_HELLO.reach();
-    int version = body.getInt();
+    int spoken = body.getInt();
     byte[] echo = new byte[Protocol.NONCE_SIZE];
     body.get(echo);
-    if (!isServed(version) || !Arrays.equals(echo, nonce)) {
+    if (!isServed(spoken) || !Arrays.equals(echo, nonce)) {
       throw new KernelException(
-          "trust hello of version " + version + " with nonce " + HexFormat.of().formatHex(echo),
+          "trust hello of version " + spoken + " with nonce " + HexFormat.of().formatHex(echo),
           Errno.EINVAL);
     }
-    change(() -> hello = true);
+    change(
+        () -> {
+          hello = true;
+          version = spoken;
+        });
   }
 
   private static boolean isServed(int version) {

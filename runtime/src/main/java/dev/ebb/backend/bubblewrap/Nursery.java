@@ -1,6 +1,5 @@
 package dev.ebb.backend.bubblewrap;
 
-import dev.ebb.backend.Network;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.cgroup.Placement;
 import dev.ebb.kernel.Deadline;
@@ -112,7 +111,7 @@ public final class Nursery {
 
   /** Whether it has what such a box is made of. */
   public static boolean canMake(SandboxSpec spec) {
-    return spec.network() == Network.NONE
+    return spec.network().isOwn()
         && spec.mounts().isEmpty()
         && spec.packages().isEmpty()
         && spec.files().isEmpty();
@@ -242,7 +241,7 @@ public final class Nursery {
     } finally {
       state.unlock();
     }
-    births.stream().filter(each -> each.init().isEmpty()).forEach(InitChannel::sayNoMore);
+    births.forEach(InitChannel::forsakeUnlessAnnounced);
   }
 
   /** Its boxes would show what is no longer on the host: another should take over. */
@@ -320,7 +319,8 @@ public final class Nursery {
         LockSupport.parkNanos(SEND_RETRY_NANOS);
       }
     } catch (KernelException e) {
-      if (e.is(Errno.EPIPE) || e.is(Errno.ECONNRESET)) {
+      // RACE: who lost it before us has let go of its socket, too.
+      if (e.is(Errno.EPIPE) || e.is(Errno.ECONNRESET) || e.is(Errno.EBADF)) {
         throw dismiss("is gone");
       }
       throw e;
@@ -330,16 +330,18 @@ public final class Nursery {
   }
 
   private Launch.MakerLostException dismiss(String why) throws KernelException {
+    String said = "";
     try {
       process.signal(Signal.KILL);
+      said = SpawnPlan.said(log);
     } catch (KernelException e) {
-      // RACE: who lost it before us has ended it, and let go of it.
+      // RACE: who lost it before us has ended it, told what it said, and let go of it.
       if (!e.is(Errno.EBADF)) {
         throw e;
       }
     }
     lose();
-    return new Launch.MakerLostException("the nursery " + why + SpawnPlan.said(log));
+    return new Launch.MakerLostException("the nursery " + why + said);
   }
 
   private final class Birth implements Launch {

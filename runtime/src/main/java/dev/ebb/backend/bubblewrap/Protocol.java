@@ -13,7 +13,7 @@ import java.util.List;
 
 /** The words between engine and ebb-init; the visible pair of init/protocol.h. */
 final class Protocol {
-  static final int PROTOCOL_VERSION = 7;
+  static final int PROTOCOL_VERSION = 9;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
   static final int MESSAGE_FDS_MAX = 4;
   static final int NONCE_SIZE = 16;
@@ -34,6 +34,8 @@ final class Protocol {
   static final int MESSAGE_RENEW = 22;
   static final int MESSAGE_COUNT = 23;
   static final int MESSAGE_LOGS = 24;
+  static final int MESSAGE_LISTEN = 25;
+  static final int MESSAGE_CUT = 26;
   static final int MESSAGE_STARTED = 32;
   static final int MESSAGE_REFUSED = 33;
   static final int MESSAGE_OUTPUT = 34;
@@ -41,6 +43,8 @@ final class Protocol {
   static final int MESSAGE_KNOWN = 36;
   static final int MESSAGE_COUNTED = 37;
   static final int MESSAGE_FULL = 38;
+  static final int MESSAGE_LISTENING = 39;
+  static final int MESSAGE_SECTION = 40;
 
   static final int ORDER_HAS_LEAF = 1;
   static final int ORDER_HIDES_CGROUPS = 2;
@@ -53,6 +57,7 @@ final class Protocol {
   static final int START_FILE = 16;
   static final int START_KEPT = 32;
   static final int START_RESUMED = 64;
+  static final int START_SECTIONS = 128;
 
   static final int STEP_REQUEST = 1;
   static final int STEP_CLONE = 2;
@@ -158,6 +163,10 @@ final class Protocol {
         .putLong(request.share().processes());
   }
 
+  static byte[] listen(int port) {
+    return message(MESSAGE_LISTEN, 0, 0, 4).putInt(port).array();
+  }
+
   static byte[] count() {
     return message(MESSAGE_COUNT, 0, 0, 0).array();
   }
@@ -180,6 +189,7 @@ final class Protocol {
       case ExecKind.Terminal _ -> START_TERMINAL;
       case ExecKind.FileOperation() -> START_FILE;
       case ExecKind.Resumption() -> START_RESUMED;
+      case ExecKind.Dialogue() -> START_SECTIONS;
     };
   }
 
@@ -253,6 +263,13 @@ final class Protocol {
     return ended;
   }
 
+  static ExecEvents.Written section(ByteBuffer body) {
+    long stdout = body.getLong();
+    long stderr = body.getLong();
+    return new ExecEvents.Written(
+        stdout, stderr, (body.getInt() & ENDED_TRUNCATED) != 0, body.getInt());
+  }
+
   /** What follows a word: the bytes of one stream, then of the other; an older init has none. */
   static void told(ByteBuffer body, ExecEvents exec) {
     if (!body.hasRemaining()) {
@@ -277,6 +294,10 @@ final class Protocol {
   /** {@code errno} is 0 when two logs come with it. */
   static byte[] logs(int exec, int errno) {
     return message(MESSAGE_LOGS, errno == 0 ? 2 : 0, exec, 4).putInt(errno).array();
+  }
+
+  static byte[] cut(int exec) {
+    return message(MESSAGE_CUT, 0, exec, 0).array();
   }
 
   static byte[] resize(int exec, ExecKind.Terminal size) {

@@ -149,6 +149,9 @@ final class HostileInitKernelTest {
     public void output(long stdout, long stderr) {}
 
     @Override
+    public void section(Written written) {}
+
+    @Override
     public void ended(Ended ended) {}
 
     @Override

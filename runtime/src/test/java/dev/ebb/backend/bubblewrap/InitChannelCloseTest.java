@@ -62,6 +62,11 @@ final class InitChannelCloseTest {
     }
 
     @Override
+    public void section(Written written) {
+      heard.add("section");
+    }
+
+    @Override
     public void ended(Ended ended) {
       heard.add("ended");
     }

@@ -88,6 +88,11 @@ class InitChannelTest {
     }
 
     @Override
+    public void section(Written written) {
+      told.add("section " + written.stdoutSize() + " " + written.stderrSize());
+    }
+
+    @Override
     public void ended(Ended ended) {
       told.add("ended " + ended.reason() + " " + ended.status());
     }
@@ -299,6 +304,26 @@ class InitChannelTest {
     peerEnd.close();
     assertThat(channel.awaitHello(Deadline.in(Duration.ofSeconds(10)))).isEmpty();
     assertThat(log.lines()).isEmpty();
+  }
+
+  /** Its init has been told to end, so it would be lost at once. */
+  @Test
+  void whoIsAnnouncedAfterHisMakerWasLostIsNotUp() throws Exception {
+    channel.forsakeUnlessAnnounced();
+    sayLaunched();
+    say(hello());
+    soon().until(() -> channel.init().isPresent());
+    peerEnd.close();
+    assertThat(channel.awaitHello(Deadline.in(Duration.ofSeconds(10)))).isEmpty();
+  }
+
+  @Test
+  void whoWasAnnouncedBeforeIsUp() throws Exception {
+    sayLaunched();
+    soon().until(() -> channel.init().isPresent());
+    channel.forsakeUnlessAnnounced();
+    say(hello());
+    assertThat(isUp()).isTrue();
   }
 
   @Test

@@ -51,7 +51,8 @@ class ProtocolTest {
   void theHeaderIsReadWhole() {
     assertThat(header.constants()).hasSizeGreaterThan(20).containsEntry("MESSAGE_ENDED", 35L);
     assertThat(header.structs())
-        .containsOnlyKeys("message_header", "order", "start_request", "ended", "told", "contents");
+        .containsOnlyKeys(
+            "message_header", "order", "start_request", "section", "ended", "told", "contents");
   }
 
   @Test
@@ -72,7 +73,7 @@ class ProtocolTest {
                 assertThat(numbers.add(value)).as(name).isTrue();
               }
             });
-    assertThat(numbers).hasSize(21);
+    assertThat(numbers).hasSize(25);
   }
 
   @Test
@@ -228,6 +229,19 @@ class ProtocolTest {
         .putLong(header.offset("contents", "blocks"), 0x2_0000_0002L);
     assertThat(Protocol.counted(body))
         .isEqualTo(new BoxContents(2, 11, 0x1_0000_0001L, 0x2_0000_0002L));
+    assertThat(body.hasRemaining()).isFalse();
+  }
+
+  @Test
+  void aSectionIsReadAsTheCompilerLaysItOut() {
+    var body = Protocol.buffer(Math.toIntExact(header.size("section")));
+    body.putLong(header.offset("section", "stdout_size"), 0x1_0000_0001L)
+        .putLong(header.offset("section", "stderr_size"), 0x2_0000_0002L)
+        .putInt(
+            header.offset("section", "flags"), Math.toIntExact(header.constant("ENDED_TRUNCATED")))
+        .putInt(header.offset("section", "log_errno"), 28);
+    assertThat(Protocol.section(body))
+        .isEqualTo(new ExecEvents.Written(0x1_0000_0001L, 0x2_0000_0002L, true, 28));
     assertThat(body.hasRemaining()).isFalse();
   }
 

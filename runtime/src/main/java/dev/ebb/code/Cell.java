@@ -1,0 +1,301 @@
+package dev.ebb.code;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.backend.BoxText;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.Section;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.process.ExitCause;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One piece of code that a context runs, from its order on. Thread-safe. To be closed by whoever
+ * ordered it: until then what it wrote and showed is there.
+ */
+public final class Cell implements AutoCloseable {
+  /** Of what one cell shows. */
+  private static final long SHOWN_MOST = 16 << 20;
+
+  /** SAFETY: of what all cells of this process show, as it lies in our memory. */
+  private static final long ALL_MOST = Math.min(64 << 20, Runtime.getRuntime().maxMemory() / 8);
+
+  /** Of each form, beside its bytes. */
+  private static final long OVERHEAD = 512;
+
+  private static final AtomicLong ALL = new AtomicLong();
+
+  /** There is always room for a few small words, whatever others show. */
+  private static final int SMALL = 16;
+
+  private static final int SMALL_MOST = 64;
+
+  private static final Pattern END = Pattern.compile("ok|error|interrupted|[0-9]{1,3}");
+
+  /** What came of it. */
+  public enum Outcome {
+    OK,
+    /** It threw. */
+    ERROR,
+    /** Its last command did not do well. */
+    FAILED,
+    INTERRUPTED,
+    TIMED_OUT,
+    /** The interpreter ended in the middle. */
+    DIED,
+    /** The interpreter, or code in it, said what no runner says; it was ended. */
+    BROKEN,
+    /** It never ran. */
+    CANCELLED;
+
+    public String word() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+  }
+
+  /** Something to look at, in one or more forms by their types. */
+  public record Shown(boolean isResult, Map<String, byte[]> forms) {}
+
+  public record Thrown(String name, String value, String traceback) {}
+
+  /**
+   * How it ended.
+   *
+   * @param cause how the interpreter did, if it did
+   * @param detail what there is to say of that
+   */
+  public record Result(
+      Outcome outcome,
+      int status,
+      Optional<ExitCause> cause,
+      Optional<String> detail,
+      Duration took) {}
+
+  private final int number;
+  private final CellOrder order;
+  private final String nonce;
+  private final CompletableFuture<Result> result = new CompletableFuture<>();
+
+  @GuardedBy("this")
+  private final List<Shown> shown = new ArrayList<>();
+
+  private final AtomicLong taken = new AtomicLong();
+  private volatile @Nullable Section section;
+  private volatile @Nullable Thrown thrown;
+  private volatile boolean cut;
+
+  // --- what the context and its interpreter know of it ---
+
+  /** Forms that were not shown yet; of the poller's thread alone. */
+  private Map<String, byte[]> forms = new LinkedHashMap<>();
+
+  /** How many small words it said; of the poller's thread alone. */
+  private int small;
+
+  private volatile long begunAt;
+  volatile boolean begun;
+  volatile @Nullable String done;
+  volatile boolean cancelled;
+
+  /** How often it was to be interrupted. */
+  final AtomicInteger interrupts = new AtomicInteger();
+
+  Cell(int number, CellOrder order, String nonce) {
+    this.number = number;
+    this.order = order;
+    this.nonce = nonce;
+  }
+
+  public int number() {
+    return number;
+  }
+
+  CellOrder order() {
+    return order;
+  }
+
+  String nonce() {
+    return nonce;
+  }
+
+  /** Once. */
+  boolean begin() {
+    boolean isFirst = !begun;
+    begunAt = System.nanoTime();
+    begun = true;
+    return isFirst;
+  }
+
+  /** What is left of so long since it began. */
+  Duration untilAfterBegin(Duration howLong) {
+    return howLong.minusNanos(System.nanoTime() - begunAt);
+  }
+
+  /** False for a word that says no end. */
+  boolean finish(String word) {
+    done = word;
+    return END.matcher(word).matches();
+  }
+
+  void run(Section output) {
+    section = output;
+  }
+
+  void end(Result how) {
+    result.complete(how);
+    Section output = section;
+    if (output != null) {
+      output.wake();
+    }
+  }
+
+  // --- what it shows ---
+
+  /** Room for so many bytes, in our memory. */
+  boolean reserve(int size) {
+    if (size <= SMALL && small < SMALL_MOST) {
+      small++;
+      return true;
+    }
+    long more = size + OVERHEAD;
+    long mine = taken.addAndGet(more);
+    long all = ALL.addAndGet(more);
+    if (mine <= SHOWN_MOST && all <= ALL_MOST) {
+      return true;
+    }
+    taken.addAndGet(-more);
+    ALL.addAndGet(-more);
+    cut = true;
+    return false;
+  }
+
+  /** SAFETY: what a type is made of, for it becomes a word of ours. */
+  boolean addForm(byte[] body) {
+    int end = indexOf(body, 0);
+    String type = end < 0 ? "" : BoxText.decode(body, 0, end);
+    if (!type.matches("[a-z]+/[a-z0-9.+-]{1,60}")) {
+      return false;
+    }
+    forms.put(type, java.util.Arrays.copyOfRange(body, end + 1, body.length));
+    return true;
+  }
+
+  synchronized void show(boolean isResult) {
+    if (!forms.isEmpty()) {
+      shown.add(new Shown(isResult, forms));
+      forms = new LinkedHashMap<>();
+    }
+  }
+
+  boolean addError(byte[] body) {
+    int first = indexOf(body, 0);
+    int second = first < 0 ? -1 : indexOf(body, first + 1);
+    if (second < 0) {
+      return false;
+    }
+    thrown =
+        new Thrown(
+            text(body, 0, first),
+            text(body, first + 1, second),
+            text(body, second + 1, body.length));
+    return true;
+  }
+
+  private static int indexOf(byte[] body, int from) {
+    for (int i = from; i < body.length; i++) {
+      if (body[i] == 0) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  private static String text(byte[] body, int from, int to) {
+    return new String(body, from, to - from, java.nio.charset.StandardCharsets.UTF_8);
+  }
+
+  void cut() {
+    cut = true;
+  }
+
+  // --- for whoever ordered it ---
+
+  /** What it writes; empty until its turn comes. */
+  public Optional<Section> section() {
+    return Optional.ofNullable(section);
+  }
+
+  /** What it has shown so far, but for the first ones. */
+  public synchronized List<Shown> shown(int from) {
+    return List.copyOf(shown.subList(from, shown.size()));
+  }
+
+  private synchronized int shownCount() {
+    return shown.size();
+  }
+
+  public Optional<Thrown> thrown() {
+    return Optional.ofNullable(thrown);
+  }
+
+  /** It wrote or showed more than there is. */
+  public boolean isCut() {
+    Section output = section;
+    return cut || (output != null && output.isTruncated());
+  }
+
+  public Optional<Result> result() {
+    return Optional.ofNullable(result.getNow(null));
+  }
+
+  /** Empty when it has not ended in time. */
+  public Optional<Result> await(Duration patience) throws InterruptedException {
+    try {
+      return Optional.of(result.get(patience.toNanos(), TimeUnit.NANOSECONDS));
+    } catch (TimeoutException e) {
+      return Optional.empty();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("cell " + number + " has no end", e.getCause());
+    }
+  }
+
+  /** Waits until there is more than was read, or it has ended; or for so long. */
+  public void awaitNews(long stdoutRead, long stderrRead, int shownRead, Duration patience)
+      throws InterruptedException {
+    Section output = section;
+    if (output == null) {
+      var _ = await(patience);
+      return;
+    }
+    var _ =
+        output.await(
+            () ->
+                output.hasMore(stdoutRead, stderrRead)
+                    || shownCount() > shownRead
+                    || result.isDone(),
+            Deadline.in(patience));
+  }
+
+  @Override
+  public synchronized void close() {
+    ALL.addAndGet(-taken.getAndSet(0));
+    shown.clear();
+    Section output = section;
+    if (output != null) {
+      Exec.remove(output);
+    }
+  }
+}

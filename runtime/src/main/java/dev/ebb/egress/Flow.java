@@ -1,0 +1,86 @@
+package dev.ebb.egress;
+
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.TcpSocket;
+import java.nio.ByteBuffer;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * One direction of a connection. It takes no more than the other side takes from it, so a slow
+ * reader slows its writer down and nobody else. For one thread.
+ */
+final class Flow {
+  /** Until the end, however far that is. */
+  static final long ENDLESS = Long.MAX_VALUE;
+
+  private final Fd from;
+  private final Fd to;
+  private final LongAdder carried;
+
+  /** How much more it takes. */
+  private long left;
+
+  /** What the other side would not take yet, from {@code sent} on; never more than one buffer. */
+  private byte[] pending;
+
+  private int sent;
+  private boolean hasEnded;
+
+  /**
+   * From one side to the other.
+   *
+   * @param begin what is to be sent first
+   * @param left how much is to follow
+   * @param carried counts the bytes
+   */
+  Flow(Fd from, Fd to, byte[] begin, long left, LongAdder carried) {
+    this.from = from;
+    this.to = to;
+    this.left = left;
+    this.carried = carried;
+    pending = begin;
+  }
+
+  boolean wantsRead() {
+    return !hasEnded && left > 0 && !wantsWrite();
+  }
+
+  boolean wantsWrite() {
+    return sent < pending.length;
+  }
+
+  /** There is no more to come, and all that came is sent. */
+  boolean isDone() {
+    return (hasEnded || left == 0) && !wantsWrite();
+  }
+
+  /** Moves as much as one buffer, if that needs no waiting; whether anything moved. */
+  boolean move(ByteBuffer buffer) throws KernelException {
+    if (wantsWrite()) {
+      int size = Math.min(buffer.capacity(), pending.length - sent);
+      int more = TcpSocket.send(to, buffer.clear().put(pending, sent, size).flip());
+      sent += Math.max(0, more);
+      carried.add(Math.max(0, more));
+      return more > 0;
+    }
+    return wantsRead() && take(buffer);
+  }
+
+  private boolean take(ByteBuffer buffer) throws KernelException {
+    int received = TcpSocket.receive(from, limited(buffer.clear()));
+    hasEnded = received == 0;
+    if (received > 0) {
+      left -= left == ENDLESS ? 0 : received;
+      carried.add(Math.max(0, TcpSocket.send(to, buffer.flip())));
+      pending = new byte[buffer.remaining()];
+      buffer.get(pending);
+      sent = 0;
+    }
+    return received >= 0;
+  }
+
+  private ByteBuffer limited(ByteBuffer buffer) {
+    return buffer.limit((int) Math.min(buffer.capacity(), left));
+  }
+}

@@ -1,0 +1,226 @@
+package dev.ebb.egress;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import dev.ebb.egress.Decision.Outcome;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The head of one request to a proxy, understood in the one way there is to understand it, or
+ * refused: what two readers could read differently (two lengths, a folded line, a bare line feed, a
+ * Host that is not the target's) is no request.
+ *
+ * @param length of its body; negative: it has none
+ * @param forwarded what a server is to be sent instead of it; empty for a tunnel
+ */
+record RequestHead(boolean isTunnel, Destination destination, long length, String forwarded) {
+  private static final int MOST_LINES = 128;
+  private static final String TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+
+  private static final Pattern REQUEST_LINE =
+      Pattern.compile("(" + TOKEN + ") ([!-~]+) HTTP/1\\.([01])");
+  private static final Pattern FIELD =
+      Pattern.compile(
+          "("
+              + TOKEN
+              + "):[ \\t]*((?:[!-~\\x80-\\xff](?:[ -~\\t\\x80-\\xff]*[!-~\\x80-\\xff])?)?)[ \\t]*");
+  private static final Pattern ABSOLUTE =
+      Pattern.compile("http://([^/?#@]*)([/?][^#]*)?", Pattern.CASE_INSENSITIVE);
+  private static final Pattern AUTHORITY =
+      Pattern.compile("(\\[[^\\]]*\\]|[^:]*)(?::([0-9]{1,5}))?");
+  private static final Pattern LENGTH = Pattern.compile("[0-9]{1,18}");
+
+  /** What is between us and one neighbour; Host and Content-Length we write ourselves. */
+  private static final Set<String> OURS =
+      Set.of(
+          "host",
+          "content-length",
+          "connection",
+          "proxy-connection",
+          "keep-alive",
+          "proxy-authorization",
+          "proxy-authenticate",
+          "te",
+          "trailer",
+          "upgrade");
+
+  private record Field(String name, String value) {
+    boolean is(String other) {
+      return name.equalsIgnoreCase(other);
+    }
+  }
+
+  private record Authority(HostName name, Optional<Integer> port) {}
+
+  /**
+   * Where the head ends, right behind its empty line; -1: not yet.
+   *
+   * @param from where to look on, which was looked at up to there
+   */
+  static int end(byte[] bytes, int from, int size) throws RefusedException {
+    for (int at = from; at < size; at++) {
+      boolean isFeed = bytes[at] == '\n';
+      boolean followsReturn = at > 0 && bytes[at - 1] == '\r';
+      if (isFeed != followsReturn || bytes[at] == 0) {
+        throw RefusedException.malformed("a line ends with CR LF and holds neither, nor NUL");
+      }
+      if (isFeed && at >= 3 && bytes[at - 2] == '\n') {
+        return at + 1;
+      }
+    }
+    return -1;
+  }
+
+  static RequestHead parse(byte[] bytes, int end) throws RefusedException {
+    String[] lines = new String(bytes, 0, end - 4, ISO_8859_1).split("\r\n", -1);
+    if (lines.length > MOST_LINES) {
+      throw new RefusedException(Outcome.MALFORMED, 431, "more than " + MOST_LINES + " fields");
+    }
+    Matcher request = REQUEST_LINE.matcher(lines[0]);
+    if (!request.matches()) {
+      throw RefusedException.malformed("this is no request line of HTTP/1.1");
+    }
+    var fields = new ArrayList<Field>();
+    for (String line : List.of(lines).subList(1, lines.length)) {
+      fields.add(field(line));
+    }
+    boolean mustNameHost = request.group(3).equals("1");
+    return request.group(1).equals("CONNECT")
+        ? tunnel(request.group(2), fields, mustNameHost)
+        : request(request, fields, mustNameHost);
+  }
+
+  private static Field field(String line) throws RefusedException {
+    Matcher field = FIELD.matcher(line);
+    if (!field.matches()) {
+      throw RefusedException.malformed("a field is a name, a colon and a value on one line");
+    }
+    return new Field(field.group(1), String.valueOf(field.group(2)));
+  }
+
+  private static RequestHead tunnel(String target, List<Field> fields, boolean mustNameHost)
+      throws RefusedException {
+    Authority authority = authority(target);
+    int port =
+        authority
+            .port()
+            .orElseThrow(() -> RefusedException.malformed("CONNECT needs a name and a port"));
+    checkHost(fields, authority.name(), port, mustNameHost);
+    if (length(fields) > 0) {
+      throw RefusedException.malformed("CONNECT has no body");
+    }
+    return new RequestHead(true, new Destination(authority.name(), port), -1, "");
+  }
+
+  private static RequestHead request(Matcher line, List<Field> fields, boolean mustNameHost)
+      throws RefusedException {
+    Matcher target = ABSOLUTE.matcher(line.group(2));
+    if (!target.matches()) {
+      throw RefusedException.malformed(
+          "this is a proxy: it takes CONNECT name:port, and http:// with a name");
+    }
+    Authority authority = authority(target.group(1));
+    int port = authority.port().orElse(80);
+    checkHost(fields, authority.name(), port, mustNameHost);
+    long length = length(fields);
+    var text = new StringBuilder(line.group(1)).append(' ').append(path(target.group(2)));
+    text.append(" HTTP/1.").append(line.group(3)).append("\r\nHost: ").append(authority.name());
+    if (port != 80) {
+      text.append(':').append(port);
+    }
+    text.append("\r\n");
+    Set<String> dropped = dropped(fields);
+    for (Field field : fields) {
+      if (!dropped.contains(field.name().toLowerCase(Locale.ROOT))) {
+        text.append(field.name()).append(": ").append(field.value()).append("\r\n");
+      }
+    }
+    if (length >= 0) {
+      text.append("Content-Length: ").append(length).append("\r\n");
+    }
+    text.append("Connection: close\r\n\r\n");
+    return new RequestHead(false, new Destination(authority.name(), port), length, text.toString());
+  }
+
+  private static String path(@Nullable String path) {
+    if (path == null) {
+      return "/";
+    }
+    return path.startsWith("/") ? path : "/" + path;
+  }
+
+  /** With what Connection names: it is meant for us. */
+  private static Set<String> dropped(List<Field> fields) {
+    var dropped = new HashSet<>(OURS);
+    for (Field field : fields) {
+      if (field.is("connection")) {
+        for (String name : field.value().split(",", -1)) {
+          dropped.add(name.strip().toLowerCase(Locale.ROOT));
+        }
+      }
+    }
+    return dropped;
+  }
+
+  private static Authority authority(String text) throws RefusedException {
+    Matcher parts = AUTHORITY.matcher(text);
+    if (!parts.matches()) {
+      throw RefusedException.malformed("the target is no name and port");
+    }
+    String host = String.valueOf(parts.group(1));
+    if (HostName.isAddress(host)) {
+      throw new RefusedException(
+          Outcome.LITERAL, 403, "an address cannot be reached from this box, only names");
+    }
+    String port = parts.group(2);
+    int number = port == null ? 1 : Integer.parseInt(port);
+    if (number < 1 || number > 65_535) {
+      throw RefusedException.malformed("a port is a number from 1 to 65535");
+    }
+    try {
+      return new Authority(
+          HostName.ofAscii(host), port == null ? Optional.empty() : Optional.of(number));
+    } catch (IllegalArgumentException e) {
+      throw RefusedException.malformed("the target is no domain name");
+    }
+  }
+
+  /** A server that believes Host must not be led elsewhere than one that believes the target. */
+  private static void checkHost(List<Field> fields, HostName name, int port, boolean mustNameHost)
+      throws RefusedException {
+    List<Field> hosts = fields.stream().filter(field -> field.is("host")).toList();
+    if (hosts.size() > 1 || (mustNameHost && hosts.isEmpty())) {
+      throw RefusedException.malformed("a request has one Host");
+    }
+    if (!hosts.isEmpty()) {
+      Authority host = authority(hosts.getFirst().value());
+      if (!host.name().equals(name) || host.port().orElse(port) != port) {
+        throw RefusedException.malformed("Host is not the host of the target");
+      }
+    }
+  }
+
+  /** Of the body; -1: none was told. */
+  private static long length(List<Field> fields) throws RefusedException {
+    List<Field> lengths = fields.stream().filter(field -> field.is("content-length")).toList();
+    boolean isEncoded = fields.stream().anyMatch(field -> field.is("transfer-encoding"));
+    boolean isLength = lengths.size() == 1 && LENGTH.matcher(lengths.getFirst().value()).matches();
+    if (!lengths.isEmpty() && (isEncoded || !isLength)) {
+      throw RefusedException.malformed("a request has one length");
+    }
+    if (isEncoded) {
+      // How long it is two readers may see differently.
+      throw new RefusedException(
+          Outcome.MALFORMED, 411, "send the body with a Content-Length, or over https");
+    }
+    return lengths.isEmpty() ? -1 : Long.parseLong(lengths.getFirst().value());
+  }
+}

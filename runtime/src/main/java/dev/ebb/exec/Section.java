@@ -1,0 +1,157 @@
+package dev.ebb.exec;
+
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
+import dev.ebb.step.Step;
+import dev.ebb.store.LogDirectory;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+
+/**
+ * What a command writes; of one that is cut, what it writes until then. Thread-safe. Its files are
+ * its exec's, unless it is removed before.
+ */
+public final class Section {
+  private final ReentrantLock lock;
+  private final Condition changed;
+  private final OutputLog stdout;
+  private final OutputLog stderr;
+
+  /** Logs were asked for. */
+  private final AtomicBoolean filled = new AtomicBoolean();
+
+  private volatile boolean over;
+  private volatile boolean truncated;
+  private volatile int logErrno;
+
+  /**
+   * @param number 0 for the first, or only one
+   * @param lock and {@code changed}: shared by all of one exec
+   */
+  Section(LogDirectory logs, int exec, int number, ReentrantLock lock, Condition changed) {
+    this.lock = lock;
+    this.changed = changed;
+    String prefix = number == 0 ? "" : number + ".";
+    stdout = new OutputLog(logs.log(exec, prefix + "stdout"), lock, changed);
+    stderr = new OutputLog(logs.log(exec, prefix + "stderr"), lock, changed);
+  }
+
+  /** Makes the files, for init to write to. */
+  List<Fd> create(Scope passing) throws KernelException {
+    Step.MAKE_OUTPUT.reach();
+    return List.of(stdout.create(passing), stderr.create(passing));
+  }
+
+  /** True once. */
+  boolean isFilledFirst() {
+    return filled.compareAndSet(false, true);
+  }
+
+  void find() throws IOException {
+    stdout.find();
+    stderr.find();
+  }
+
+  void expectFiles() {
+    stdout.expectFile();
+    stderr.expectFile();
+  }
+
+  void keep(byte[] stdoutBytes, byte[] stderrBytes) {
+    stdout.keep(stdoutBytes);
+    stderr.keep(stderrBytes);
+  }
+
+  void grow(long stdoutSize, long stderrSize) {
+    stdout.grow(stdoutSize, false);
+    stderr.grow(stderrSize, false);
+  }
+
+  /** Nothing follows. */
+  void end(long stdoutSize, long stderrSize, boolean wasTruncated, int errno) {
+    lock.lock();
+    try {
+      truncated |= wasTruncated;
+      logErrno = errno;
+      over = true;
+      stdout.grow(stdoutSize, true);
+      stderr.grow(stderrSize, true);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  boolean isEmpty() {
+    return stdout.size() == 0 && stderr.size() == 0;
+  }
+
+  public OutputLog stdout() {
+    return stdout;
+  }
+
+  public OutputLog stderr() {
+    return stderr;
+  }
+
+  /** Nothing will follow. */
+  public boolean isOver() {
+    return over;
+  }
+
+  /** There was more, which was thrown away. */
+  public boolean isTruncated() {
+    return truncated || logErrno != 0;
+  }
+
+  /** Either stream has more than was read. */
+  public boolean hasMore(long stdoutRead, long stderrRead) {
+    return stdout.size() > stdoutRead || stderr.size() > stderrRead;
+  }
+
+  /** All was read. */
+  public boolean isEnd(long stdoutRead, long stderrRead) {
+    return stdout.isEnd(stdoutRead) && stderr.isEnd(stderrRead);
+  }
+
+  /**
+   * Waits for {@code condition}, which is looked at whenever something was written, has ended or
+   * {@link #wake} was called; false when the deadline came first.
+   */
+  public boolean await(BooleanSupplier condition, Deadline deadline) throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      while (!condition.getAsBoolean()) {
+        if (deadline.isOver()) {
+          return false;
+        }
+        var _ = changed.awaitNanos(deadline.remainingNanos());
+      }
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Has all who wait look again. */
+  public void wake() {
+    lock.lock();
+    try {
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What it holds is lost; an absent one is no error. */
+  void remove() throws KernelException {
+    Step.REMOVE_OUTPUT.reach();
+    stdout.remove();
+    stderr.remove();
+  }
+}
