@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A box as the daemon described it.
  *
+ * @param network none, host, or allow= and names with a comma between each two
  * @param endedBy request, ttl, idle, drain or died
  * @param holdings only of one that was inspected
  * @param document all that the daemon said, also what this client does not know
@@ -44,7 +45,7 @@ public record Box(
         BoxState.of(document.string("state")),
         document.stringMap("labels"),
         Limits.read(document.object("limits")),
-        document.string("network"),
+        Documents.network(document),
         Documents.list(document.objects("mounts"), Mount::read),
         document.strings("packages"),
         document.millisOrNull("ttlMillis"),

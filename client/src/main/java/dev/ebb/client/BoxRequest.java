@@ -69,7 +69,7 @@ public record BoxRequest(
     return copy(copy -> copy.limits = changed);
   }
 
-  /** {@code none} or {@code host}. */
+  /** {@code none}, {@code host}, or {@code allow=} and names with a comma between each two. */
   public BoxRequest withNetwork(@Nullable String changed) {
     return copy(copy -> copy.network = changed);
   }
@@ -136,7 +136,7 @@ public record BoxRequest(
         .with("ttlMillis", Documents.millis(ttl))
         .with("idleTimeoutMillis", Documents.millis(idleTimeout))
         .with("limits", Documents.unlessEmpty(limits.document()))
-        .with("network", network)
+        .with("network", Documents.network(network))
         .with("mounts", Documents.unlessEmpty(mounts.stream().map(Mount::document).toList()))
         .with("packages", Documents.unlessEmpty(packages))
         .with("files", Documents.unlessEmpty(files.stream().map(NewFile::document).toList()))

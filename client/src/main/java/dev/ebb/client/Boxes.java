@@ -80,6 +80,16 @@ public final class Boxes {
     return Box.read(calls.json(Calls.post(target(box, "resume"))));
   }
 
+  /**
+   * Changes what it may reach; connections that are not allowed any more are cut.
+   *
+   * @param network {@code none}, or {@code allow=} and names with a comma between each two
+   */
+  public Box changeNetwork(String box, String network) throws IOException {
+    JsonObject body = JsonObject.empty().with("network", Documents.network(network));
+    return Box.read(calls.json(Calls.put(target(box, "network"), body)));
+  }
+
   /** Ends its commands by the ladder, then the box, which then has its certificate. */
   public Box stop(String box, Duration grace) throws IOException {
     Target target = target(box, "stop").with("graceMillis", grace.toMillis());

@@ -90,7 +90,7 @@ final class Calls implements Closeable {
     }
   }
 
-  private static IOException problem(Response response) throws IOException {
+  static IOException problem(Response response) throws IOException {
     byte[] body = response.bytes(MAX_PROBLEM, Request.PATIENCE);
     return response.status() < 400
         ? new ProtocolException("status " + response.status() + ", which Ebb never answers")

@@ -6,7 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Code that is to be run in a box of its own; what is not said is left to the daemon. Immutable.
+ * Code that is to be run, in a box of its own unless a context is named; what is not said is left
+ * to the daemon. Immutable.
  */
 public final class Code {
   private final JsonObject document;
@@ -22,6 +23,14 @@ public final class Code {
    */
   public static Code of(String language, String code) {
     return new Code(JsonObject.empty().with("language", language).with("code", code));
+  }
+
+  /**
+   * Code for a context of a box, which speaks a language already; see {@link EbbClient#runRich}.
+   */
+  public static Code inContext(String box, String context, String code) {
+    var place = JsonObject.empty().with("box", box).with("id", context);
+    return new Code(JsonObject.empty().with("context", place).with("code", code));
   }
 
   public Code withArguments(String... arguments) {
@@ -68,6 +77,11 @@ public final class Code {
 
   public Code withLimits(Limits limits) {
     return withBox(BoxRequest.defaults().withLimits(limits));
+  }
+
+  /** Told by an interpreter, which has values and figures to tell of. */
+  Code rich() {
+    return document.has("context") ? this : new Code(document.with("rich", true));
   }
 
   JsonObject document() {

@@ -27,46 +27,43 @@ public record CodeResult(
    * A file that the code wrote.
    *
    * @param path below its working directory
-   * @param content when it was asked for and is not too long
+   * @param content when it was asked for and could be had
+   * @param missing why it could not
    */
-  public record File(String path, long sizeBytes, String type, @Nullable Output content) {
+  public record File(
+      String path,
+      long sizeBytes,
+      String type,
+      @Nullable Output content,
+      @Nullable String missing) {
     private static File read(JsonObject document) throws JsonException {
       return new File(
           document.string("path"),
           document.number("sizeBytes"),
           document.string("type"),
-          Documents.orNull(document.objectOrNull("content"), Output::read));
+          Documents.orNull(document.objectOrNull("content"), Output::read),
+          document.stringOrNull("missing"));
     }
   }
 
   static CodeResult read(JsonObject document) throws JsonException {
-    List<File> files = new ArrayList<>();
-    if (document.has("files")) {
-      for (JsonObject file : document.objects("files")) {
-        files.add(File.read(file));
-      }
-    }
     return new CodeResult(
         document.string("outcome"),
         document.string("phase"),
         Result.read(document),
-        files,
+        files(document),
         document);
+  }
+
+  static List<File> files(JsonObject document) throws JsonException {
+    return document.has("files")
+        ? Documents.list(document.objects("files"), File::read)
+        : Collections.emptyList();
   }
 
   /** Of code that was followed. */
   public static CodeResult of(Result last) throws JsonException {
     return read(last.exec().document());
-  }
-
-  /** Whether it was asked for, and was too long. */
-  public boolean isCut(File file) throws JsonException {
-    for (JsonObject each : document.objects("files")) {
-      if (each.string("path").equals(file.path())) {
-        return each.has("cut") && each.isTrue("cut");
-      }
-    }
-    return false;
   }
 
   public Output stdout() {

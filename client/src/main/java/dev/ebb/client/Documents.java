@@ -42,6 +42,24 @@ final class Documents {
     return number == null ? null : Long.valueOf(number.longValue());
   }
 
+  private static final String ALLOW = "allow=";
+
+  /** As a document has it: a word, or an object with what is allowed. */
+  static @Nullable Object network(@Nullable String words) {
+    if (words == null || !words.startsWith(ALLOW)) {
+      return words;
+    }
+    return JsonObject.empty()
+        .with("allow", List.of(words.substring(ALLOW.length()).split(",", -1)));
+  }
+
+  /** The other way round. */
+  static String network(JsonObject document) throws JsonException {
+    return document.members().get("network") instanceof JsonObject network
+        ? ALLOW + String.join(",", network.strings("allow"))
+        : document.string("network");
+  }
+
   /** Null, and so left out, when it is empty. */
   static @Nullable Object unlessEmpty(List<?> list) {
     return list.isEmpty() ? null : list;

@@ -62,6 +62,15 @@ public final class EbbClient implements Closeable {
   }
 
   /**
+   * The contexts of a box.
+   *
+   * @param box its id or name
+   */
+  public Contexts contexts(String box) {
+    return new Contexts(calls, box);
+  }
+
+  /**
    * The files of a box.
    *
    * @param box its id or name
@@ -96,7 +105,15 @@ public final class EbbClient implements Closeable {
   /** Code in a box of its own, which is gone when this returns. */
   public CodeResult run(Code code) throws IOException {
     Target target = Target.of("v1", "code");
-    return CodeResult.read(calls.json(Calls.post(target, code.document()).with(Duration.ZERO)));
+    var answer = calls.json(Calls.post(target, code.document()).with(Duration.ZERO));
+    return CodeResult.read(EbbException.unlessProblem(answer));
+  }
+
+  /** The same, but its box may go after this returns: there is no certificate. */
+  public CodeResult runAndLeave(Code code) throws IOException {
+    var document = code.document().with("certificate", false);
+    var call = Calls.post(Target.of("v1", "code"), document);
+    return CodeResult.read(EbbException.unlessProblem(calls.json(call.with(Duration.ZERO))));
   }
 
   /**
@@ -108,6 +125,24 @@ public final class EbbClient implements Closeable {
     return new Following(EventSource.once(calls.events(call)), Offsets.START);
   }
 
+  /**
+   * Code that an interpreter runs: the value of its last expression, and what it shows, are told,
+   * too. In a context if it is for one, else in a box of its own, which is gone when this returns.
+   */
+  public RichResult runRich(Code code) throws IOException {
+    var call = Calls.post(Target.of("v1", "code"), code.rich().document());
+    return RichResult.read(EbbException.unlessProblem(calls.json(call.with(Duration.ZERO))));
+  }
+
+  /**
+   * The same, as it goes; the document of the last event has what {@link RichResult#of} reads.
+   * Closing it early ends the code.
+   */
+  public CellFollowing runRichAndFollow(Code code) throws IOException {
+    var call = Calls.post(Target.of("v1", "code"), code.rich().document());
+    return new CellFollowing(EventSource.once(calls.events(call)));
+  }
+
   /** The languages that code may be in, and whether the daemon's host has their tools. */
   public JsonObject languages() throws IOException {
     return calls.json(Calls.get(Target.of("v1", "languages")).with(Duration.ZERO));
@@ -115,6 +150,11 @@ public final class EbbClient implements Closeable {
 
   private static JsonObject run(JsonObject box, ExecRequest exec) {
     return JsonObject.empty().with("box", Documents.unlessEmpty(box)).with("exec", exec.document());
+  }
+
+  /** A session of the Model Context Protocol, which begins with its first message. */
+  public McpSession mcp() {
+    return new McpSession(calls);
   }
 
   /** What happens to boxes from now on. */

@@ -59,6 +59,15 @@ public class EbbException extends IOException {
     };
   }
 
+  /** The same document, unless what it holds is what a late answer was refused for. */
+  static JsonObject unlessProblem(JsonObject answer) throws EbbException, JsonException {
+    JsonObject problem = answer.objectOrNull("problem");
+    if (problem != null) {
+      throw of((int) problem.number("status"), problem);
+    }
+    return answer;
+  }
+
   private static String excerpt(int status, byte[] body) {
     var text = new StringBuilder("status " + status);
     for (int i = 0; i < body.length && i < EXCERPT; i++) {

@@ -38,7 +38,8 @@ public final class Following implements Closeable {
         case "end" -> {
           ended = true;
           source.close();
-          return Optional.of(new ExecEvent.Ended(Result.read(Json.readObject(event.data()))));
+          JsonObject last = EbbException.unlessProblem(Json.readObject(event.data()));
+          return Optional.of(new ExecEvent.Ended(Result.read(last)));
         }
         default -> {}
       }

@@ -356,4 +356,33 @@ class EbbClientTest {
           .hasMessage("field \"id\" holds 5 where a string belongs");
     }
   }
+
+  @Test
+  void aLateRefusalIsThrownLikeAnEarlyOne() throws IOException {
+    String problem =
+        "{\"problem\": {\"status\": 503, \"code\": \"pressure\", \"detail\": \"no PIDs\","
+            + " \"retryable\": true}}";
+    Code code = Code.of("c", "int main;");
+    try (var server = FakeServer.tcp(answering(200, problem));
+        var client = connect(server)) {
+      assertThatThrownBy(() -> client.run(code)).satisfies(EbbClientTest::isPressure);
+    }
+    try (var server =
+            FakeServer.tcp(
+                peer -> {
+                  requests.add(peer.request());
+                  peer.say(EVENTS);
+                  peer.say(chunk("event: end\nid: 0:0\ndata: " + problem + "\n\n") + chunk(""));
+                });
+        var client = connect(server);
+        var following = client.runAndFollow(code)) {
+      assertThatThrownBy(following::next).satisfies(EbbClientTest::isPressure);
+    }
+  }
+
+  private static void isPressure(Throwable thrown) {
+    assertThat(thrown).isInstanceOf(EbbException.class).hasMessage("no PIDs");
+    assertThat(((EbbException) thrown).code()).isEqualTo("pressure");
+    assertThat(((EbbException) thrown).isRetryable()).isTrue();
+  }
 }

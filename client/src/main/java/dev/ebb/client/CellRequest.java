@@ -1,0 +1,37 @@
+package dev.ebb.client;
+
+import dev.ebb.client.json.JsonObject;
+import java.time.Duration;
+import java.util.Map;
+
+/** Code for a context; what is not said is left to the daemon. Immutable. */
+public final class CellRequest {
+  private final JsonObject document;
+
+  private CellRequest(JsonObject document) {
+    this.document = document;
+  }
+
+  public static CellRequest of(String code) {
+    return new CellRequest(JsonObject.empty().with("code", code));
+  }
+
+  /** While it runs. */
+  public CellRequest withEnvironment(Map<String, String> environment) {
+    return new CellRequest(document.with("environment", JsonObject.ofStrings(environment)));
+  }
+
+  /** After which it is interrupted; zero for none, if the server allows that. */
+  public CellRequest withTimeout(Duration timeout) {
+    return new CellRequest(document.with("timeoutMillis", timeout.toMillis()));
+  }
+
+  /** Between the interrupt and the end of the interpreter. */
+  public CellRequest withGrace(Duration grace) {
+    return new CellRequest(document.with("graceMillis", grace.toMillis()));
+  }
+
+  JsonObject document() {
+    return document;
+  }
+}

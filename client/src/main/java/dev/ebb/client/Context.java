@@ -1,0 +1,50 @@
+package dev.ebb.client;
+
+import dev.ebb.client.json.JsonException;
+import dev.ebb.client.json.JsonObject;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A stateful interpreter of a box, as the daemon described it.
+ *
+ * @param id its name in the box, beside the one it was given
+ * @param state starting, idle, busy or ended
+ * @param exec the number of the command that it is
+ * @param status the word for its end
+ * @param cause of its end
+ * @param broken what it said that no interpreter says, and was ended for
+ * @param document all that the daemon said, also what this client does not know
+ */
+public record Context(
+    String id,
+    @Nullable String name,
+    String box,
+    String language,
+    String state,
+    long exec,
+    Instant createdAt,
+    @Nullable String status,
+    @Nullable Cause cause,
+    @Nullable String broken,
+    JsonObject document) {
+
+  static Context read(JsonObject document) throws JsonException {
+    return new Context(
+        document.string("id"),
+        document.stringOrNull("name"),
+        document.string("box"),
+        document.string("language"),
+        document.string("state"),
+        document.number("exec"),
+        document.instant("createdAt"),
+        document.stringOrNull("status"),
+        Documents.orNull(document.objectOrNull("cause"), Cause::read),
+        document.stringOrNull("broken"),
+        document);
+  }
+
+  public boolean hasEnded() {
+    return state.equals("ended");
+  }
+}

@@ -1,0 +1,67 @@
+package dev.ebb.client;
+
+import dev.ebb.client.http.Request;
+import dev.ebb.client.http.Target;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The stateful interpreters of one box, by their ids or names. */
+public final class Contexts {
+  private final Calls calls;
+  private final String box;
+
+  Contexts(Calls calls, String box) {
+    this.calls = calls;
+    this.box = box;
+  }
+
+  private Target target(String... segments) {
+    var all = new ArrayList<>(List.of("v1", "boxes", box, "contexts"));
+    all.addAll(List.of(segments));
+    return Target.of(all.toArray(String[]::new));
+  }
+
+  public Context create(ContextRequest request) throws IOException {
+    return Context.read(calls.json(Calls.post(target(), request.document())));
+  }
+
+  /** Those that were not removed, the oldest first. */
+  public List<Context> list() throws IOException {
+    return Documents.list(calls.json(Calls.get(target())).objects("contexts"), Context::read);
+  }
+
+  public Context inspect(String context) throws IOException {
+    return Context.read(calls.json(Calls.get(target(context))));
+  }
+
+  /** Runs code after all that was ordered before; a caller that goes away interrupts it. */
+  public CellResult run(String context, CellRequest cell) throws IOException {
+    return CellResult.read(calls.json(cell(context, cell).with(Duration.ZERO)));
+  }
+
+  /** The same, with what it writes and shows as it comes. */
+  public CellFollowing runAndFollow(String context, CellRequest cell) throws IOException {
+    return new CellFollowing(EventSource.once(calls.events(cell(context, cell))));
+  }
+
+  private Request cell(String context, CellRequest cell) {
+    return Calls.post(target(context, "cells"), cell.document());
+  }
+
+  /** Interrupts the cell that runs, and keeps the state. */
+  public Context interrupt(String context) throws IOException {
+    return Context.read(calls.json(Calls.post(target(context, "interrupt"))));
+  }
+
+  /** Ends the interpreter, whose state is lost, and starts another. */
+  public Context restart(String context) throws IOException {
+    return Context.read(calls.json(Calls.post(target(context, "restart"))));
+  }
+
+  /** Ends it, and all that its code started. */
+  public Context remove(String context) throws IOException {
+    return Context.read(calls.json(Request.of("DELETE", target(context))));
+  }
+}
