@@ -108,7 +108,7 @@ drop_unchecked() {
 
 # Nothing that goes into the dist is newer than the dist.
 is_built() {
-  [ -e "$dist/built" ] && [ -z "$(cd "$root" && find pom.xml init kernel oracle runtime third_party server client torture cli dist \
+  [ -e "$dist/built" ] && [ -z "$(cd "$root" && find pom.xml init kernel oracle runtime third_party server mcp client torture cli dist \
     \( -name target -o -path init/build -o -path init/test -o -path '*/src/test' \) -prune \
     -o \( -type f -o -path '*/src/*' \) -newer dist/target/built -print -quit)" ]
 }
@@ -178,6 +178,8 @@ room='--pids 48 --files 160 --memory 160'
 # The daemon lives long: it has the second compiler, and a keeper that reaps what it leaves when it is killed.
 become_server() {
   [ "$1" != serve ] || keeper=$lib/ebb-init
+  # A name server that does not answer holds a thread of the proxy for 4 s, not 10. Who has an opinion keeps it.
+  export RES_OPTIONS="${RES_OPTIONS-timeout:2 attempts:2}"
   become_server_with -XX:AOTCache="$server_aot" -m "$server_main" "$@"
 }
 server_main=dev.ebb.server/dev.ebb.server.Main

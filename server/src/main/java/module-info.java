@@ -1,4 +1,6 @@
 /** The daemon: boxes and commands over HTTP. */
+@SuppressWarnings(
+    "module") // that of MCP is compiled after this one, and loaded later, see McpLayer
 module dev.ebb.server {
   requires static com.google.errorprone.annotations;
   requires static org.jspecify;
@@ -16,6 +18,17 @@ module dev.ebb.server {
   requires org.eclipse.jetty.websocket.api;
   requires org.eclipse.jetty.websocket.server;
   requires org.tomlj;
+
+  exports dev.ebb.server.access to
+      dev.ebb.mcp;
+  exports dev.ebb.server.boxes to
+      dev.ebb.mcp;
+  exports dev.ebb.server.code to
+      dev.ebb.mcp;
+  exports dev.ebb.server.rest to
+      dev.ebb.mcp;
+
+  uses dev.ebb.server.rest.McpDoor.Opening;
 
   // Jetty finds the methods of a WebSocket by its public lookup, which sees only what all may see.
   opens dev.ebb.server.rest;

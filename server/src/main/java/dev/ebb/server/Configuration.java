@@ -6,6 +6,8 @@ import dev.ebb.box.Durations;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.egress.AddressBlock;
+import dev.ebb.egress.EgressPolicy;
 import dev.ebb.pool.Interpreter;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.pressure.Thresholds;
@@ -13,6 +15,7 @@ import dev.ebb.server.access.Caps;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.access.Quota;
 import dev.ebb.server.pressure.PressureSettings;
+import dev.ebb.server.rest.McpSettings;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -54,6 +57,12 @@ final class Configuration {
     MOUNTS("policy.mounts", "directories that any tenant may mount read-only"),
     WRITABLE_MOUNTS("policy.writable-mounts", "directories that any tenant may mount"),
     HOST_NETWORK("policy.host-network", "true: any tenant may use the network of the host"),
+    EGRESS("policy.egress", "names that any tenant may let boxes reach, as *.example.org; or *"),
+    EGRESS_PRIVATE(
+        "egress.private", "addresses that boxes may reach by name, public or not, as 10.1.0.0/16"),
+    EGRESS_CONNECTIONS(
+        "egress.connections",
+        "most connections of boxes; default by the descriptors, 1024 at most"),
     MEMORY("limits.memory", "most memory of a box, as 2g; this and the other limits, empty: any"),
     PIDS("limits.pids", "most processes and threads of a box"),
     CPUS("limits.cpus", "most processors of a box"),
@@ -76,6 +85,8 @@ final class Configuration {
     QUOTA_CPUS("quotas.cpus", "most processors of all boxes of a tenant"),
     QUOTA_PIDS("quotas.pids", "most processes and threads of all boxes of a tenant"),
     QUOTA_RATE("quotas.rate", "most requests of a tenant in a second"),
+    MCP_IDLE("mcp.idle", "time after which a session of MCP ends that nobody uses, as 10m"),
+    MCP_SESSIONS("mcp.sessions", "most sessions of MCP of a tenant; default 100"),
     POOL_MIN("pool.min", "boxes that wait, made ahead, also when nobody asks; default 1"),
     POOL_MAX("pool.max", "most boxes that wait; default 8; 0: none"),
     POOL_AGE("pool.age", "how long a box may wait, as 10m"),
@@ -222,25 +233,42 @@ final class Configuration {
 
   Settings settings() {
     var policy =
-        new Policy(paths(Key.MOUNTS), paths(Key.WRITABLE_MOUNTS), flag(Key.HOST_NETWORK), caps());
+        new Policy(
+            paths(Key.MOUNTS),
+            paths(Key.WRITABLE_MOUNTS),
+            flag(Key.HOST_NETWORK),
+            parsed(Key.EGRESS, EgressPolicy::parse),
+            caps());
     return new Settings(
         home,
         absolute(Key.SOCKET, text(Key.SOCKET)),
         listen(),
         tls(),
         Set.copyOf(list(Key.HOSTS)),
-        connections(),
+        atLeastOne(Key.CONNECTIONS),
         policy,
         limit(Key.SWEEP_INTERVAL, Durations::parse, Settings.SWEEP_INTERVAL, "a duration, as 1m"),
         pressure(),
         quota(),
-        pool());
+        pool(),
+        new Settings.Egress(
+            parsed(Key.EGRESS_PRIVATE, blocks -> blocks.stream().map(AddressBlock::parse).toList()),
+            atLeastOne(Key.EGRESS_CONNECTIONS)),
+        mcp());
   }
 
-  private int connections() {
-    int most = count(Key.CONNECTIONS, Settings.ANY_CONNECTIONS);
+  private <T> T parsed(Key key, Function<List<String>, T> parser) {
+    try {
+      return parser.apply(list(key));
+    } catch (IllegalArgumentException e) {
+      throw bad(key.word() + ": " + e.getMessage());
+    }
+  }
+
+  private int atLeastOne(Key key) {
+    int most = count(key, Settings.ANY_CONNECTIONS);
     if (most < 1) {
-      throw wrong(Key.CONNECTIONS, "at least 1");
+      throw wrong(key, "at least 1");
     }
     return most;
   }
@@ -287,6 +315,19 @@ final class Configuration {
       }
     }
     return quota;
+  }
+
+  private McpSettings mcp() {
+    var otherwise = McpSettings.DEFAULT;
+    Duration idle = limit(Key.MCP_IDLE, Durations::parse, otherwise.idle(), "a duration, as 10m");
+    int sessions = count(Key.MCP_SESSIONS, otherwise.sessions());
+    if (!idle.isPositive()) {
+      throw wrong(Key.MCP_IDLE, "above 0");
+    }
+    if (sessions < 0) {
+      throw wrong(Key.MCP_SESSIONS, "at least 0");
+    }
+    return new McpSettings(idle, sessions);
   }
 
   private PoolPolicy pool() {

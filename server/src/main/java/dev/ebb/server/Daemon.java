@@ -2,6 +2,7 @@ package dev.ebb.server;
 
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.egress.EgressSettings;
 import dev.ebb.engine.Engine;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
@@ -54,6 +55,7 @@ public final class Daemon implements AutoCloseable {
   private static final int HEADER_MOST = 16 * 1024;
   private static final int IDLE_MILLIS = 60_000;
   private static final int QUEUE = 128;
+  private static final int EGRESS_CONNECTIONS = 1024;
 
   /** Whose events these are: nobody's, so admins alone see them. */
   private static final String NO_TENANT = "";
@@ -124,6 +126,7 @@ public final class Daemon implements AutoCloseable {
     var metrics = new Metrics();
     Path home = settings.home();
     var pressure = PressureWatch.open(scope, home, settings.pressure());
+    configureEgress(engine, settings.egress(), pressure.latest().of(Resource.DESCRIPTORS));
     var quotas = new Quotas(home, settings.quota());
     var boxes = new Boxes(engine, metrics, pressure, quotas, settings.pool());
     scope.own(boxes::close);
@@ -160,12 +163,25 @@ public final class Daemon implements AutoCloseable {
     var departures = new Departures();
     scope.own(departures::close);
     var watches = new Watches(sweeper, pressure, baseline, quotas, departures);
-    server.setHandler(Rest.handler(server, boxes, watches, gate, settings.policy(), metrics));
+    server.setHandler(
+        Rest.handler(server, boxes, watches, gate, settings.policy(), settings.mcp(), metrics));
     server.start();
     pressure.start((kind, data) -> boxes.events().publish(NO_TENANT, kind, data), baseline);
     Files.setPosixFilePermissions(settings.socket(), PosixFilePermissions.fromString("rw-------"));
     LOG.log(Level.INFO, "event=serving socket={0}", settings.socket());
     return new Daemon(scope, settings.socket(), engine, boxes, server);
+  }
+
+  /** A connection takes two descriptors, and all of them a quarter of what there may be. */
+  private static void configureEgress(Engine engine, Settings.Egress wanted, Reading descriptors) {
+    long most = Math.min(wanted.connections(), descriptors.limit() / 8);
+    int connections = Math.clamp(most, 1, EGRESS_CONNECTIONS);
+    engine
+        .egress()
+        .configure(
+            EgressSettings.DEFAULT
+                .withOpened(wanted.opened())
+                .withConnections(connections, Math.max(1, connections / 4)));
   }
 
   private static int released(Sweeper.Sweep sweep) {

@@ -1,12 +1,15 @@
 package dev.ebb.server;
 
+import dev.ebb.egress.AddressBlock;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.access.Quota;
 import dev.ebb.server.pressure.PressureSettings;
+import dev.ebb.server.rest.McpSettings;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
@@ -21,6 +24,8 @@ import java.util.Set;
  * @param sweepInterval zero: it sweeps only when asked
  * @param quota for tenants that have none of their own
  * @param pool of boxes that are made ahead
+ * @param egress of boxes that may reach something
+ * @param mcp what sessions of agents may have
  */
 public record Settings(
     Path home,
@@ -33,13 +38,29 @@ public record Settings(
     Duration sweepInterval,
     PressureSettings pressure,
     Quota quota,
-    PoolPolicy pool) {
+    PoolPolicy pool,
+    Egress egress,
+    McpSettings mcp) {
 
   public static final Duration SWEEP_INTERVAL = Duration.ofMinutes(1);
   public static final int ANY_CONNECTIONS = Integer.MAX_VALUE;
 
   /** A certificate chain and its key, in PEM files. */
   public record Certified(Path certificate, Path key) {}
+
+  /**
+   * What holds for the proxies of all boxes.
+   *
+   * @param opened addresses that may be connected to though they are not public
+   * @param connections most at a time, within what descriptors there are
+   */
+  public record Egress(List<AddressBlock> opened, int connections) {
+    public static final Egress DEFAULT = new Egress(List.of(), ANY_CONNECTIONS);
+
+    public Egress {
+      opened = List.copyOf(opened);
+    }
+  }
 
   public Settings {
     hosts = Set.copyOf(hosts);
@@ -58,7 +79,9 @@ public record Settings(
         SWEEP_INTERVAL,
         PressureSettings.DEFAULT,
         Quota.NONE,
-        PoolPolicy.DEFAULT);
+        PoolPolicy.DEFAULT,
+        Egress.DEFAULT,
+        McpSettings.DEFAULT);
   }
 
   public Settings withListen(InetSocketAddress address) {
@@ -73,6 +96,8 @@ public record Settings(
         sweepInterval,
         pressure,
         quota,
-        pool);
+        pool,
+        egress,
+        mcp);
   }
 }

@@ -82,7 +82,27 @@ class ConfigurationTest {
     Files.writeString(home.resolve("ebb.toml"), "lissten = 1\n");
     assertThatThrownBy(() -> of(Map.of(), Map.of()))
         .hasMessageContaining(
-            "ebb.toml: unknown key \"lissten\"; known: connections, hosts, limits.cpus");
+            "ebb.toml: unknown key \"lissten\"; known: connections, egress.connections, egress.private")
+        .hasMessageContaining("hosts, limits.cpus");
+  }
+
+  @Test
+  void whatBoxesMayReachIsListed() throws IOException {
+    Files.writeString(
+        home.resolve("ebb.toml"),
+        """
+        policy.egress = ["Example.org", "*.example.net:8443"]
+        egress.private = ["10.1.0.0/16", "fd00::/8"]
+        egress.connections = 7
+        """);
+    Settings settings = of(Map.of(), Map.of()).settings();
+    assertThat(settings.policy().egress()).hasToString("example.org,*.example.net:8443");
+    assertThat(settings.egress().opened()).hasSize(2);
+    assertThat(settings.egress().connections()).isEqualTo(7);
+    assertThatThrownBy(() -> of(Map.of("EBB_POLICY_EGRESS", "10.0.0.1"), Map.of()).settings())
+        .hasMessageContaining("policy.egress: bad egress rule \"10.0.0.1\"");
+    assertThatThrownBy(() -> of(Map.of("EBB_EGRESS_PRIVATE", "10.0.0.1"), Map.of()).settings())
+        .hasMessageContaining("egress.private: bad block of addresses \"10.0.0.1\"");
   }
 
   @Test

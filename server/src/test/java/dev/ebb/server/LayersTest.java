@@ -18,6 +18,7 @@ class LayersTest {
           "dev.ebb.server.metrics",
           "dev.ebb.server.pressure",
           "dev.ebb.server.boxes",
+          "dev.ebb.server.code",
           "dev.ebb.server.rest",
           "dev.ebb.server");
 

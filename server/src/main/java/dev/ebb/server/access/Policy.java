@@ -5,6 +5,7 @@ import dev.ebb.backend.Network;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.egress.EgressPolicy;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -14,9 +15,16 @@ import java.util.List;
  * @param mounts directories that may be shown, with all below them; read-only
  * @param writableMounts those that may be written too
  * @param hostNetwork boxes may see the host's network
+ * @param egress what boxes may be allowed to reach
  */
-public record Policy(List<Path> mounts, List<Path> writableMounts, boolean hostNetwork, Caps caps) {
-  public static final Policy STRICT = new Policy(List.of(), List.of(), false, Caps.NONE);
+public record Policy(
+    List<Path> mounts,
+    List<Path> writableMounts,
+    boolean hostNetwork,
+    EgressPolicy egress,
+    Caps caps) {
+  public static final Policy STRICT =
+      new Policy(List.of(), List.of(), false, EgressPolicy.NOTHING, Caps.NONE);
 
   public Policy {
     mounts = List.copyOf(mounts);
@@ -27,9 +35,7 @@ public record Policy(List<Path> mounts, List<Path> writableMounts, boolean hostN
     if (caller.isAdmin()) {
       return;
     }
-    if (spec.network() == Network.HOST && !hostNetwork) {
-      throw forbidden("the network of the host");
-    }
+    check(caller, spec.network());
     for (Mount mount : spec.mounts()) {
       if (!allows(mount.host(), mount.readOnly())) {
         throw forbidden("a mount of " + mount.host() + (mount.readOnly() ? "" : ", writable"));
@@ -40,6 +46,24 @@ public record Policy(List<Path> mounts, List<Path> writableMounts, boolean hostN
         throw forbidden("packages of " + packages);
       }
     }
+  }
+
+  public void check(Caller caller, Network network) {
+    if (caller.isAdmin()) {
+      return;
+    }
+    if (!network.isOwn() && !hostNetwork) {
+      throw forbidden("the network of the host");
+    }
+    egress
+        .firstBeyond(network.policy())
+        .ifPresent(
+            rule -> {
+              throw forbidden(
+                  egress.isEmpty()
+                      ? "boxes to reach anything (policy.egress is empty)"
+                      : "boxes to reach " + rule + ", only " + egress);
+            });
   }
 
   /** Links are not followed on the way to a mount, so its name says where it is. */

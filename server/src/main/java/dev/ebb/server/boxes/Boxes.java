@@ -5,6 +5,8 @@ import dev.ebb.box.Box;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.egress.Decision;
+import dev.ebb.egress.Egress;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
 import dev.ebb.exec.ExecSpec;
@@ -145,6 +147,7 @@ public final class Boxes implements AutoCloseable {
         LOG.log(Level.ERROR, "event=box_not_listed box=" + adopted.box().id(), e);
       }
     }
+    engine.egress().listen(this::decided);
     pool = engine.openPool(policy, this::poisoned);
     measure();
     housekeeper = Thread.ofVirtual().name("ebb-housekeeper").start(this::keepHouse);
@@ -160,6 +163,33 @@ public final class Boxes implements AutoCloseable {
         engine::leaks);
     metrics.gauge("ebb_releases_aside", "Boxes that are removed after the answer.", aside::size);
     new PoolMetrics(pool).measure(metrics);
+    Egress egress = engine.egress();
+    metrics.gauge(
+        "ebb_egress_connections", "Connections of boxes to their proxy.", egress::connections);
+    metrics.counter(
+        "ebb_egress_requests_total",
+        "Requests of boxes to their proxy, by what became of them.",
+        "outcome",
+        this::egressRequests);
+    metrics.counter(
+        "ebb_egress_bytes_total",
+        "Bytes that went through the proxy of boxes.",
+        "direction",
+        () -> Map.of("sent", (double) egress.sent(), "received", (double) egress.received()));
+  }
+
+  private Map<String, Double> egressRequests() {
+    var counts = new LinkedHashMap<String, Double>();
+    engine.egress().decisions().forEach((each, count) -> counts.put(each.word(), (double) count));
+    return counts;
+  }
+
+  private void decided(Decision decision) {
+    Long number = ids.get(decision.box());
+    ServedBox box = number == null ? null : all.get(number);
+    if (box != null) {
+      box.tell(decision);
+    }
   }
 
   /** Every state is there, so that none is missing on a board. */
@@ -440,6 +470,36 @@ public final class Boxes implements AutoCloseable {
     } finally {
       countStarting(box.tenant(), -1);
     }
+  }
+
+  /** Starts an interpreter that takes cells. */
+  public ServedContext createContext(
+      ServedBox box, ServedContext.Order order, BooleanSupplier hasLeft)
+      throws InterruptedException {
+    return box.newContext(order, () -> startInterpreter(box, order, hasLeft));
+  }
+
+  /** Ends the interpreter of a context, and gives it another one. */
+  public void restart(ServedContext context, BooleanSupplier hasLeft) throws InterruptedException {
+    context.restart(() -> startInterpreter(context.box(), context.order(), hasLeft));
+  }
+
+  /** The same, if the interpreter has ended; whether it had. */
+  public boolean revive(ServedContext context, BooleanSupplier hasLeft)
+      throws InterruptedException {
+    return context.revive(() -> startInterpreter(context.box(), context.order(), hasLeft));
+  }
+
+  private ServedExec startInterpreter(
+      ServedBox box, ServedContext.Order order, BooleanSupplier hasLeft)
+      throws InterruptedException {
+    ServedExec exec = start(box, order.spec(), hasLeft);
+    box.attend(exec);
+    exec.awaitStart();
+    if (exec.ending().orElse(null) instanceof ServedExec.Ending.Refused(var reason, _)) {
+      throw explain(reason, exec);
+    }
+    return exec;
   }
 
   private void countStarting(String tenant, int more) {

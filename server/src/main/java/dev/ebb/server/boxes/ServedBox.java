@@ -1,11 +1,13 @@
 package dev.ebb.server.boxes;
 
+import dev.ebb.backend.Network;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxEnd;
 import dev.ebb.box.BoxId;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.egress.Decision;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
@@ -16,6 +18,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -23,14 +26,17 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +45,8 @@ import org.jspecify.annotations.Nullable;
 public final class ServedBox {
   /** How many commands that have ended are remembered. */
   private static final int ENDED_KEPT = 100;
+
+  private static final int CONTEXTS_MOST = 32;
 
   private static final Backoff STUCK = new Backoff(Duration.ofSeconds(1), Duration.ofSeconds(30));
 
@@ -90,6 +98,13 @@ public final class ServedBox {
   /** The commands that have ended, the first of them first; some may be forgotten already. */
   private final Queue<ServedExec> ended = new ConcurrentLinkedQueue<>();
 
+  private final Map<String, ServedContext> contexts = new ConcurrentSkipListMap<>();
+
+  private final ReentrantLock newContexts = new ReentrantLock();
+
+  /** Of contexts, by which each has its id. */
+  private final AtomicInteger contextCount = new AtomicInteger();
+
   private final AtomicInteger endedCount = new AtomicInteger();
   private final AtomicReference<@Nullable EndedBy> endedBy = new AtomicReference<>();
   private final AtomicInteger users = new AtomicInteger();
@@ -100,6 +115,7 @@ public final class ServedBox {
   /** Of one that is stuck. */
   private volatile Instant tryAt = Instant.MAX;
 
+  private final EgressNews egressNews = new EgressNews();
   private final AtomicInteger stuckInARow = new AtomicInteger();
   private volatile @Nullable Instant endedAt;
   private volatile @Nullable Certificate certificate;
@@ -327,6 +343,35 @@ public final class ServedBox {
     }
   }
 
+  /** As it was ordered, or changed since. */
+  public Network network() {
+    return made.state() == Future.State.SUCCESS
+        ? made.resultNow().spec().network()
+        : order.spec().network();
+  }
+
+  /** Changes what it may reach; connections that are not allowed any more are cut. */
+  public void changeNetwork(Network wanted) throws InterruptedException {
+    box().changeNetwork(wanted);
+    use();
+    events.publish(tenant, "network", describe("network", wanted.toString()));
+  }
+
+  /** Tells of a request to its proxy, unless there were too many lately. */
+  void tell(Decision decision) {
+    OptionalLong omitted = egressNews.admit(System.nanoTime());
+    if (omitted.isPresent()) {
+      var data = describe("outcome", decision.outcome().word());
+      if (!decision.destination().isEmpty()) {
+        data.put("destination", decision.destination());
+      }
+      if (omitted.getAsLong() > 0) {
+        data.put("omitted", omitted.getAsLong());
+      }
+      events.publish(tenant, decision.isAllowed() ? "egress_allowed" : "egress_refused", data);
+    }
+  }
+
   /** Somebody works with it. */
   public void use() {
     usedAt = Instant.now();
@@ -433,6 +478,70 @@ public final class ServedBox {
     }
   }
 
+  // --- contexts ---
+
+  /** Those that were not removed, the oldest first. */
+  public List<ServedContext> contexts() {
+    return contexts.values().stream()
+        .sorted(Comparator.comparing(ServedContext::createdAt))
+        .toList();
+  }
+
+  /** By id, or by name. */
+  public ServedContext context(String word) {
+    return findContext(word)
+        .orElseThrow(
+            () ->
+                new SandboxException(
+                    ErrorCode.NOT_FOUND,
+                    "box %s has no context \"%s\"; a context ends with its box, or with the daemon"
+                        .formatted(id, word)));
+  }
+
+  /** One at a time, so that no two have one name. */
+  ServedContext newContext(ServedContext.Order what, ServedContext.Start start)
+      throws InterruptedException {
+    newContexts.lockInterruptibly();
+    try {
+      requireRoom(what.name());
+      var context =
+          new ServedContext(this, "c" + contextCount.incrementAndGet(), what, start.start());
+      contexts.put(context.id(), context);
+      return context;
+    } finally {
+      newContexts.unlock();
+    }
+  }
+
+  private void requireRoom(Optional<String> name) {
+    if (contexts.size() >= CONTEXTS_MOST) {
+      throw new SandboxException(
+          ErrorCode.CONFLICT, "box " + id + " has " + CONTEXTS_MOST + " contexts already");
+    }
+    if (name.flatMap(this::findContext).isPresent()) {
+      throw new SandboxException(
+          ErrorCode.CONFLICT, "box %s has a context \"%s\"".formatted(id, name.get()));
+    }
+  }
+
+  private Optional<ServedContext> findContext(String word) {
+    return contexts.values().stream()
+        .filter(each -> each.id().equals(word) || each.name().equals(Optional.of(word)))
+        .findFirst();
+  }
+
+  /** Ends a context and forgets it. */
+  public void remove(ServedContext context) throws InterruptedException {
+    context.end();
+    contexts.remove(context.id(), context);
+    forget(context.exec());
+  }
+
+  /** An interpreter that waits for code is nobody who works. */
+  private boolean isWaiting(ServedExec exec) {
+    return contexts.values().stream().anyMatch(each -> each.exec() == exec && each.isIdle());
+  }
+
   /** The kill ladder on every running command, all at once. */
   public List<ServedExec> killAll(Duration grace) {
     var running = execs.values().stream().filter(ServedExec::isRunning).toList();
@@ -486,7 +595,9 @@ public final class ServedBox {
 
   /** Nobody works with it, and whoever ordered it counts on its end when that is so. */
   boolean mayEndIdle() {
-    return running() == 0 && users.get() == 0 && order.idleTimeout().isPresent();
+    return execs.values().stream().filter(ServedExec::isRunning).allMatch(this::isWaiting)
+        && users.get() == 0
+        && order.idleTimeout().isPresent();
   }
 
   Instant usedAt() {

@@ -5,6 +5,7 @@ import dev.ebb.box.SandboxException;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.exec.Stdin;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -112,6 +113,28 @@ public final class ServedExec {
 
   public void callOff(Runnable listener) {
     listeners.remove(listener);
+  }
+
+  /** Writes all of its stdin, aside, and closes it. Whatever happens, somebody attends to it. */
+  public void feed(byte[] bytes) {
+    try {
+      Stdin stdin = exec.stdin().orElseThrow();
+      Thread.ofVirtual()
+          .name("ebb-input-" + box.id() + "-" + number())
+          .start(() -> writeAll(stdin, bytes));
+    } catch (RuntimeException e) {
+      box.attend(this);
+      throw e;
+    }
+  }
+
+  private static void writeAll(Stdin stdin, byte[] bytes) {
+    try {
+      stdin.write(bytes, 0, bytes.length);
+      stdin.close();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   /** The kill ladder; to be waited for by whoever wants its end. */

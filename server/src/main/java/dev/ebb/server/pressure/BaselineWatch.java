@@ -83,6 +83,19 @@ public final class BaselineWatch {
     requests.decrementAndGet();
   }
 
+  /** So many more are kept from now on, on purpose. */
+  public void expect(String kind, int more) {
+    lock.lock();
+    try {
+      // Before it is learned, what is there is learned with all else.
+      if (samples >= LEARNED_AFTER) {
+        baseline.merge(kind, more, Integer::sum);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /**
    * How the daemon compares with itself.
    *
@@ -152,8 +165,9 @@ public final class BaselineWatch {
     }
     excess.clear();
     for (var each : counts.entrySet()) {
-      int more = each.getValue() - baseline.getOrDefault(each.getKey(), 0);
-      if (more > slack(each.getKey())) {
+      int idle = baseline.getOrDefault(each.getKey(), 0);
+      int more = each.getValue() - idle;
+      if (more > slack(each.getKey(), idle)) {
         excess.put(each.getKey(), more);
       }
     }
@@ -165,7 +179,11 @@ public final class BaselineWatch {
     }
   }
 
-  private static int slack(String kind) {
+  private static int slack(String kind, int idle) {
+    if (kind.startsWith("thread ")) {
+      // A daemon that has not served anybody yet has not started all it keeps.
+      return idle == 0 ? 1 : 0;
+    }
     return kind.equals("descriptor regular") ? SLACK : 0;
   }
 

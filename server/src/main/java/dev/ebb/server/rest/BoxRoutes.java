@@ -1,10 +1,12 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.backend.Network;
 import dev.ebb.box.BoxState;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.boxes.NewFile;
 import dev.ebb.server.boxes.ServedBox;
 import java.io.IOException;
 import java.security.MessageDigest;
@@ -38,6 +40,7 @@ final class BoxRoutes {
         Route.of("DELETE", "/v1/boxes/{box}", this::remove, "force"),
         Route.of("POST", "/v1/boxes/{box}/pause", this::pause),
         Route.of("POST", "/v1/boxes/{box}/resume", this::resume),
+        Route.of("PUT", "/v1/boxes/{box}/network", this::changeNetwork),
         Route.of("POST", "/v1/boxes/{box}/stop", this::stop, "graceMillis"));
   }
 
@@ -57,7 +60,7 @@ final class BoxRoutes {
             exchange.caller(),
             ordered.order(),
             idempotency,
-            box -> FileRoutes.write(box, ordered.files()),
+            box -> NewFile.write(box, ordered.files()),
             exchange::hasLeft);
     exchange.answer(created.isNew() ? 201 : 200, Documents.box(created.box()));
   }
@@ -141,6 +144,18 @@ final class BoxRoutes {
     ServedBox box = box(exchange);
     box.box().resume();
     box.use();
+    exchange.answer(200, Documents.box(box));
+  }
+
+  private void changeNetwork(Exchange exchange) throws IOException, InterruptedException {
+    Fields fields = Fields.parse(exchange.body());
+    Network wanted =
+        Orders.network(fields)
+            .orElseThrow(() -> new Problem(Problem.Code.BAD_REQUEST, "\"network\" is missing"));
+    fields.end();
+    ServedBox box = box(exchange);
+    policy.check(exchange.caller(), wanted);
+    box.changeNetwork(wanted);
     exchange.answer(200, Documents.box(box));
   }
 

@@ -1,49 +1,34 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.code.Glob;
 import dev.ebb.code.Language;
 import dev.ebb.code.Languages;
 import dev.ebb.code.WorkspaceFiles;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.server.access.Caps;
 import dev.ebb.server.boxes.BoxOrder;
-import java.nio.file.FileSystems;
-import java.nio.file.Path;
-import java.nio.file.PathMatcher;
+import dev.ebb.server.boxes.NewFile;
+import dev.ebb.server.code.CodeTask;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.regex.PatternSyntaxException;
 
-/**
- * Code as a request orders it to be run.
- *
- * @param files the code among them
- * @param input all of its stdin
- * @param outputs which of the files that it writes go into the answer
- */
-record CodeOrder(
-    Language language,
-    BoxOrder box,
-    List<Orders.Content> files,
-    Optional<ExecSpec> compile,
-    ExecSpec run,
-    Optional<byte[]> input,
-    List<PathMatcher> outputs,
-    boolean certificate) {
+/** Code as a request orders it to be run, and the box for it. */
+@SuppressWarnings("exports") // for the door of MCP, see module-info
+public record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final int GLOBS_MOST = 32;
-  private static final int GLOB_LENGTH_MOST = 256;
 
-  static CodeOrder parse(Fields fields, Languages languages, Caps caps) {
+  public static CodeOrder parse(Fields fields, Languages languages, Caps caps) {
     Language language = languages.require(required(fields, "language"));
-    var files = new ArrayList<Orders.Content>();
+    var files = new ArrayList<NewFile>();
     files.add(
-        new Orders.Content(
+        new NewFile(
             WorkspaceFiles.path(language.file()), Fields.utf8("code", required(fields, "code"))));
-    fields.objects("files").stream().map(Orders::content).forEach(files::add);
+    fields.objects("files").stream().map(Orders::file).forEach(files::add);
     Optional<byte[]> input = fields.bytes("stdin");
     ExecSpec run = specOf(fields, language, language.run(fields.texts("args")), caps);
     run = run.withTimeout(fields.limit("timeoutMillis", TIMEOUT, caps.timeout()));
@@ -53,26 +38,23 @@ record CodeOrder(
             ? Optional.empty()
             : Optional.of(
                 specOf(fields, language, language.compile(), caps).withTimeout(compileTimeout));
-    var globs = fields.texts("outputs").stream().map(CodeOrder::glob).toList();
-    if (globs.size() > GLOBS_MOST) {
-      throw bad("\"outputs\" are " + GLOBS_MOST + " at most");
-    }
+    List<Glob> globs = globs(fields.texts("outputs"));
+    Orders.Ordered ordered = box(fields, caps);
+    files.addAll(ordered.files());
+    boolean certificate = fields.flag("certificate", true);
+    fields.end();
+    run = input.isPresent() ? run.withInput() : run;
+    return new CodeOrder(
+        new CodeTask(language, files, compile, run, input, globs), ordered.order(), certificate);
+  }
+
+  /** The box that goes with its code. */
+  static Orders.Ordered box(Fields fields, Caps caps) {
     Orders.Ordered ordered = Orders.box(fields.object("box").orElseGet(Fields::none), caps);
     if (ordered.order().detached()) {
       throw bad("\"box.detached\": a box that goes with its code cannot be");
     }
-    files.addAll(ordered.files());
-    boolean certificate = fields.flag("certificate", true);
-    fields.end();
-    return new CodeOrder(
-        language,
-        ordered.order(),
-        files,
-        compile,
-        input.isPresent() ? run.withInput() : run,
-        input,
-        globs,
-        certificate);
+    return ordered;
   }
 
   private static ExecSpec specOf(
@@ -82,21 +64,19 @@ record CodeOrder(
     return Orders.capped(ExecSpec.of(command), caps).withEnvironment(Map.copyOf(environment));
   }
 
-  private static PathMatcher glob(String glob) {
-    try {
-      if (glob.length() <= GLOB_LENGTH_MOST) {
-        return FileSystems.getDefault().getPathMatcher("glob:" + glob);
-      }
-    } catch (PatternSyntaxException e) {
-      // Below.
+  public static List<Glob> globs(List<String> texts) {
+    if (texts.size() > GLOBS_MOST) {
+      throw bad("\"outputs\" are " + GLOBS_MOST + " at most");
     }
-    throw bad("\"outputs\": \"" + glob + "\" is no glob");
-  }
-
-  /** Whether this file of the working directory is asked for. */
-  boolean wants(String file) {
-    Path path = Path.of(file);
-    return outputs.stream().anyMatch(glob -> glob.matches(path));
+    var globs = new ArrayList<Glob>();
+    for (String text : texts) {
+      try {
+        globs.add(Glob.parse(text));
+      } catch (IllegalArgumentException e) {
+        throw bad("\"outputs\": \"" + text + "\": " + e.getMessage());
+      }
+    }
+    return globs;
   }
 
   private static String required(Fields fields, String name) {

@@ -3,25 +3,19 @@ package dev.ebb.server.rest;
 import dev.ebb.box.SandboxException;
 import dev.ebb.code.Language;
 import dev.ebb.code.Languages;
-import dev.ebb.code.WorkspaceFiles;
-import dev.ebb.exec.BoxFiles;
-import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
-import dev.ebb.exec.FileContent;
-import dev.ebb.exec.FileEntry;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.pressure.Permit;
-import dev.ebb.process.ExitCause;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.ServedBox;
 import dev.ebb.server.boxes.ServedExec;
+import dev.ebb.server.code.CodeResult;
+import dev.ebb.server.code.CodeRun;
 import java.io.IOException;
-import java.net.URLConnection;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -33,17 +27,19 @@ final class CodeRoutes {
   private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(20);
   private static final Pattern VERSION = Pattern.compile("\\d+(\\.\\d+)+");
 
-  /** Of the files that are asked for, in all. */
-  private static final int CONTENT_MOST = 8 << 20;
-
   private final Boxes boxes;
   private final Policy policy;
   private final Languages languages = Languages.ofHost();
-  private final Map<List<String>, String> versions = new ConcurrentHashMap<>();
+  private final CodeCells cells;
+  private final Map<Tools, String> versions = new ConcurrentHashMap<>();
+
+  /** What tells a version, and since when it is what it is. */
+  private record Tools(List<String> version, List<FileTime> replaced) {}
 
   CodeRoutes(Boxes boxes, Policy policy) {
     this.boxes = boxes;
     this.policy = policy;
+    cells = new CodeCells(boxes, policy, languages);
   }
 
   List<Route> routes() {
@@ -58,7 +54,7 @@ final class CodeRoutes {
     List<Language> unknown =
         all.stream()
             .filter(languages::isInstalled)
-            .filter(each -> !versions.containsKey(each.version()))
+            .filter(each -> !versions.containsKey(tools(each)))
             .toList();
     if (!unknown.isEmpty()) {
       probe(exchange, unknown);
@@ -66,9 +62,13 @@ final class CodeRoutes {
     exchange.answer(200, Documents.object("languages", all.stream().map(this::document).toList()));
   }
 
+  private Tools tools(Language language) {
+    return new Tools(language.version(), languages.replaced(language));
+  }
+
   private Map<String, Object> document(Language language) {
     List<String> missing = languages.missing(language);
-    String version = versions.getOrDefault(language.version(), "");
+    String version = versions.getOrDefault(tools(language), "");
     var document =
         Documents.object(
             "name", language.name(),
@@ -91,7 +91,7 @@ final class CodeRoutes {
       ServedBox box = boxes.createAdmitted(exchange.caller(), order, _ -> {}, Optional.empty());
       try {
         for (Language each : which) {
-          versions.put(each.version(), version(box, each));
+          versions.put(tools(each), version(box, each));
         }
       } finally {
         boxes.remove(box, true);
@@ -115,18 +115,21 @@ final class CodeRoutes {
   // --- code ---
 
   private void run(Exchange exchange) throws IOException, InterruptedException {
-    CodeOrder order = CodeOrder.parse(Fields.parse(exchange.body()), languages, policy.caps());
+    Fields fields = Fields.parse(exchange.body());
+    if (CellCode.isOrdered(fields)) {
+      cells.run(exchange, fields);
+      return;
+    }
+    CodeOrder order = CodeOrder.parse(fields, languages, policy.caps());
     policy.check(exchange.caller(), order.box().spec());
     try (Permit permit = boxes.admitRun(exchange.caller(), exchange::hasLeft)) {
-      ServedBox box =
-          boxes.createAdmitted(
-              exchange.caller(),
-              order.box(),
-              made -> FileRoutes.write(made, order.files()),
-              Optional.empty());
+      // Its program may have been started ahead, if nothing comes before it.
+      Optional<ExecSpec> program =
+          order.task().compile().isEmpty() ? Optional.of(order.task().run()) : Optional.empty();
+      ServedBox box = boxes.createAdmitted(exchange.caller(), order.box(), _ -> {}, program);
       try {
         run(exchange, order, box, permit);
-      } catch (IOException | InterruptedException | RuntimeException e) {
+      } catch (IOException | InterruptedException | RuntimeException | Error e) {
         boxes.remove(box, true);
         throw e;
       }
@@ -138,20 +141,14 @@ final class CodeRoutes {
     LateAnswer answer = LateAnswer.to(exchange);
     Map<String, Object> document;
     try {
-      document = outcome(order, box, permit, answer);
+      var run = new CodeRun(boxes, box, order.task(), answer, exchange::hasLeft).admitted(permit);
+      document = document(run.run(), answer.isWhole());
     } catch (SandboxException e) {
       if (!exchange.isAnswered()) {
         throw e;
       }
-      // Too late for a problem document: what was begun is ended by what it would have said.
-      document =
-          Documents.object(
-              "outcome",
-              "refused",
-              "code",
-              e.code().word(),
-              "detail",
-              String.valueOf(e.getMessage()));
+      // Its status has been told already: what it would have been comes in the end.
+      document = Documents.object("problem", Problem.of(e).document());
     }
     if (order.certificate()) {
       document.put("certificate", Documents.certificate(boxes.remove(box, true)));
@@ -161,113 +158,16 @@ final class CodeRoutes {
     answer.end(document);
   }
 
-  private Map<String, Object> outcome(
-      CodeOrder order, ServedBox box, Permit permit, LateAnswer answer)
-      throws IOException, InterruptedException {
-    var files = new BoxFiles(box.box());
-    if (order.compile().isPresent()) {
-      ServedExec compiler = boxes.startAdmitted(box, order.compile().get());
-      answer.await(compiler);
-      ExecResult compiled = result(compiler);
-      if (!compiled.cause().equals(new ExitCause.Exited(0))) {
-        String word =
-            compiled.cause() instanceof ExitCause.Exited
-                ? "compile-error"
-                : compiled.cause().status();
-        return document(order, "compile", word, Documents.result(compiler));
-      }
-    }
-    WorkspaceFiles before = WorkspaceFiles.of(files);
-    ServedExec program = boxes.startAdmitted(box, order.run());
-    permit.close();
-    order.input().ifPresent(bytes -> ExecRoutes.feed(program, bytes));
-    answer.follow(program);
-    ExecResult ran = result(program);
+  private static Map<String, Object> document(CodeResult result, boolean isWhole) {
     var document =
-        document(
-            order,
-            "run",
-            word(order.language(), program, ran.cause()),
-            answer.isWhole() ? Documents.result(program) : Documents.exec(program));
-    addFiles(document, order, files, before);
-    return document;
-  }
-
-  private static Map<String, Object> document(
-      CodeOrder order, String phase, String outcome, Map<String, Object> exec) {
-    var document =
-        Documents.object("language", order.language().name(), "phase", phase, "outcome", outcome);
-    document.putAll(exec);
-    return document;
-  }
-
-  private ExecResult result(ServedExec exec) {
-    return switch (exec.ending().orElseThrow()) {
-      case ServedExec.Ending.Result(var result, _) -> result;
-      case ServedExec.Ending.Refused(var reason, _) -> throw boxes.explain(reason, exec);
-    };
-  }
-
-  private static String word(Language language, ServedExec exec, ExitCause cause) {
-    if (!(cause instanceof ExitCause.Exited(var code))) {
-      return cause.status();
-    }
-    if (code == 0) {
-      return "ok";
-    }
-    return language.isInvalid(text(exec.exec().stderr())) ? "compile-error" : "failed";
-  }
-
-  // --- what it wrote ---
-
-  /** A box that did not live so long has none. */
-  private static void addFiles(
-      Map<String, Object> document, CodeOrder order, BoxFiles box, WorkspaceFiles before)
-      throws IOException, InterruptedException {
-    WorkspaceFiles written;
-    try {
-      written = WorkspaceFiles.of(box).since(before);
-    } catch (SandboxException e) {
-      document.put("files", List.of());
-      document.put("filesLost", String.valueOf(e.getMessage()));
-      return;
-    }
-    var files = new ArrayList<Map<String, Object>>();
-    int left = CONTENT_MOST;
-    for (Map.Entry<String, FileEntry> each : written.files().entrySet()) {
-      var file = described(each.getKey(), each.getValue());
-      if (order.wants(each.getKey())) {
-        Optional<byte[]> content = content(box, each.getKey(), left);
-        content.ifPresent(bytes -> file.put("content", Documents.output(bytes)));
-        file.put("cut", content.isEmpty());
-        left -= content.map(bytes -> bytes.length).orElse(0);
-      }
-      files.add(file);
-    }
-    document.put("files", files);
-    document.put("filesCut", written.isCut());
-  }
-
-  private static Map<String, Object> described(String path, FileEntry entry) {
-    String type = URLConnection.guessContentTypeFromName(path);
-    return new LinkedHashMap<>(
         Documents.object(
-            "path",
-            path,
-            "sizeBytes",
-            entry.size(),
-            "type",
-            type == null ? "application/octet-stream" : type));
-  }
-
-  /** All of it, or nothing when it is too long or gone. */
-  private static Optional<byte[]> content(BoxFiles box, String path, int most)
-      throws IOException, InterruptedException {
-    try (FileContent content = box.read(WorkspaceFiles.path(path), 0)) {
-      byte[] bytes = content.readNBytes(most + 1);
-      return bytes.length > most ? Optional.empty() : Optional.of(bytes);
-    } catch (SandboxException e) {
-      return Optional.empty();
-    }
+            "language", result.language().name(),
+            "phase", result.phase().word(),
+            "outcome", result.outcome());
+    // What a compiler wrote was not told before.
+    boolean withOutput = isWhole || result.phase() == CodeResult.Phase.COMPILE;
+    document.putAll(withOutput ? Documents.result(result.exec()) : Documents.exec(result.exec()));
+    result.written().ifPresent(written -> Documents.addWritten(document, written));
+    return document;
   }
 }

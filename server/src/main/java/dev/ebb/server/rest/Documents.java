@@ -1,16 +1,21 @@
 package dev.ebb.server.rest;
 
 import dev.ebb.backend.Mount;
+import dev.ebb.backend.Network;
 import dev.ebb.box.Limits;
 import dev.ebb.cgroup.CgroupUsage;
 import dev.ebb.cgroup.Pressure;
+import dev.ebb.code.Cell;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.OutputLog;
+import dev.ebb.exec.Section;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ExitCause;
 import dev.ebb.server.boxes.ServedBox;
+import dev.ebb.server.boxes.ServedContext;
 import dev.ebb.server.boxes.ServedExec;
+import dev.ebb.server.code.CodeResult;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +24,6 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 
 /** What is said, as JSON objects. */
@@ -47,7 +51,7 @@ final class Documents {
     document.put("state", box.state().word());
     document.put("labels", order.labels());
     document.put("limits", limits(order.spec().limits()));
-    document.put("network", order.spec().network().name().toLowerCase(Locale.ROOT));
+    document.put("network", network(box.network()));
     document.put("mounts", order.spec().mounts().stream().map(Documents::mount).toList());
     document.put("packages", order.spec().packages().stream().map(Path::toString).toList());
     document.put("detached", order.detached());
@@ -60,6 +64,12 @@ final class Documents {
     document.put("runningExecs", box.running());
     box.certificate().ifPresent(proof -> document.put("certificate", certificate(proof)));
     return document;
+  }
+
+  static Object network(Network network) {
+    return network.policy().isEmpty()
+        ? network.toString()
+        : object("allow", network.policy().rules());
   }
 
   private static Map<String, Object> limits(Limits limits) {
@@ -170,7 +180,7 @@ final class Documents {
     return object("percent", stall.percent(), "totalMillis", stall.total().toMillis());
   }
 
-  private static Map<String, Object> cause(ExitCause cause) {
+  static Map<String, Object> cause(ExitCause cause) {
     return switch (cause) {
       case ExitCause.Exited(var code) -> object("kind", "exited", "code", code);
       case ExitCause.Signalled(var signal) -> object("kind", "signalled", "signal", signal);
@@ -202,6 +212,107 @@ final class Documents {
     return last.signal() != 0
         ? object("kind", kind, "signal", last.signal())
         : object("kind", kind, "code", last.code());
+  }
+
+  // --- contexts ---
+
+  static Map<String, Object> context(ServedContext context) {
+    var document = object("id", context.id());
+    context.name().ifPresent(name -> document.put("name", name));
+    document.put("box", context.box().id());
+    document.put("language", context.order().runner().word());
+    document.put("state", context.state().word());
+    document.put("waiting", context.waiting());
+    document.put("exec", context.exec().number());
+    document.put("createdAt", context.createdAt().toString());
+    context.broken().ifPresent(what -> document.put("broken", what));
+    context
+        .cause()
+        .ifPresent(
+            end -> {
+              document.put("status", end.status());
+              document.put("exitCode", end.code());
+              document.put("cause", cause(end));
+            });
+    return document;
+  }
+
+  /**
+   * One that has ended.
+   *
+   * @param isWhole with what it wrote and showed
+   */
+  static Map<String, Object> cell(ServedContext context, Cell cell, boolean isWhole) {
+    Cell.Result result = cell.result().orElseThrow();
+    var document =
+        object(
+            "context", context.id(),
+            "number", cell.number(),
+            "outcome", result.outcome().word(),
+            "state", context.state().word(),
+            "durationMillis", result.took().toMillis());
+    if (context.order().runner().hasStatus()) {
+      document.put("exitCode", result.status());
+    }
+    cell.thrown()
+        .ifPresent(
+            thrown ->
+                document.put(
+                    "error",
+                    object(
+                        "name", thrown.name(),
+                        "value", thrown.value(),
+                        "traceback", thrown.traceback())));
+    result.cause().ifPresent(cause -> document.put("cause", cause(cause)));
+    result.detail().ifPresent(detail -> document.put("broken", detail));
+    boolean isCut = cell.isCut();
+    if (cell.section().isPresent()) {
+      Section section = cell.section().get();
+      document.put("stdoutBytes", section.stdout().size());
+      document.put("stderrBytes", section.stderr().size());
+      isCut |= isWhole && addOutput(document, section);
+    }
+    document.put("truncated", isCut);
+    if (isWhole) {
+      List<Cell.Shown> shown = cell.shown(0);
+      shown.stream().filter(Cell.Shown::isResult).forEach(v -> document.put("result", forms(v)));
+      document.put(
+          "displays", shown.stream().filter(v -> !v.isResult()).map(Documents::forms).toList());
+    }
+    return document;
+  }
+
+  /** True when there is more. */
+  private static boolean addOutput(Map<String, Object> document, Section section) {
+    byte[] stdout = read(section.stdout(), 0);
+    byte[] stderr = read(section.stderr(), 0);
+    document.put("stdout", output(stdout));
+    document.put("stderr", output(stderr));
+    return stdout.length < section.stdout().size() || stderr.length < section.stderr().size();
+  }
+
+  static Map<String, Object> forms(Cell.Shown shown) {
+    var forms = new LinkedHashMap<String, Object>();
+    shown.forms().forEach((type, bytes) -> forms.put(type, output(bytes)));
+    return forms;
+  }
+
+  // --- files ---
+
+  static void addWritten(Map<String, Object> document, CodeResult.Written written) {
+    document.put("files", written.files().stream().map(Documents::file).toList());
+    document.put("filesCut", written.isCut());
+    written.lost().ifPresent(reason -> document.put("filesLost", reason));
+  }
+
+  private static Map<String, Object> file(CodeResult.File file) {
+    var document = object("path", file.path(), "sizeBytes", file.size(), "type", file.type());
+    switch (file.content()) {
+      case CodeResult.Content.NotWanted() -> {}
+      case CodeResult.Content.Whole(var bytes) -> document.put("content", output(bytes));
+      case CodeResult.Content.Missing(var reason) -> document.put("missing", reason);
+    }
+    return document;
   }
 
   // --- output ---

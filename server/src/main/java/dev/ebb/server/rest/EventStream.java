@@ -1,6 +1,7 @@
 package dev.ebb.server.rest;
 
 import dev.ebb.exec.OutputLog;
+import dev.ebb.exec.Section;
 import dev.ebb.server.boxes.ServedExec;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -10,13 +11,14 @@ import java.util.Arrays;
 import java.util.Map;
 
 /** Server-sent events. Whoever has gone is noticed at the next word: one a second at least. */
-final class EventStream {
-  static final Duration HEARTBEAT = Duration.ofSeconds(1);
+@SuppressWarnings("exports") // for the door of MCP, see module-info
+public final class EventStream {
+  public static final Duration HEARTBEAT = Duration.ofSeconds(1);
   private static final int CHUNK = 64 * 1024;
 
   private final OutputStream out;
 
-  EventStream(Exchange exchange) throws IOException {
+  public EventStream(Exchange exchange) throws IOException {
     out = exchange.stream(200, "text/event-stream");
     out.flush();
   }
@@ -29,7 +31,15 @@ final class EventStream {
     out.flush();
   }
 
-  void beat() throws IOException {
+  /** One message that is JSON already. */
+  public void message(byte[] json) throws IOException {
+    out.write("event: message\ndata: ".getBytes(StandardCharsets.UTF_8));
+    out.write(json);
+    out.write("\n\n".getBytes(StandardCharsets.UTF_8));
+    out.flush();
+  }
+
+  public void beat() throws IOException {
     out.write(":\n\n".getBytes(StandardCharsets.UTF_8));
     out.flush();
   }
@@ -71,19 +81,26 @@ final class EventStream {
   Position follow(ServedExec exec, Position from) throws IOException, InterruptedException {
     Position at = from;
     while (exec.exec().awaitOutput(at.stdout, at.stderr, HEARTBEAT)) {
-      byte[] out = next(exec.exec().stdout(), at.stdout);
-      at = new Position(at.stdout + out.length, at.stderr);
-      tell("stdout", at, out);
-      byte[] err = next(exec.exec().stderr(), at.stderr);
-      at = new Position(at.stdout, at.stderr + err.length);
-      tell("stderr", at, err);
-      if (out.length == 0 && err.length == 0) {
+      Position before = at;
+      at = tell(exec.exec().section(), at);
+      if (at.equals(before)) {
         beat();
       }
     }
     while (exec.await(HEARTBEAT).isEmpty()) {
       beat();
     }
+    return at;
+  }
+
+  /** Tells some of what was written behind {@code from}, if there is anything. */
+  Position tell(Section section, Position from) throws IOException {
+    byte[] out = next(section.stdout(), from.stdout);
+    Position at = new Position(from.stdout + out.length, from.stderr);
+    tell("stdout", at, out);
+    byte[] err = next(section.stderr(), from.stderr);
+    at = new Position(at.stdout, from.stderr + err.length);
+    tell("stderr", at, err);
     return at;
   }
 

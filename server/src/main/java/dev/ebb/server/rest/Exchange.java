@@ -23,7 +23,8 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 
 /** One request and its answer, in our words. Blocking: each has a virtual thread of its own. */
-final class Exchange {
+@SuppressWarnings("exports") // for the door of MCP, see module-info
+public final class Exchange {
   private static final int BODY_MOST = 16 << 20;
   private static final int BODY_CHUNK = 16 * 1024;
   private static final int BODY_RATE = 64 * 1024;
@@ -56,7 +57,7 @@ final class Exchange {
     this.departure = departure;
   }
 
-  Caller caller() {
+  public Caller caller() {
     return caller;
   }
 
@@ -127,12 +128,12 @@ final class Exchange {
     return new Problem(Problem.Code.BAD_REQUEST, detail);
   }
 
-  Optional<String> header(String name) {
+  public Optional<String> header(String name) {
     return Optional.ofNullable(request.getHeaders().get(name));
   }
 
   /** Whether the caller wants this rather than JSON. */
-  boolean accepts(String type) {
+  public boolean accepts(String type) {
     return request.getHeaders().getValuesList(HttpHeader.ACCEPT).stream()
         .anyMatch(value -> value.contains(type));
   }
@@ -162,7 +163,7 @@ final class Exchange {
   }
 
   /** The whole body, which must be short. */
-  byte[] body() throws IOException {
+  public byte[] body() throws IOException {
     requireShort(request.getLength());
     long begun = System.nanoTime();
     var body = new ByteArrayOutputStream();
@@ -192,17 +193,17 @@ final class Exchange {
   }
 
   /** Whether the caller has hung up before anything was answered. */
-  boolean hasLeft() {
+  public boolean hasLeft() {
     return departure.isOver();
   }
 
   // --- what is answered ---
 
-  void answer(int status, Object document) throws IOException {
+  public void answer(int status, Object document) throws IOException {
     answer(status, "application/json", json(document));
   }
 
-  void answer(int status, String type, byte[] body) throws IOException {
+  public void answer(int status, String type, byte[] body) throws IOException {
     answer(response, status, type, body);
   }
 
@@ -215,12 +216,12 @@ final class Exchange {
     }
   }
 
-  void done() {
+  public void done() {
     response.setStatus(204);
   }
 
   /** For an answer of unknown length; it is on its way with the first byte. */
-  OutputStream stream(int status, String type) {
+  public OutputStream stream(int status, String type) {
     head(response, status, type);
     return Content.Sink.asOutputStream(response);
   }
@@ -247,11 +248,11 @@ final class Exchange {
     return upgraded;
   }
 
-  void header(String name, String value) {
+  public void header(String name, String value) {
     response.getHeaders().put(name, value);
   }
 
-  boolean isAnswered() {
+  public boolean isAnswered() {
     return response.isCommitted();
   }
 

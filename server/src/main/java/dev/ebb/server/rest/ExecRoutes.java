@@ -12,6 +12,7 @@ import dev.ebb.pressure.Permit;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.boxes.BoxOrder;
 import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.boxes.NewFile;
 import dev.ebb.server.boxes.ServedBox;
 import dev.ebb.server.boxes.ServedExec;
 import java.io.IOException;
@@ -27,7 +28,6 @@ import java.util.concurrent.TimeoutException;
 final class ExecRoutes {
   private static final Duration RUN_TIMEOUT = Duration.ofSeconds(60);
   private static final Duration LONG = Duration.ofDays(3650);
-  private static final Duration LADDER_SLACK = Duration.ofSeconds(30);
 
   private static final int CHUNK = 64 * 1024;
 
@@ -112,29 +112,9 @@ final class ExecRoutes {
   }
 
   private static ServedExec attended(ServedExec exec, Orders.Command command) {
+    command.input().ifPresent(exec::feed);
     exec.box().attend(exec);
-    feed(exec, command);
     return exec;
-  }
-
-  private static void feed(ServedExec exec, Orders.Command command) {
-    command.input().ifPresent(bytes -> feed(exec, bytes));
-  }
-
-  /** Writes all of its stdin, aside, and closes it. */
-  static void feed(ServedExec exec, byte[] bytes) {
-    Stdin stdin = exec.exec().stdin().orElseThrow();
-    Thread.ofVirtual()
-        .name("ebb-input-" + exec.box().id() + "-" + exec.number())
-        .start(
-            () -> {
-              try {
-                stdin.write(bytes, 0, bytes.length);
-                stdin.close();
-              } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-              }
-            });
   }
 
   private void requireBegun(ServedExec exec) {
@@ -151,64 +131,11 @@ final class ExecRoutes {
   private void attend(
       Exchange exchange, ServedExec exec, Orders.Command command, boolean detach, Last last)
       throws IOException, InterruptedException {
-    boolean isStream = exchange.accepts("text/event-stream");
-    try {
-      if (isStream) {
-        attended(exec, command);
-        stream(exchange, exec, last);
-      } else {
-        feedOrAttend(exec, command);
-        answer(exchange, exec, last);
-      }
-    } catch (IOException e) {
-      if (!detach) {
-        exec.kill(exec.spec().grace());
-        // ORDER: a box of its own goes after this, and would cut the grace short.
-        exec.await(exec.spec().grace().plus(LADDER_SLACK));
-      }
-      throw e;
-    }
-  }
-
-  private void stream(Exchange exchange, ServedExec exec, Last last)
-      throws IOException, InterruptedException {
-    exec.awaitStart();
+    LateAnswer answer = LateAnswer.to(exchange).leaving(detach);
+    command.input().ifPresent(exec::feed);
+    answer.follow(exec);
     requireBegun(exec);
-    var events = new EventStream(exchange);
-    events.start(Documents.exec(exec));
-    var at = events.follow(exec, EventStream.Position.START);
-    events.end(at, last.document(exec));
-  }
-
-  /** Whatever happens, somebody attends to it. */
-  private static void feedOrAttend(ServedExec exec, Orders.Command command) {
-    try {
-      feed(exec, command);
-    } catch (RuntimeException e) {
-      exec.box().attend(exec);
-      throw e;
-    }
-  }
-
-  /** White space goes ahead of a late answer, so that both ends know of each other. */
-  private void answer(Exchange exchange, ServedExec exec, Last last)
-      throws IOException, InterruptedException {
-    Optional<ServedExec.Ending> ending = exec.box().attend(exec, EventStream.HEARTBEAT);
-    if (ending.isPresent()) {
-      requireBegun(exec);
-      exchange.answer(200, last.document(exec));
-      return;
-    }
-    // ORDER: what never began is refused, which cannot be said any more once it is 200.
-    exec.awaitStart();
-    requireBegun(exec);
-    try (OutputStream out = exchange.stream(200, "application/json")) {
-      do {
-        out.write('\n');
-        out.flush();
-      } while (exec.await(EventStream.HEARTBEAT).isEmpty());
-      out.write(Exchange.json(last.document(exec)));
-    }
+    answer.end(last.document(exec));
   }
 
   private static void permit(Exchange exchange, Orders.Command command) {
@@ -245,7 +172,7 @@ final class ExecRoutes {
   private void run(
       Exchange exchange,
       BoxOrder order,
-      List<Orders.Content> files,
+      List<NewFile> files,
       Orders.Command command,
       Permit permit,
       boolean certificate)
@@ -257,7 +184,7 @@ final class ExecRoutes {
         boxes.createAdmitted(
             exchange.caller(),
             order,
-            made -> FileRoutes.write(made, files),
+            made -> NewFile.write(made, files),
             Optional.of(command.spec()).filter(_ -> isBare));
     try {
       ServedExec exec = boxes.startAdmitted(box, command.spec());
@@ -275,7 +202,7 @@ final class ExecRoutes {
               ? ended -> runResult(exchange, box, ended)
               : ended -> runResult(exchange, ended);
       attend(exchange, exec, command, false, last);
-    } catch (IOException | InterruptedException | RuntimeException e) {
+    } catch (IOException | InterruptedException | RuntimeException | Error e) {
       boxes.remove(box, true);
       throw e;
     }
@@ -335,7 +262,7 @@ final class ExecRoutes {
       default -> exec.exec().signal(known);
     }
     if (wait && (known == Signal.TERM || known == Signal.KILL)) {
-      exec.await(grace.plus(LADDER_SLACK));
+      exec.await(grace.plus(LateAnswer.LADDER_SLACK));
     }
     exchange.answer(200, Documents.exec(exec));
   }
@@ -346,7 +273,7 @@ final class ExecRoutes {
     var killed = box(exchange).killAll(grace);
     if (wait) {
       for (ServedExec exec : killed) {
-        exec.await(grace.plus(LADDER_SLACK));
+        exec.await(grace.plus(LateAnswer.LADDER_SLACK));
       }
     }
     exchange.answer(200, Documents.object("execs", killed.stream().map(Documents::exec).toList()));

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The fields of a JSON object in a request; whoever reads them says at last that there are no more.
  */
-final class Fields {
+public final class Fields {
   /** Doubles up to this are the numbers they were written as. */
   private static final double EXACT = 1L << 53;
 
@@ -34,7 +34,12 @@ final class Fields {
     this.values = values;
   }
 
-  static Fields none() {
+  /** Those of an object that was read elsewhere; numbers in it are longs or doubles. */
+  public static Fields of(Map<String, @Nullable Object> values) {
+    return new Fields("", values);
+  }
+
+  public static Fields none() {
     return new Fields("", Map.of());
   }
 
@@ -64,7 +69,7 @@ final class Fields {
   }
 
   /** Refuses what nobody asked for: it would be ignored in silence. */
-  void end() {
+  public void end() {
     for (String name : values.keySet()) {
       if (!known.contains(name)) {
         throw bad(
@@ -77,7 +82,7 @@ final class Fields {
     }
   }
 
-  Optional<String> text(String name) {
+  public Optional<String> text(String name) {
     return Optional.ofNullable(text(name, take(name)));
   }
 
@@ -92,7 +97,7 @@ final class Fields {
     return flag(name, false);
   }
 
-  boolean flag(String name, boolean otherwise) {
+  public boolean flag(String name, boolean otherwise) {
     Object value = take(name);
     if (value == null || value instanceof Boolean) {
       return value == null ? otherwise : (Boolean) value;
@@ -100,7 +105,7 @@ final class Fields {
     throw wrong(name, "true or false");
   }
 
-  OptionalLong number(String name, long least, long most) {
+  public OptionalLong number(String name, long least, long most) {
     Object value = take(name);
     if (value == null) {
       return OptionalLong.empty();
@@ -117,7 +122,7 @@ final class Fields {
     throw wrong(name, "a whole number from " + least + " to " + most);
   }
 
-  Optional<Double> fraction(String name) {
+  public Optional<Double> fraction(String name) {
     Object value = take(name);
     if (value == null) {
       return Optional.empty();
@@ -158,7 +163,7 @@ final class Fields {
   }
 
   /** The same of a time, of which zero is endless. */
-  Duration limit(String name, Duration otherwise, Duration cap) {
+  public Duration limit(String name, Duration otherwise, Duration cap) {
     Optional<Duration> asked = millis(name);
     Duration wanted = asked.orElse(otherwise);
     if (cap.isZero() || (!wanted.isZero() && wanted.compareTo(cap) <= 0)) {
@@ -181,6 +186,11 @@ final class Fields {
     return Optional.ofNullable(take(name)).map(value -> object(name, value));
   }
 
+  /** Of a field that may be something else, too, for which somebody must ask then. */
+  Optional<Fields> objectOrElse(String name) {
+    return values.get(name) instanceof Map<?, ?> ? object(name) : Optional.empty();
+  }
+
   @SuppressWarnings("unchecked") // JSON has no other keys
   private Fields object(String name, Object value) {
     if (value instanceof Map<?, ?> map) {
@@ -200,7 +210,7 @@ final class Fields {
     throw wrong(name, "an array");
   }
 
-  List<String> texts(String name) {
+  public List<String> texts(String name) {
     var texts = new ArrayList<String>();
     for (Object each : list(name)) {
       if (!(each instanceof String text)) {
@@ -221,7 +231,7 @@ final class Fields {
     return objects;
   }
 
-  Map<String, String> textMap(String name) {
+  public Map<String, String> textMap(String name) {
     var map = new LinkedHashMap<String, String>();
     object(name)
         .ifPresent(
@@ -252,7 +262,7 @@ final class Fields {
   }
 
   /** Half a surrogate pair would become a question mark. */
-  static byte[] utf8(String name, String text) {
+  public static byte[] utf8(String name, String text) {
     if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
       throw bad("\"" + name + "\" must be whole characters; other bytes go into \"base64\"");
     }

@@ -4,8 +4,8 @@ import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.FileContent;
 import dev.ebb.exec.FileEntry;
 import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.boxes.NewFile;
 import dev.ebb.server.boxes.ServedBox;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -15,8 +15,6 @@ import java.util.Map;
 
 /** Files of a box: all of it happens in the box, as its user. */
 final class FileRoutes {
-  private static final int DEFAULT_MODE = 0644;
-
   private final Boxes boxes;
 
   FileRoutes(Boxes boxes) {
@@ -35,15 +33,6 @@ final class FileRoutes {
         Route.of("POST", files + "/move", this::move, "from", "to"),
         Route.of("GET", files + "/tar", this::pack, "path"),
         Route.of("PUT", files + "/tar", this::unpack, "path"));
-  }
-
-  /** What a new box is to hold. */
-  static void write(ServedBox box, List<Orders.Content> files)
-      throws IOException, InterruptedException {
-    var into = new BoxFiles(box.box());
-    for (Orders.Content file : files) {
-      into.write(file.path(), DEFAULT_MODE, new ByteArrayInputStream(file.bytes()));
-    }
   }
 
   /** What is done with the files of a box. */
@@ -77,7 +66,7 @@ final class FileRoutes {
 
   private void write(Exchange exchange) throws IOException, InterruptedException {
     String path = exchange.required("path");
-    int mode = exchange.query("mode").map(FileRoutes::mode).orElse(DEFAULT_MODE);
+    int mode = exchange.query("mode").map(FileRoutes::mode).orElse(NewFile.DEFAULT_MODE);
     try (InputStream content = exchange.content()) {
       with(exchange, files -> files.write(path, mode, content));
     }

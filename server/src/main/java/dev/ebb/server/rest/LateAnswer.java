@@ -1,6 +1,7 @@
 package dev.ebb.server.rest;
 
 import dev.ebb.server.boxes.ServedExec;
+import dev.ebb.server.code.CodeRun;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.time.Duration;
@@ -8,32 +9,48 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answer to whoever waits for several commands, one after the other: JSON, with white space
- * ahead when it is late, or events. A caller who goes away takes the command along.
+ * The answer to whoever waits for commands, one after the other: JSON, with white space ahead when
+ * it is late, so that both ends know of each other, or events. A caller who goes away takes the
+ * command along, unless that was not wanted.
  */
-abstract class LateAnswer {
-  private static final Duration LADDER_SLACK = Duration.ofSeconds(30);
+abstract class LateAnswer implements CodeRun.Attendant {
+  /** How much longer than its grace a kill may take. */
+  static final Duration LADDER_SLACK = Duration.ofSeconds(30);
+
+  private boolean isLeft;
 
   /** As the caller wants it. Nothing is answered yet. */
   static LateAnswer to(Exchange exchange) {
     return exchange.accepts("text/event-stream") ? new Events(exchange) : new Whole(exchange);
   }
 
+  /** What runs then goes on without a caller. */
+  final LateAnswer leaving(boolean isLeft) {
+    this.isLeft = isLeft;
+    return this;
+  }
+
   /** Waits for the end of a command of which nothing is told. */
-  final void await(ServedExec exec) throws IOException, InterruptedException {
+  @Override
+  public final void await(ServedExec exec) throws IOException, InterruptedException {
     attended(
         exec,
         () -> {
-          boolean hasEnded = exec.box().attend(exec, EventStream.HEARTBEAT).isPresent();
-          while (!hasEnded) {
+          if (exec.box().attend(exec, EventStream.HEARTBEAT).isPresent()) {
+            return;
+          }
+          // ORDER: what never began is refused, which cannot be said any more once it is 200.
+          exec.awaitStart();
+          while (exec.ending().isEmpty()) {
             beat();
-            hasEnded = exec.await(EventStream.HEARTBEAT).isPresent();
+            exec.await(EventStream.HEARTBEAT);
           }
         });
   }
 
-  /** Waits for the end of the command that all this is about. */
-  final void follow(ServedExec exec) throws IOException, InterruptedException {
+  /** Waits for the end of the command that all this is about, if it began at all. */
+  @Override
+  public final void follow(ServedExec exec) throws IOException, InterruptedException {
     attended(exec, () -> tell(exec));
   }
 
@@ -41,14 +58,16 @@ abstract class LateAnswer {
     void attend() throws IOException, InterruptedException;
   }
 
-  private static void attended(ServedExec exec, Attendance attendance)
+  private void attended(ServedExec exec, Attendance attendance)
       throws IOException, InterruptedException {
     try {
       attendance.attend();
     } catch (IOException e) {
-      exec.kill(exec.spec().grace());
-      // ORDER: the box goes after this, and would cut the grace short.
-      exec.await(exec.spec().grace().plus(LADDER_SLACK));
+      if (!isLeft) {
+        exec.kill(exec.spec().grace());
+        // ORDER: a box of its own goes after this, and would cut the grace short.
+        exec.await(exec.spec().grace().plus(LADDER_SLACK));
+      }
       throw e;
     }
   }

@@ -6,30 +6,34 @@ import dev.ebb.backend.Network;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.Limits;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.code.Runner;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.server.access.Caps;
 import dev.ebb.server.boxes.BoxOrder;
+import dev.ebb.server.boxes.NewFile;
+import dev.ebb.server.boxes.ServedContext;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /** Boxes and commands as requests order them. */
-final class Orders {
+@SuppressWarnings("exports") // for the door of MCP, see module-info
+public final class Orders {
+  private static final Pattern NAME =
+      Pattern.compile("(?!c[0-9]+$)[A-Za-z0-9][A-Za-z0-9_.-]{0,63}");
+
   private Orders() {}
 
   // --- boxes ---
 
-  /** A file that a new box is to hold. */
-  @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
-  record Content(String path, byte[] bytes) {}
-
   /** A box, and what is to be written into it. */
-  record Ordered(BoxOrder order, List<Content> files) {}
+  public record Ordered(BoxOrder order, List<NewFile> files) {}
 
-  static Ordered box(Fields fields, Caps caps) {
-    var files = fields.objects("files").stream().map(Orders::content).toList();
+  public static Ordered box(Fields fields, Caps caps) {
+    var files = fields.objects("files").stream().map(Orders::file).toList();
     var order =
         new BoxOrder(
             fields.text("name"),
@@ -43,20 +47,20 @@ final class Orders {
     return new Ordered(order, files);
   }
 
-  static Content content(Fields fields) {
+  static NewFile file(Fields fields) {
     String path = required(fields.text("path"), "files[].path");
     byte[] bytes =
         fields
             .bytes("content")
             .orElseThrow(() -> new Problem(Problem.Code.BAD_REQUEST, "files[].content is missing"));
     fields.end();
-    return new Content(path, bytes);
+    return new NewFile(path, bytes);
   }
 
   private static BoxSpec spec(Fields fields, Caps caps) {
     var limits = limits(fields.object("limits").orElseGet(Fields::none), caps);
     var spec = BoxSpec.defaults().withLimits(limits);
-    spec = spec.withNetwork(network(fields.text("network").orElse("none")));
+    spec = spec.withNetwork(network(fields).orElse(Network.NONE));
     for (Fields mount : fields.objects("mounts")) {
       spec = spec.withMount(mount(mount));
     }
@@ -90,11 +94,33 @@ final class Orders {
     return Optional.of(ttl).filter(Duration::isPositive);
   }
 
+  /** {@code "none"}, {@code "host"} or {@code {"allow": […]}}. */
+  static Optional<Network> network(Fields fields) {
+    Optional<Fields> object = fields.objectOrElse("network");
+    if (object.isPresent()) {
+      List<String> rules = object.get().texts("allow");
+      object.get().end();
+      return Optional.of(allow(rules));
+    }
+    return fields.text("network").map(Orders::network);
+  }
+
+  private static Network allow(List<String> rules) {
+    try {
+      return rules.isEmpty() ? Network.NONE : Network.allow(rules);
+    } catch (IllegalArgumentException e) {
+      throw new Problem(Problem.Code.BAD_REQUEST, String.valueOf(e.getMessage()));
+    }
+  }
+
   private static Network network(String word) {
     return switch (word) {
       case "none" -> Network.NONE;
       case "host" -> Network.HOST;
-      default -> throw new Problem(Problem.Code.BAD_REQUEST, "\"network\" must be none or host");
+      default ->
+          throw new Problem(
+              Problem.Code.BAD_REQUEST,
+              "\"network\" must be \"none\", \"host\" or {\"allow\": [names]}");
     };
   }
 
@@ -165,8 +191,20 @@ final class Orders {
     return new Command(spec, input);
   }
 
+  /** An interpreter that keeps its state, as it is when nobody says more. */
+  public static ServedContext.Order interpreter(Optional<String> name, Runner runner, Caps caps) {
+    if (name.filter(text -> !NAME.matcher(text).matches()).isPresent()) {
+      throw new Problem(
+          Problem.Code.BAD_REQUEST,
+          "\"name\" must be up to 64 letters, digits, dots, dashes and underscores, and not be as an"
+              + " id, c1");
+    }
+    var spec = capped(ExecSpec.of(runner.command()), caps).withTimeout(Duration.ZERO);
+    return new ServedContext.Order(name, runner, spec.withDialogue());
+  }
+
   /** The defaults, or less where less is allowed. */
-  static ExecSpec capped(ExecSpec spec, Caps caps) {
+  public static ExecSpec capped(ExecSpec spec, Caps caps) {
     return spec.withOutputLimit(least(ExecSpec.DEFAULT_OUTPUT_LIMIT, caps.output()))
         .withOpenFiles(Math.min(ExecSpec.DEFAULT_OPEN_FILES, caps.openFiles()))
         .withFileSize(least(ExecSpec.DEFAULT_FILE_SIZE, caps.fileSize()));

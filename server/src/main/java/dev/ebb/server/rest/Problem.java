@@ -10,11 +10,11 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /** An answer that is not what was asked for, as RFC 9457 has it. */
-final class Problem extends RuntimeException {
+public final class Problem extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   /** The stable words for what can go wrong. */
-  enum Code {
+  public enum Code {
     BAD_REQUEST(400, "The request makes no sense"),
     UNAUTHORIZED(401, "Who are you?"),
     FORBIDDEN(403, "You may not"),
@@ -40,7 +40,7 @@ final class Problem extends RuntimeException {
       this.title = title;
     }
 
-    String word() {
+    public String word() {
       return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
   }
@@ -50,7 +50,7 @@ final class Problem extends RuntimeException {
   private final Duration retryAfter;
   private final transient Map<String, Object> facts;
 
-  Problem(Code code, String detail) {
+  public Problem(Code code, String detail) {
     this(code, detail, code == Code.DRAINING || code == Code.SETUP_FAILED, Duration.ZERO, Map.of());
   }
 
@@ -63,7 +63,7 @@ final class Problem extends RuntimeException {
     this.facts = facts;
   }
 
-  static Problem of(SandboxException e) {
+  public static Problem of(SandboxException e) {
     return new Problem(
         code(e.code()),
         String.valueOf(e.getMessage()),
@@ -95,7 +95,7 @@ final class Problem extends RuntimeException {
     return code.status;
   }
 
-  Code code() {
+  public Code code() {
     return code;
   }
 

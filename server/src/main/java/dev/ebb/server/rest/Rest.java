@@ -23,7 +23,13 @@ public final class Rest {
   private Rest() {}
 
   public static Handler handler(
-      Server server, Boxes boxes, Watches watches, Gate gate, Policy policy, Metrics metrics) {
+      Server server,
+      Boxes boxes,
+      Watches watches,
+      Gate gate,
+      Policy policy,
+      McpSettings mcp,
+      Metrics metrics) {
     var sockets = ServerWebSocketContainer.ensure(server);
     sockets.setIdleTimeout(Duration.ZERO);
     sockets.setMaxTextMessageSize(TEXT_MOST);
@@ -31,20 +37,32 @@ public final class Rest {
     server.getContext().setAttribute(ServerWebSocketContainer.class.getName(), sockets);
     var events = new EventRoutes(boxes, version());
     return new RestHandler(
-        gate, metrics, watches, events.open(), routes(boxes, watches, policy, events, metrics));
+        gate,
+        metrics,
+        watches,
+        events.open(),
+        routes(boxes, watches, policy, mcp, events, metrics));
   }
 
   static List<Route> routes(
-      Boxes boxes, Watches watches, Policy policy, EventRoutes events, Metrics metrics) {
+      Boxes boxes,
+      Watches watches,
+      Policy policy,
+      McpSettings mcp,
+      EventRoutes events,
+      Metrics metrics) {
     var routes = new ArrayList<>(new BoxRoutes(boxes, policy).routes());
     routes.addAll(new ExecRoutes(boxes, policy).routes());
     routes.addAll(new CodeRoutes(boxes, policy).routes());
+    routes.addAll(new ContextRoutes(boxes, policy).routes());
     routes.addAll(new FileRoutes(boxes).routes());
     routes.addAll(events.routes());
     routes.addAll(new SweepRoutes(watches.sweeper()).routes());
     routes.addAll(new PressureRoutes(watches).routes());
     routes.addAll(new QuotaRoutes(watches.quotas(), boxes).routes());
     routes.addAll(new PoolRoutes(boxes).routes());
+    var house = new McpDoor.House(boxes, policy, mcp, version());
+    routes.addAll(new McpRoutes(house, watches.baseline(), metrics).routes());
     routes.add(new MetricsRoute(metrics, version()).route());
     return routes;
   }

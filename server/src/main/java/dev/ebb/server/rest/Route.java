@@ -13,7 +13,9 @@ import java.util.Set;
  * @param query the parameters it knows; all others are refused
  */
 record Route(String method, String template, Set<String> query, Handling handling) {
-  private static final List<String> ENDINGS = List.of("/kill", "/kill-all", "/stop");
+  private static final Set<String> ENDED_BY_DELETE =
+      Set.of("/v1/boxes/{box}", "/v1/boxes/{box}/contexts/{context}", "/mcp");
+  private static final List<String> ENDINGS = List.of("/kill", "/kill-all", "/stop", "/interrupt");
 
   /** Answers, or throws a Problem. */
   interface Handling {
@@ -27,7 +29,7 @@ record Route(String method, String template, Set<String> query, Handling handlin
   /** It gives something back: nobody is kept from that. */
   boolean isEnding() {
     return ENDINGS.stream().anyMatch(template::endsWith)
-        || (method.equals("DELETE") && template.equals("/v1/boxes/{box}"));
+        || (method.equals("DELETE") && ENDED_BY_DELETE.contains(template));
   }
 
   /** The named parts of {@code path}, if it is of this route. */

@@ -74,6 +74,16 @@ class BaselineWatchTest {
   }
 
   @Test
+  void aThreadThatIsStartedWhenItIsFirstNeededIsNoLeak() {
+    now.put("thread Scheduler", 1);
+    lookTimes(10);
+    assertThat(told).isEmpty();
+    now.put("thread ebb-poller", 2);
+    lookTimes(3);
+    assertThat(watch.state().excess()).isEqualTo(Map.of("thread ebb-poller", 1));
+  }
+
+  @Test
   void aJarMoreIsNoLeak() {
     now.put("descriptor regular", 44);
     lookTimes(10);

@@ -3,6 +3,7 @@ package dev.ebb.server.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.ebb.code.Languages;
 import dev.ebb.server.access.Caps;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.boxes.Boxes;
@@ -57,6 +58,7 @@ class OpenApiTest {
                 none,
                 new Watches(null, null, null, null, null),
                 Policy.STRICT,
+                McpSettings.DEFAULT,
                 events,
                 new Metrics()));
     routes.addAll(events.open());
@@ -104,6 +106,33 @@ class OpenApiTest {
                 "{\"command\":[\"a\"],\"?\":1}",
                 fields -> Orders.command(fields, Duration.ZERO, Caps.NONE)))
         .isEqualTo(properties("ExecRequest"));
+    assertThat(properties("CodeRequest"))
+        .isEqualTo(
+            union(
+                known("{\"language\":\"bash\",\"code\":\"\",\"?\":1}", OpenApiTest::code),
+                known(
+                    "{\"language\":\"bash\",\"code\":\"\",\"rich\":true,\"?\":1}",
+                    OpenApiTest::code),
+                known(
+                    "{\"context\":{\"box\":\"a\",\"id\":\"b\"},\"code\":\"\",\"?\":1}",
+                    OpenApiTest::code)));
+  }
+
+  private static void code(Fields fields) {
+    if (CellCode.isOrdered(fields)) {
+      CellCode.parse(fields, Languages.ofHost(), Caps.NONE);
+    } else {
+      CodeOrder.parse(fields, Languages.ofHost(), Caps.NONE);
+    }
+  }
+
+  @SafeVarargs
+  private static Set<String> union(Set<String>... sets) {
+    var all = new TreeSet<String>();
+    for (Set<String> each : sets) {
+      all.addAll(each);
+    }
+    return all;
   }
 
   private static void box(Fields fields) {

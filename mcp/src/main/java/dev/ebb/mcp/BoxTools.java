@@ -1,0 +1,161 @@
+package dev.ebb.mcp;
+
+import dev.ebb.ledger.Certificate;
+import dev.ebb.server.boxes.ServedBox;
+import dev.ebb.server.rest.Fields;
+import dev.ebb.server.rest.Problem;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Boxes beside the one that a session has anyway. */
+final class BoxTools {
+  private static final long LONG = Long.MAX_VALUE >> 10;
+
+  private final Workplace workplace;
+
+  BoxTools(Workplace workplace) {
+    this.workplace = workplace;
+  }
+
+  List<Tool> all() {
+    return List.of(
+        new Tool(
+            "create_box",
+            "Create a box",
+            """
+            Makes a further, empty box, for work that must be kept apart or needs other limits, and \
+            returns its id. It goes with this session, or earlier by remove_box or ttlMillis. Your \
+            own box needs no create_box.""",
+            Schema.object()
+                .has("name", Schema.text("letters, digits, _ . and -; can stand for the id"))
+                .has("memoryBytes", Schema.whole("most memory; default 536870912", 1, LONG))
+                .has("pids", Schema.whole("most processes and threads; default 128", 1, 1 << 22))
+                .has("cpus", Schema.number("most processors; default all"))
+                .has("diskBytes", Schema.whole("size of /workspace; default 268435456", 1, LONG))
+                .has(
+                    "allow",
+                    Schema.texts(
+                        "names it may reach by HTTP and HTTPS, as example.org or *.example.org:8443,"
+                            + " if the server allows them; default none"))
+                .has("ttlMillis", Schema.whole("how long it may live; default no limit", 1, LONG))
+                .build(),
+            boxSchema(),
+            Tool.Hint.ADDS,
+            this::create),
+        new Tool(
+            "list_boxes",
+            "List boxes",
+            """
+            Lists the boxes you can use: those of this session, and others of the same user, which \
+            you may work in but not remove.""",
+            Schema.object().build(),
+            Schema.object().needs("boxes", Schema.list("the oldest first", boxSchema())).build(),
+            Tool.Hint.READS,
+            this::list),
+        new Tool(
+            "remove_box",
+            "Remove a box",
+            """
+            Ends a box of this session with everything in it, and returns the proof that nothing is \
+            left. If it is your own box, the next call that needs one gets a new, empty one.""",
+            Schema.object()
+                .needs("box", Schema.text("its id or name, from create_box or list_boxes"))
+                .build(),
+            Schema.object()
+                .needs("box", Schema.text("its id"))
+                .needs("clean", Schema.flag("whether all it held was seen to be gone"))
+                .needs("certificate", Schema.text("what it held, and what became of that"))
+                .build(),
+            Tool.Hint.REPLACES,
+            this::remove));
+  }
+
+  private static Map<String, Object> boxSchema() {
+    return Schema.object()
+        .needs("box", Schema.text("its id"))
+        .has("name", Schema.text("its name"))
+        .needs("state", Schema.text("creating, running, paused, stopping, gone, stuck or lost"))
+        .needs("createdAt", Schema.text("when it was made, as ISO 8601"))
+        .needs("processes", Schema.whole("how many commands run in it"))
+        .needs("ofThisSession", Schema.flag("whether it goes with this session"))
+        .build();
+  }
+
+  private static Map<String, Object> document(Call call, ServedBox box) {
+    var document = Reply.object("box", box.id());
+    box.order().name().ifPresent(name -> document.put("name", name));
+    document.put("state", box.state().word());
+    document.put("createdAt", box.createdAt().toString());
+    document.put("processes", box.running());
+    document.put("ofThisSession", call.session().owns(box));
+    return document;
+  }
+
+  private Reply create(Call call, Fields arguments) throws IOException, InterruptedException {
+    var limits = new LinkedHashMap<String, @Nullable Object>();
+    for (String name : List.of("memoryBytes", "pids", "diskBytes")) {
+      arguments.number(name, 1, LONG).ifPresent(value -> limits.put(name, value));
+    }
+    arguments.fraction("cpus").ifPresent(value -> limits.put("cpus", value));
+    var wanted = new LinkedHashMap<String, @Nullable Object>();
+    arguments.text("name").ifPresent(name -> wanted.put("name", name));
+    arguments.number("ttlMillis", 1, LONG).ifPresent(value -> wanted.put("ttlMillis", value));
+    List<String> allowed = arguments.texts("allow");
+    if (!allowed.isEmpty()) {
+      wanted.put("network", Map.of("allow", allowed));
+    }
+    arguments.end();
+    wanted.put("limits", limits);
+    Session session = call.session();
+    ServedBox box = session.make(call, workplace.order(session, wanted));
+    return new Reply("made box " + box.id(), document(call, box));
+  }
+
+  private Reply list(Call call, Fields arguments) {
+    arguments.end();
+    List<ServedBox> boxes =
+        workplace.boxes().list(call.session().agent()).stream()
+            .filter(box -> box.state().isAlive())
+            .toList();
+    String text =
+        boxes.isEmpty()
+            ? "no box yet; yours is made when you first use it"
+            : boxes.stream().map(box -> line(call, box)).collect(Collectors.joining("\n"));
+    return new Reply(
+        text, Reply.object("boxes", boxes.stream().map(box -> document(call, box)).toList()));
+  }
+
+  private static String line(Call call, ServedBox box) {
+    return "%s%s %s, %d processes%s"
+        .formatted(
+            box.id(),
+            box.order().name().map(name -> " (" + name + ")").orElse(""),
+            box.state().word(),
+            box.running(),
+            call.session().owns(box) ? ", of this session" : "");
+  }
+
+  private Reply remove(Call call, Fields arguments) throws InterruptedException {
+    String word = Workplace.required(arguments, "box");
+    arguments.end();
+    ServedBox box = workplace.boxes().find(call.session().agent(), word);
+    if (!call.session().owns(box)) {
+      throw new Problem(
+          Problem.Code.FORBIDDEN, "box " + box.id() + " was not made in this session");
+    }
+    Certificate certificate = call.session().remove(box);
+    return new Reply(
+        certificate.toString(),
+        Reply.object(
+            "box",
+            box.id(),
+            "clean",
+            certificate.isClean(),
+            "certificate",
+            certificate.toString()));
+  }
+}

@@ -1,0 +1,194 @@
+package dev.ebb.mcp;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.code.Cell;
+import dev.ebb.code.CellOrder;
+import dev.ebb.server.boxes.ServedContext;
+import dev.ebb.server.boxes.ServedExec;
+import dev.ebb.server.rest.EventStream;
+import dev.ebb.server.rest.Exchange;
+import io.modelcontextprotocol.server.McpSyncServerExchange;
+import io.modelcontextprotocol.spec.McpSchema.ProgressNotification;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request while it is attended to. Its own thread waits by it for whatever takes time; others
+ * may cancel it. A client that goes away takes the command along, as one that cancels does.
+ */
+final class Call {
+  /** By which a tool finds it in what the SDK hands on. */
+  static final String KEY = "dev.ebb.mcp.call";
+
+  private static final Duration LADDER_SLACK = Duration.ofSeconds(30);
+
+  private final Session session;
+  private final Exchange exchange;
+  private final Answer answer;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  /** Ends what runs. */
+  @GuardedBy("lock")
+  private @Nullable Runnable stop;
+
+  private volatile boolean isCancelled;
+  private @Nullable Reporter reporter;
+
+  /** It was cancelled: nobody wants to hear more. */
+  static final class Cancelled extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    Cancelled() {
+      super("cancelled", null, false, false);
+    }
+  }
+
+  /** The caller has gone, or cannot be told any more. */
+  static final class Gone extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    Gone(IOException cause) {
+      super(cause);
+    }
+  }
+
+  /** Who wants to know how far it is. */
+  private record Reporter(McpSyncServerExchange client, Object token, long since) {}
+
+  Call(Session session, Exchange exchange, Answer answer) {
+    this.session = session;
+    this.exchange = exchange;
+    this.answer = answer;
+  }
+
+  Session session() {
+    return session;
+  }
+
+  Answer answer() {
+    return answer;
+  }
+
+  /** Progress is told to this client from now on. */
+  void report(McpSyncServerExchange client, Object token) {
+    reporter = new Reporter(client, token, System.nanoTime());
+  }
+
+  /** By any thread. What runs is killed by the ladder. */
+  void cancel() {
+    lock.lock();
+    try {
+      isCancelled = true;
+      answer.silence();
+      if (stop != null) {
+        stop.run();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  boolean isCancelled() {
+    return isCancelled;
+  }
+
+  /** Whether there is nobody left who waits for it. */
+  boolean isOver() {
+    return isCancelled || exchange.hasLeft();
+  }
+
+  void requireWanted() {
+    if (isCancelled) {
+      throw new Cancelled();
+    }
+  }
+
+  /** Waits for the end of a command, which does not outlive the wish for it. */
+  ServedExec.Ending await(ServedExec exec) throws IOException, InterruptedException {
+    Runnable kill = () -> exec.kill(exec.spec().grace());
+    stopBy(kill);
+    try {
+      Optional<ServedExec.Ending> ending = exec.box().attend(exec, EventStream.HEARTBEAT);
+      while (ending.isEmpty()) {
+        long said = exec.exec().stdout().size() + exec.exec().stderr().size();
+        beat(said, exec.spec().timeout());
+        ending = exec.await(EventStream.HEARTBEAT);
+      }
+      requireWanted();
+      return ending.get();
+    } catch (IOException e) {
+      kill.run();
+      exec.await(exec.spec().grace().plus(LADDER_SLACK));
+      throw e;
+    } finally {
+      stopBy(null);
+    }
+  }
+
+  /** The same for a cell, which is interrupted, and ended with its interpreter if need be. */
+  Cell.Result await(ServedContext.Ordered ordered, CellOrder order)
+      throws IOException, InterruptedException {
+    Cell cell = ordered.cell();
+    stopBy(ordered::cancel);
+    try {
+      Optional<Cell.Result> result = cell.await(EventStream.HEARTBEAT);
+      while (result.isEmpty()) {
+        long said = cell.section().map(out -> out.stdout().size() + out.stderr().size()).orElse(0L);
+        beat(said, order.timeout());
+        result = cell.await(EventStream.HEARTBEAT);
+      }
+      requireWanted();
+      return result.get();
+    } catch (IOException e) {
+      ordered.cancel();
+      cell.await(order.grace().plus(LADDER_SLACK));
+      throw e;
+    } finally {
+      stopBy(null);
+    }
+  }
+
+  /** RACE: a cancellation comes before this, and is seen here, or after, and sees what runs. */
+  private void stopBy(@Nullable Runnable end) {
+    lock.lock();
+    try {
+      stop = end;
+      if (isCancelled && end != null) {
+        end.run();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A word a second, or nobody would notice that the caller has gone. */
+  void beat() throws IOException {
+    answer.beat();
+  }
+
+  private void beat(long said, Duration timeout) throws IOException {
+    Reporter to = reporter;
+    if (to == null || isCancelled) {
+      answer.beat();
+      return;
+    }
+    double seconds = (System.nanoTime() - to.since()) / 1e9;
+    var progress =
+        ProgressNotification.builder(to.token(), seconds)
+            .message("running for %.0f s, %d bytes of output".formatted(seconds, said));
+    if (!timeout.isZero()) {
+      progress.total(timeout.toMillis() / 1e3);
+    }
+    try {
+      to.client().progressNotification(progress.build());
+    } catch (RuntimeException e) {
+      // What the SDK makes of a word that did not get through.
+      answer.requireHeard();
+      throw e;
+    }
+    answer.requireHeard();
+  }
+}

@@ -1,0 +1,242 @@
+package dev.ebb.mcp;
+
+import dev.ebb.code.CellOrder;
+import dev.ebb.code.Language;
+import dev.ebb.code.Languages;
+import dev.ebb.code.Runner;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.server.boxes.ServedBox;
+import dev.ebb.server.boxes.ServedExec;
+import dev.ebb.server.code.CellTask;
+import dev.ebb.server.code.CodeResult;
+import dev.ebb.server.code.CodeRun;
+import dev.ebb.server.code.CodeTask;
+import dev.ebb.server.rest.CodeOrder;
+import dev.ebb.server.rest.Fields;
+import dev.ebb.server.rest.Problem;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Code in some language, and the pictures that it draws. */
+final class CodeTool {
+  private static final long LONG = Long.MAX_VALUE >> 10;
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
+  private static final int PICTURES_MOST = 4;
+  private static final int FILES_MOST = 100;
+  private static final List<String> PICTURES = List.of("**.{png,jpg,jpeg,gif,webp}");
+
+  private final Workplace workplace;
+  private final ContextCode contexts;
+  private final Languages languages = Languages.ofHost();
+
+  CodeTool(Workplace workplace) {
+    this.workplace = workplace;
+    contexts = new ContextCode(workplace);
+  }
+
+  Tool tool() {
+    return new Tool(
+        "execute_code",
+        "Run code",
+        """
+        Runs a program given as source text in a box: writes it to /workspace, compiles it if the \
+        language needs that, runs it, and returns what it wrote to stdout and stderr, how it ended, \
+        and which files it made or changed. PNG, JPEG, GIF and WebP files it writes come back as \
+        images. Each call is a new process: files stay, variables do not, unless you name a context: \
+        then the code runs in an interpreter (python, javascript, bash) that keeps its state, its \
+        last expression's value comes back, and figures as images. A program that fails is no error \
+        of this tool: look at outcome. Cancelling kills the process tree, or interrupts the cell.""",
+        Schema.object()
+            .needs("language", Schema.oneOf("what the code is written in", names()))
+            .needs("code", Schema.text("the whole program"))
+            .has(
+                "context",
+                Schema.text(
+                    "a name of your choice for an interpreter that keeps variables and imports from"
+                        + " call to call, made with its first use; without it, a new process"))
+            .has("args", Schema.texts("its command-line arguments; not in a context"))
+            .has("stdin", Schema.text("what it reads, default nothing; not in a context"))
+            .has("environment", Schema.textMap("more environment variables"))
+            .has(
+                "timeoutMillis",
+                Schema.whole(
+                    "killed after this time, with its output so far; default 60000", 0, LONG))
+            .has("box", Workplace.BOX)
+            .build(),
+        ExecReply.core()
+            .has("stdoutOffset", ExecReply.STDOUT_OFFSET)
+            .has("stderrOffset", ExecReply.STDERR_OFFSET)
+            .needs("language", Schema.text("what it was run as"))
+            .needs("phase", Schema.oneOf("how far it came", List.of("compile", "run")))
+            .needs(
+                "outcome",
+                Schema.text(
+                    "ok, failed (its own exit code), compile-error, or how else it ended: timed-out,"
+                        + " out-of-memory, output-limit, killed; in a context ok, error (it threw),"
+                        + " failed, interrupted, timed-out, died (with the interpreter), broken, cancelled"))
+            .needs("files", Schema.list("those it made or changed, in /workspace", fileSchema()))
+            .needs("filesTruncated", Schema.flag("whether there are more"))
+            .has("context", Schema.text("the one it ran in"))
+            .has("contextState", Schema.text("idle: it goes on; ended: its variables are gone"))
+            .has("restarted", Schema.flag("whether its interpreter had ended, and is a new one"))
+            .has("result", Schema.textMap("the last expression's value, by media type"))
+            .has(
+                "displays",
+                Schema.list("what else was shown", Schema.textMap("one thing, by media type")))
+            .has("error", errorSchema())
+            .build(),
+        Tool.Hint.CHANGES,
+        this::run);
+  }
+
+  private List<String> names() {
+    return languages.all().stream().filter(languages::isInstalled).map(Language::name).toList();
+  }
+
+  private static Map<String, Object> fileSchema() {
+    return Schema.object()
+        .needs("path", Schema.text("below /workspace"))
+        .needs("sizeBytes", Schema.whole("how large it is"))
+        .needs("type", Schema.text("its media type, by its name"))
+        .build();
+  }
+
+  private static Map<String, Object> errorSchema() {
+    return Schema.object()
+        .needs("name", Schema.text("of the exception"))
+        .needs("value", Schema.text("what it says"))
+        .needs("traceback", Schema.text("where it was thrown"))
+        .build();
+  }
+
+  private Reply run(Call call, Fields arguments) throws IOException, InterruptedException {
+    Optional<String> word = arguments.text("box");
+    Optional<String> context = arguments.text("context");
+    if (context.isPresent()) {
+      return runIn(call, word, context.get(), arguments);
+    }
+    CodeTask task = task(arguments);
+    ServedBox box = workplace.box(call, word);
+    call.requireWanted();
+    var attendant =
+        new CodeRun.Attendant() {
+          @Override
+          public void await(ServedExec compiler) throws IOException, InterruptedException {
+            call.await(compiler);
+          }
+
+          @Override
+          public void follow(ServedExec program) throws IOException, InterruptedException {
+            call.await(program);
+          }
+        };
+    return reply(new CodeRun(workplace.boxes(), box, task, attendant, call::isOver).run());
+  }
+
+  private Reply runIn(Call call, Optional<String> word, String context, Fields arguments)
+      throws IOException, InterruptedException {
+    Runner runner = Runner.of(languages.require(Workplace.required(arguments, "language")));
+    var cell =
+        new CellOrder(
+            Workplace.required(arguments, "code"),
+            arguments.textMap("environment"),
+            arguments.limit("timeoutMillis", TIMEOUT, workplace.caps().timeout()),
+            ExecSpec.DEFAULT_GRACE);
+    if (!arguments.texts("args").isEmpty() || arguments.text("stdin").isPresent()) {
+      throw new Problem(
+          Problem.Code.BAD_REQUEST,
+          "\"args\" and \"stdin\" are for a new process; code in a context has neither");
+    }
+    arguments.end();
+    var task = new CellTask(cell, List.of(), CodeOrder.globs(PICTURES));
+    ServedBox box = workplace.box(call, word);
+    ContextCode.Told told = contexts.run(call, box, context, runner, task);
+    return reply(told.reply(), runner.word(), "run", told.outcome(), Optional.of(told.written()));
+  }
+
+  /** As a request over REST would order it. */
+  private CodeTask task(Fields arguments) {
+    var order = new LinkedHashMap<String, @Nullable Object>();
+    order.put("language", Workplace.required(arguments, "language"));
+    order.put("code", Workplace.required(arguments, "code"));
+    order.put("args", arguments.texts("args"));
+    order.put("environment", arguments.textMap("environment"));
+    arguments.text("stdin").ifPresent(text -> order.put("stdin", Map.of("text", text)));
+    arguments
+        .number("timeoutMillis", 0, LONG)
+        .ifPresent(millis -> order.put("timeoutMillis", millis));
+    arguments.end();
+    order.put("outputs", PICTURES);
+    return CodeOrder.parse(Fields.of(order), languages, workplace.caps()).task();
+  }
+
+  // --- what is told ---
+
+  private static Reply reply(CodeResult result) {
+    return reply(
+        ExecReply.of(result.exec(), 0, 0, ExecReply.OUTPUT),
+        result.language().name(),
+        result.phase().word(),
+        result.outcome(),
+        result.written());
+  }
+
+  private static Reply reply(
+      Reply told,
+      String language,
+      String phase,
+      String outcome,
+      Optional<CodeResult.Written> written) {
+    Map<String, Object> structured = told.structured();
+    structured.put("language", language);
+    structured.put("phase", phase);
+    structured.put("outcome", outcome);
+    List<CodeResult.File> all = written.map(CodeResult.Written::files).orElse(List.of());
+    List<CodeResult.File> some = all.subList(0, Math.min(all.size(), FILES_MOST));
+    structured.put("files", some.stream().map(CodeTool::document).toList());
+    structured.put(
+        "filesTruncated",
+        some.size() < all.size() || written.filter(CodeResult.Written::isCut).isPresent());
+    String lost =
+        written
+            .flatMap(CodeResult.Written::lost)
+            .map(reason -> "\nfiles: not known: " + reason)
+            .orElse("");
+    String files =
+        some.isEmpty()
+            ? lost
+            : some.stream()
+                .map(file -> "%s (%d bytes)".formatted(file.path(), file.size()))
+                .collect(Collectors.joining(", ", "\nfiles: ", ""));
+    var pictures = new ArrayList<>(told.pictures());
+    pictures.addAll(pictures(all));
+    return new Reply(
+        outcome + ": " + told.text() + files,
+        structured,
+        pictures.subList(0, Math.min(pictures.size(), PICTURES_MOST)));
+  }
+
+  private static Map<String, Object> document(CodeResult.File file) {
+    return Reply.object("path", file.path(), "sizeBytes", file.size(), "type", file.type());
+  }
+
+  /** The first of them; all others can be read one by one. */
+  private static List<Reply.Picture> pictures(List<CodeResult.File> files) {
+    var pictures = new ArrayList<Reply.Picture>();
+    for (CodeResult.File file : files) {
+      if (pictures.size() < PICTURES_MOST
+          && file.content() instanceof CodeResult.Content.Whole(var bytes)
+          && bytes.length <= Images.MOST) {
+        Images.type(bytes).ifPresent(type -> pictures.add(new Reply.Picture(type, bytes)));
+      }
+    }
+    return pictures;
+  }
+}

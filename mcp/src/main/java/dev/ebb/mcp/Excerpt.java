@@ -1,0 +1,39 @@
+package dev.ebb.mcp;
+
+import dev.ebb.exec.OutputLog;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharsetDecoder;
+import java.nio.charset.CodingErrorAction;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * Some of what a command wrote.
+ *
+ * @param next where to read on
+ * @param size of all there is by now
+ */
+record Excerpt(String text, long next, long size) {
+  boolean isCut() {
+    return next < size;
+  }
+
+  /** Up to so many bytes, but whole characters; bytes that are none become U+FFFD. */
+  static Excerpt of(OutputLog log, long offset, int most) {
+    long size = log.size();
+    byte[] bytes = new byte[(int) Math.min(most, Math.max(0, size - offset))];
+    int n = Math.max(0, log.read(offset, bytes));
+    boolean isLast = log.isEnd(offset + n);
+    CharsetDecoder decoder =
+        StandardCharsets.UTF_8
+            .newDecoder()
+            .onMalformedInput(CodingErrorAction.REPLACE)
+            .onUnmappableCharacter(CodingErrorAction.REPLACE);
+    ByteBuffer in = ByteBuffer.wrap(n == bytes.length ? bytes : Arrays.copyOf(bytes, n));
+    CharBuffer out = CharBuffer.allocate(n + 1);
+    decoder.decode(in, out, isLast);
+    int read = in.position() == 0 ? n : in.position();
+    return new Excerpt(out.flip().toString(), offset + read, size);
+  }
+}

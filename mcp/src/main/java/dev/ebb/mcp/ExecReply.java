@@ -1,0 +1,84 @@
+package dev.ebb.mcp;
+
+import dev.ebb.server.boxes.ServedExec;
+import java.util.Map;
+
+/** What is told of a command: for a model, and for a program. */
+final class ExecReply {
+  /** How much of each stream a model is shown at a time. */
+  static final int OUTPUT = 64 * 1024;
+
+  static final int OUTPUT_MOST = 1 << 20;
+
+  private ExecReply() {}
+
+  static final Map<String, Object> STDOUT_OFFSET =
+      Schema.whole("where to read on in stdout, by process_output");
+
+  static final Map<String, Object> STDERR_OFFSET =
+      Schema.whole("where to read on in stderr, by process_output");
+
+  static Schema schema() {
+    return core().needs("stdoutOffset", STDOUT_OFFSET).needs("stderrOffset", STDERR_OFFSET);
+  }
+
+  /** Of whatever wrote something, also where nobody can read on. */
+  static Schema core() {
+    return Schema.object()
+        .needs("box", Schema.text("id of the box it ran in"))
+        .needs("process", Schema.whole("its number in that box"))
+        .needs("running", Schema.flag("whether it still runs"))
+        .has(
+            "status",
+            Schema.text(
+                "how it ended: exited, killed, timed-out, out-of-memory, output-limit, not-started,"
+                    + " lost or stuck"))
+        .has("exitCode", Schema.whole("as a shell has it: 124 for a timeout, 128+n for signal n"))
+        .has("durationMillis", Schema.whole("how long it ran"))
+        .needs("stdout", Schema.text("its standard output, or the asked part of it"))
+        .needs("stderr", Schema.text("its standard error, or the asked part of it"))
+        .needs("truncated", Schema.flag("whether there is more to read, or some was dropped"));
+  }
+
+  /** What a command wrote from there on, and how it ended. */
+  static Reply of(ServedExec exec, long stdoutFrom, long stderrFrom, int most) {
+    boolean isRunning = exec.isRunning();
+    Excerpt stdout = Excerpt.of(exec.exec().stdout(), stdoutFrom, most);
+    Excerpt stderr = Excerpt.of(exec.exec().stderr(), stderrFrom, most);
+    var structured =
+        Reply.object("box", exec.box().id(), "process", exec.number(), "running", isRunning);
+    boolean isDropped = false;
+    String head = "process " + exec.number() + " is running";
+    if (exec.ending().orElse(null) instanceof ServedExec.Ending.Result(var result, _)) {
+      structured.put("status", result.cause().status());
+      structured.put("exitCode", result.cause().code());
+      structured.put("durationMillis", result.wall().toMillis());
+      isDropped = result.truncated();
+      head =
+          "%s, exit code %d, after %d ms (process %d)"
+              .formatted(
+                  result.cause().status(),
+                  result.cause().code(),
+                  result.wall().toMillis(),
+                  exec.number());
+    }
+    structured.put("stdout", stdout.text());
+    structured.put("stderr", stderr.text());
+    structured.put("stdoutOffset", stdout.next());
+    structured.put("stderrOffset", stderr.next());
+    structured.put("truncated", isDropped || stdout.isCut() || stderr.isCut());
+    return new Reply(head + told("stdout", stdout) + told("stderr", stderr), structured);
+  }
+
+  private static String told(String name, Excerpt excerpt) {
+    if (excerpt.text().isEmpty() && !excerpt.isCut()) {
+      return "";
+    }
+    String more =
+        excerpt.isCut()
+            ? "\n[%s goes on: process_output with %sOffset %d; %d bytes in all]"
+                .formatted(name, name, excerpt.next(), excerpt.size())
+            : "";
+    return "\n" + name + ":\n" + excerpt.text() + more;
+  }
+}

@@ -1,0 +1,67 @@
+package dev.ebb.mcp;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.server.rest.EventStream;
+import io.modelcontextprotocol.json.McpJsonMapper;
+import io.modelcontextprotocol.json.TypeRef;
+import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
+import io.modelcontextprotocol.spec.McpStreamableServerTransport;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+
+/** The stream on which a client hears what no request of its asked for. Thread-safe. */
+final class Listening implements McpStreamableServerTransport {
+  private final McpJsonMapper json;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  @GuardedBy("lock")
+  private final EventStream events;
+
+  Listening(EventStream events, McpJsonMapper json) {
+    this.events = events;
+    this.json = json;
+  }
+
+  void beat() throws IOException {
+    lock.lock();
+    try {
+      events.beat();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public Mono<Void> sendMessage(JSONRPCMessage message, @Nullable String id) {
+    return Mono.fromRunnable(() -> send(message));
+  }
+
+  @Override
+  public Mono<Void> sendMessage(JSONRPCMessage message) {
+    return sendMessage(message, null);
+  }
+
+  private void send(JSONRPCMessage message) {
+    lock.lock();
+    try {
+      events.message(json.writeValueAsBytes(message));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public <T> T unmarshalFrom(Object data, TypeRef<T> type) {
+    return json.convertValue(data, type);
+  }
+
+  @Override
+  public Mono<Void> closeGracefully() {
+    return Mono.empty();
+  }
+}

@@ -1,0 +1,361 @@
+package dev.ebb.mcp;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.server.access.Caller;
+import dev.ebb.server.boxes.BoxOrder;
+import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.boxes.ServedBox;
+import dev.ebb.server.rest.EventStream;
+import io.modelcontextprotocol.spec.McpStreamableServerSession;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One client, from its first word until it is gone. Owns the boxes that it makes: its own, which
+ * comes with the first use, and any others. Thread-safe.
+ */
+final class Session {
+  /** For a client whose stream broke, to come back. */
+  static final Duration COME_BACK = Duration.ofSeconds(10);
+
+  private static final int SHOWN_ID = 8;
+  private static final int EARLY_MOST = 256;
+  private static final int CLIENT_LENGTH_MOST = 64;
+
+  /** Why it ended. */
+  enum End {
+    /** The client said so. */
+    DELETED,
+    /** Nobody used it for too long. */
+    IDLE,
+    /** The client hung up. */
+    VANISHED,
+    /** The daemon goes down. */
+    DRAIN;
+
+    String word() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  private final Boxes boxes;
+  private final McpStreamableServerSession protocol;
+  private final Caller owner;
+  private final String client;
+  private final Instant begunAt = Instant.now();
+  private final CountDownLatch ended = new CountDownLatch(1);
+  private final Map<Object, Call> calls = new ConcurrentHashMap<>();
+
+  /** Its own box, made or being made. */
+  private final AtomicReference<@Nullable CompletableFuture<ServedBox>> own =
+      new AtomicReference<>();
+
+  /** All that go with it. */
+  private final Set<ServedBox> made = ConcurrentHashMap.newKeySet();
+
+  private final AtomicReference<@Nullable Listening> listening = new AtomicReference<>();
+  private final AtomicReference<@Nullable End> end = new AtomicReference<>();
+  private volatile boolean hasListened;
+  private volatile long usedAt = System.nanoTime();
+
+  private final ReentrantLock lock = new ReentrantLock();
+
+  /** Requests that were cancelled before they came. */
+  @GuardedBy("lock")
+  private final Map<Object, Boolean> early =
+      new LinkedHashMap<>() {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Object, Boolean> eldest) {
+          return size() > EARLY_MOST;
+        }
+      };
+
+  Session(Boxes boxes, McpStreamableServerSession protocol, Caller owner, String client) {
+    this.boxes = boxes;
+    this.protocol = protocol;
+    this.owner = owner;
+    this.client = printable(client);
+  }
+
+  /** What the client calls itself, as far as a terminal can bear it. */
+  private static String printable(String text) {
+    String clean = text.replaceAll("[^ -~]", "?");
+    return clean.substring(0, Math.min(clean.length(), CLIENT_LENGTH_MOST));
+  }
+
+  String id() {
+    return protocol.getId();
+  }
+
+  McpStreamableServerSession protocol() {
+    return protocol;
+  }
+
+  String tenant() {
+    return owner.tenant();
+  }
+
+  /** Whether it is this caller's: what is another's does not exist. */
+  boolean isOf(Caller caller) {
+    return owner.equals(caller);
+  }
+
+  /** Whom its tools act for: an agent is never an admin, whatever key it came with. */
+  Caller agent() {
+    return new Caller(owner.tenant(), false);
+  }
+
+  // --- calls ---
+
+  /** Begins to attend to a request; false when another of its id is attended to. */
+  boolean begin(Object id, Call call) {
+    usedAt = System.nanoTime();
+    if (calls.putIfAbsent(id, call) != null) {
+      return false;
+    }
+    boolean isTooLate;
+    lock.lock();
+    try {
+      isTooLate = early.remove(id) != null;
+    } finally {
+      lock.unlock();
+    }
+    if (isTooLate || end.get() != null) {
+      call.cancel();
+    }
+    return true;
+  }
+
+  /** It is attended to no more, and its id is free. */
+  void done(Object id, Call call) {
+    calls.remove(id, call);
+    usedAt = System.nanoTime();
+  }
+
+  void use() {
+    usedAt = System.nanoTime();
+  }
+
+  /** RACE: what is cancelled may not have come yet, over another connection. */
+  void cancel(Object id) {
+    lock.lock();
+    try {
+      early.put(id, true);
+    } finally {
+      lock.unlock();
+    }
+    Call call = calls.get(id);
+    if (call != null) {
+      call.cancel();
+    }
+  }
+
+  // --- its stream ---
+
+  /** Until the client hangs up, or listens anew, or the session ends. */
+  void listen(Listening stream) throws IOException, InterruptedException {
+    listening.set(stream);
+    hasListened = true;
+    protocol.listeningStream(stream);
+    try {
+      do {
+        stream.beat();
+      } while (!ended.await(EventStream.HEARTBEAT.toMillis(), TimeUnit.MILLISECONDS)
+          && listening.get() == stream
+          && !boxes.isDraining());
+    } finally {
+      usedAt = System.nanoTime();
+      if (listening.compareAndSet(stream, null)) {
+        protocol.releaseListeningStream();
+      }
+    }
+  }
+
+  /** Whether this was its stream, and no other came after it. */
+  boolean isListening() {
+    return listening.get() != null;
+  }
+
+  /** Why it should be ended by now, if it should. */
+  Optional<End> due(long now, Duration idle) {
+    if (boxes.isDraining()) {
+      return Optional.of(End.DRAIN);
+    }
+    long unused = now - usedAt;
+    if (!calls.isEmpty() || isListening()) {
+      return Optional.empty();
+    }
+    if (hasListened && unused > COME_BACK.toNanos()) {
+      return Optional.of(End.VANISHED);
+    }
+    return unused > idle.toNanos() ? Optional.of(End.IDLE) : Optional.empty();
+  }
+
+  // --- boxes ---
+
+  /** Its own, which must be there. */
+  ServedBox own() {
+    CompletableFuture<ServedBox> there = own.get();
+    if (there == null || there.state() != Future.State.SUCCESS) {
+      throw new SandboxException(
+          ErrorCode.NOT_FOUND, "this session has no box yet: nothing was started in one");
+    }
+    return there.resultNow();
+  }
+
+  /** The same, which is made if there is none. */
+  ServedBox own(Call call, BoxOrder order) throws IOException, InterruptedException {
+    while (true) {
+      var mine = new CompletableFuture<ServedBox>();
+      CompletableFuture<ServedBox> first = own.compareAndExchange(null, mine);
+      if (first == null) {
+        return makeOwn(mine, call, order);
+      }
+      ServedBox there = await(first, call);
+      if (there.state().isAlive()) {
+        return there;
+      }
+      // It has died, or was removed: the next one is made.
+      own.compareAndSet(first, null);
+    }
+  }
+
+  private ServedBox makeOwn(CompletableFuture<ServedBox> mine, Call call, BoxOrder order)
+      throws IOException, InterruptedException {
+    try {
+      ServedBox box = make(call, order);
+      mine.complete(box);
+      return box;
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      own.compareAndSet(mine, null);
+      mine.completeExceptionally(e);
+      throw e;
+    }
+  }
+
+  private static ServedBox await(CompletableFuture<ServedBox> first, Call call)
+      throws IOException, InterruptedException {
+    while (true) {
+      try {
+        return first.get(EventStream.HEARTBEAT.toMillis(), TimeUnit.MILLISECONDS);
+      } catch (TimeoutException e) {
+        call.requireWanted();
+        call.beat();
+      } catch (ExecutionException e) {
+        throw e.getCause() instanceof SandboxException reason
+            ? reason
+            : new SandboxException(ErrorCode.SETUP_FAILED, "the box could not be made");
+      }
+    }
+  }
+
+  /** A box that goes with it. */
+  ServedBox make(Call call, BoxOrder order) throws IOException, InterruptedException {
+    ServedBox box = boxes.create(agent(), order, Optional.empty(), empty -> {}, call::isOver).box();
+    made.add(box);
+    if (end.get() != null) {
+      // RACE: the end may have looked before this one was listed.
+      release(box);
+      throw new Call.Cancelled();
+    }
+    return box;
+  }
+
+  boolean owns(ServedBox box) {
+    return made.contains(box);
+  }
+
+  Certificate remove(ServedBox box) throws InterruptedException {
+    Certificate certificate = boxes.remove(box, true);
+    made.remove(box);
+    return certificate;
+  }
+
+  private Optional<Certificate> release(ServedBox box) throws InterruptedException {
+    if (!made.remove(box)) {
+      return Optional.empty();
+    }
+    Certificate certificate = boxes.remove(box, true);
+    var data = describe("released");
+    data.put("box", box.id());
+    data.put("clean", certificate.isClean());
+    data.put("certificate", certificate.toString());
+    boxes.events().publish(tenant(), "mcp", data);
+    return Optional.of(certificate);
+  }
+
+  // --- its end ---
+
+  void begun() {
+    boxes.events().publish(tenant(), "mcp", describe("begun"));
+  }
+
+  /** Ends what it runs and what it made; once. The certificates of its boxes. */
+  List<Certificate> end(End reason) throws InterruptedException {
+    if (!end.compareAndSet(null, reason)) {
+      return List.of();
+    }
+    ended.countDown();
+    calls.values().forEach(Call::cancel);
+    var certificates = new ArrayList<Certificate>();
+    for (ServedBox box : made) {
+      release(box).ifPresent(certificates::add);
+    }
+    protocol.close();
+    var data = describe("ended");
+    data.put("reason", reason.word());
+    boxes.events().publish(tenant(), "mcp", data);
+    return certificates;
+  }
+
+  private Map<String, Object> describe(String state) {
+    var data = new LinkedHashMap<String, Object>();
+    data.put("session", shown());
+    data.put("state", state);
+    return data;
+  }
+
+  /** Enough to tell it from others, and too little to speak in its name. */
+  String shown() {
+    return id().substring(0, Math.min(SHOWN_ID, id().length()));
+  }
+
+  Map<String, Object> document() {
+    var document = new LinkedHashMap<String, Object>();
+    document.put("session", shown());
+    document.put("tenant", tenant());
+    document.put("client", client);
+    document.put("begunAt", begunAt.toString());
+    document.put("calls", calls.size());
+    document.put("listening", isListening());
+    document.put("boxes", made.stream().map(ServedBox::id).sorted().toList());
+    return document;
+  }
+
+  Map<String, String> labels() {
+    return Map.of("mcp-session", shown(), "mcp-client", client);
+  }
+}

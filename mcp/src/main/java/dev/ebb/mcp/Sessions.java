@@ -1,0 +1,114 @@
+package dev.ebb.mcp;
+
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.server.access.Caller;
+import dev.ebb.server.rest.McpDoor;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The sessions of all tenants; ends those that nobody uses any more. Thread-safe. */
+final class Sessions {
+  private static final Logger LOG = System.getLogger(Sessions.class.getName());
+  private static final Duration ROUND = Duration.ofSeconds(1);
+  private static final Duration RETRY = Duration.ofSeconds(30);
+
+  private final McpDoor.House house;
+  private final ConcurrentMap<String, Session> all = new ConcurrentHashMap<>();
+  private final ConcurrentMap<String, Integer> byTenant = new ConcurrentHashMap<>();
+  private final AtomicLong begun = new AtomicLong();
+
+  Sessions(McpDoor.House house) {
+    this.house = house;
+    Thread.ofVirtual().name("ebb-mcp-sessions").start(this::keepHouse);
+  }
+
+  /** Begins one, unless its tenant has all that it may have. */
+  void begin(Session session) {
+    int most = house.settings().sessions();
+    if (byTenant.merge(session.tenant(), 1, Integer::sum) > most) {
+      leave(session.tenant());
+      throw SandboxException.later(
+          ErrorCode.QUOTA,
+          "there are " + most + " sessions of MCP; end one, or raise mcp.sessions",
+          RETRY,
+          Map.of("reason", "mcp.sessions"));
+    }
+    all.put(session.id(), session);
+    begun.incrementAndGet();
+    session.begun();
+  }
+
+  private void leave(String tenant) {
+    byTenant.computeIfPresent(tenant, (_, count) -> count == 1 ? null : count - 1);
+  }
+
+  Optional<Session> find(Caller caller, String id) {
+    return Optional.ofNullable(all.get(id)).filter(session -> session.isOf(caller));
+  }
+
+  /** Ends it, with all it made, when this returns. */
+  void end(Session session, Session.End reason) throws InterruptedException {
+    if (!all.remove(session.id(), session)) {
+      return;
+    }
+    leave(session.tenant());
+    List<Certificate> certificates = session.end(reason);
+    LOG.log(
+        certificates.stream().allMatch(Certificate::isClean) ? Level.INFO : Level.WARNING,
+        "event=mcp_session_ended session={0} reason={1} certificates={2}",
+        session.shown(),
+        reason.word(),
+        certificates);
+  }
+
+  /** The same when nobody waits for it. */
+  void endAside(Session session, Session.End reason) {
+    Thread.ofVirtual()
+        .name("ebb-mcp-end-" + session.shown())
+        .start(
+            () -> {
+              try {
+                end(session, reason);
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              } catch (RuntimeException e) {
+                LOG.log(Level.ERROR, "event=mcp_session_end_failed session=" + session.shown(), e);
+              }
+            });
+  }
+
+  private void keepHouse() {
+    try {
+      while (!house.boxes().isDraining()) {
+        Thread.sleep(ROUND);
+        long now = System.nanoTime();
+        for (Session session : all.values()) {
+          session.due(now, house.settings().idle()).ifPresent(reason -> endAside(session, reason));
+        }
+      }
+    } catch (InterruptedException e) {
+      LOG.log(Level.DEBUG, "event=mcp_sessions_end");
+    }
+  }
+
+  List<Session> list(Caller caller) {
+    return all.values().stream().filter(session -> caller.mayTouch(session.tenant())).toList();
+  }
+
+  int open() {
+    return all.size();
+  }
+
+  long begun() {
+    return begun.get();
+  }
+}

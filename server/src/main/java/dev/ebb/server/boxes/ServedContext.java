@@ -1,0 +1,177 @@
+package dev.ebb.server.boxes;
+
+import dev.ebb.code.Cell;
+import dev.ebb.code.CellOrder;
+import dev.ebb.code.Context;
+import dev.ebb.code.Runner;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.process.ExitCause;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A stateful interpreter of a served box: one exec at a time, which a restart replaces.
+ * Thread-safe.
+ */
+public final class ServedContext {
+  /** Of an interpreter that is killed. */
+  private static final Duration KILL_PATIENCE = Duration.ofSeconds(30);
+
+  /**
+   * What is wanted.
+   *
+   * @param spec of its exec
+   */
+  public record Order(Optional<String> name, Runner runner, ExecSpec spec) {}
+
+  private record Interpreter(ServedExec exec, Context context) {}
+
+  private final ServedBox box;
+  private final String id;
+  private final Order order;
+  private final Instant createdAt = Instant.now();
+  private final ReentrantLock restarting = new ReentrantLock();
+  private volatile Interpreter interpreter;
+
+  ServedContext(ServedBox box, String id, Order order, ServedExec exec) {
+    this.box = box;
+    this.id = id;
+    this.order = order;
+    interpreter = interpreter(exec);
+  }
+
+  private Interpreter interpreter(ServedExec exec) {
+    return new Interpreter(exec, Context.of(exec.exec(), order.runner()));
+  }
+
+  public ServedBox box() {
+    return box;
+  }
+
+  public String id() {
+    return id;
+  }
+
+  public Optional<String> name() {
+    return order.name();
+  }
+
+  public Order order() {
+    return order;
+  }
+
+  public Instant createdAt() {
+    return createdAt;
+  }
+
+  /** The interpreter, as the command that it is. */
+  public ServedExec exec() {
+    return interpreter.exec;
+  }
+
+  public Context.State state() {
+    return interpreter.context.state();
+  }
+
+  /** How many cells wait for their turn. */
+  public int waiting() {
+    return interpreter.context.waiting();
+  }
+
+  /** Why it was ended, if for what it said. */
+  public Optional<String> broken() {
+    return interpreter.context.broken();
+  }
+
+  /** How its interpreter ended. */
+  public Optional<ExitCause> cause() {
+    Interpreter now = interpreter;
+    // RACE: a cell may know it before whoever attends to the exec.
+    return now.context.cause().or(() -> now.exec.ending().flatMap(ServedContext::cause));
+  }
+
+  private static Optional<ExitCause> cause(ServedExec.Ending ending) {
+    return ending instanceof ServedExec.Ending.Result(var end, _)
+        ? Optional.of(end.cause())
+        : Optional.empty();
+  }
+
+  /** A cell, and the interpreter that it is for. */
+  public final class Ordered implements AutoCloseable {
+    private final Context context;
+    private final Cell cell;
+
+    private Ordered(Context context, CellOrder code) {
+      this.context = context;
+      cell = context.submit(code);
+    }
+
+    public Cell cell() {
+      return cell;
+    }
+
+    /** Nobody waits for it any more. */
+    public void cancel() {
+      context.cancel(cell);
+    }
+
+    @Override
+    public void close() {
+      box.use();
+      cell.close();
+    }
+  }
+
+  /** Has it run after all that were ordered before; to be closed. */
+  public Ordered submit(CellOrder code) {
+    box.use();
+    return new Ordered(interpreter.context, code);
+  }
+
+  /** False when no cell runs. */
+  public boolean interrupt() {
+    return interpreter.context.interrupt();
+  }
+
+  boolean isIdle() {
+    return state() != Context.State.BUSY;
+  }
+
+  /** Ends the interpreter with all that it started; its cells end with it. */
+  public void end() throws InterruptedException {
+    ServedExec exec = exec();
+    exec.kill(Duration.ZERO);
+    exec.await(KILL_PATIENCE);
+  }
+
+  /** How another interpreter is had. */
+  interface Start {
+    ServedExec start() throws InterruptedException;
+  }
+
+  void restart(Start start) throws InterruptedException {
+    restarting.lockInterruptibly();
+    try {
+      end();
+      interpreter = interpreter(start.start());
+    } finally {
+      restarting.unlock();
+    }
+  }
+
+  /** Restarts one that has ended; false: it has not, or somebody else did it meanwhile. */
+  boolean revive(Start start) throws InterruptedException {
+    restarting.lockInterruptibly();
+    try {
+      boolean hasEnded = state() == Context.State.ENDED;
+      if (hasEnded) {
+        restart(start);
+      }
+      return hasEnded;
+    } finally {
+      restarting.unlock();
+    }
+  }
+}
