@@ -16,7 +16,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
@@ -43,10 +42,11 @@ final class BoxOptions {
         .addOption(
             value(
                 "--net",
-                "none|host",
+                "none|host|allow=NAME,...",
                 Network.class,
                 BoxOptions::network,
-                "network (default: none)"))
+                "network; allow: by a proxy, as allow=example.org,*.example.org:8443"
+                    + " (default: none)"))
         .addOption(
             list(
                 new String[] {"--mount"},
@@ -70,13 +70,12 @@ final class BoxOptions {
                 "--idle-timeout", "life without a command, with the daemon (default: any)"));
   }
 
-  private static Network network(String text) {
-    return switch (text) {
-      case "none" -> Network.NONE;
-      case "host" -> Network.HOST;
-      default ->
-          throw new TypeConversionException("bad network \"" + text + "\": choose none or host");
-    };
+  static Network network(String text) {
+    try {
+      return Network.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw new TypeConversionException(String.valueOf(e.getMessage()));
+    }
   }
 
   /** What was not said is left to the daemon. */
@@ -87,9 +86,7 @@ final class BoxOptions {
             .withTtl(Options.<Duration>find(parsed, "--ttl").orElse(null))
             .withIdleTimeout(Options.<Duration>find(parsed, "--idle-timeout").orElse(null))
             .withNetwork(
-                Options.<Network>find(parsed, "--net")
-                    .map(network -> network.name().toLowerCase(Locale.ROOT))
-                    .orElse(null));
+                Options.<Network>find(parsed, "--net").map(Network::toString).orElse(null));
     Optional<String> name = Options.find(parsed, "--name");
     if (name.isPresent()) {
       request = request.withName(name.get());

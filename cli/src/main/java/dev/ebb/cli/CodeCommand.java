@@ -59,7 +59,9 @@ final class CodeCommand {
         .addOption(Options.json())
         .addPositional(
             Options.positional(
-                "WORD", "1..*", "LANGUAGE CODE [ARGUMENT…]; CODE is - for stdin, absent with -f"));
+                "WORD",
+                "1..*",
+                "LANGUAGE CODE [--] [ARGUMENT…]; CODE is - for stdin, absent with -f"));
   }
 
   static CommandSpec languagesSpec() {
@@ -191,8 +193,8 @@ final class CodeCommand {
       Output content = file.content();
       if (content != null) {
         copy(directory, file.path(), content.bytes());
-      } else if (result.isCut(file)) {
-        System.err.println("ebb: " + file.path() + " is too large to come back; use ebb cp");
+      } else if (file.missing() != null) {
+        System.err.println("ebb: " + file.path() + " did not come back: " + file.missing());
       }
     }
   }

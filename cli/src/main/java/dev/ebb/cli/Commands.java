@@ -19,6 +19,7 @@ final class Commands {
           "ps",
           "code",
           "languages",
+          "context",
           "logs",
           "wait",
           "kill",
@@ -27,6 +28,7 @@ final class Commands {
           "rm",
           "pause",
           "resume",
+          "network",
           "cp",
           "inspect",
           "stats",
@@ -34,6 +36,7 @@ final class Commands {
           "events",
           "pressure",
           "why",
+          "mcp",
           "serve",
           "config",
           "key",
@@ -57,6 +60,7 @@ final class Commands {
       case "exec" -> ExecCommand.spec();
       case "code" -> CodeCommand.spec();
       case "languages" -> CodeCommand.languagesSpec();
+      case "context" -> ContextCommand.spec();
       case "ls" -> ListCommand.spec();
       case "ps" -> ProcessesCommand.spec();
       case "top" -> ProcessesCommand.topSpec();
@@ -64,6 +68,7 @@ final class Commands {
       case "wait" -> WaitCommand.spec();
       case "kill" -> KillCommand.spec();
       case "kill-all", "stop", "rm", "pause", "resume" -> EachBoxCommand.spec(name);
+      case "network" -> NetworkCommand.spec();
       case "cp" -> CopyCommand.spec();
       case "inspect" -> InspectCommand.spec();
       case "stats" -> StatsCommand.spec();
@@ -71,6 +76,7 @@ final class Commands {
       case "pressure" -> PressureCommand.spec();
       case "why" -> WhyCommand.spec();
       case "doctor" -> DoctorCommand.spec();
+      case "mcp" -> McpCommand.spec();
       case "serve", "config", "key", "quota" -> ServerCommands.spec(name);
       case "pool" -> PoolCommand.spec();
       case "sweep" -> SweepCommand.spec();
@@ -96,6 +102,7 @@ final class Commands {
       case "exec" -> new ExecCommand(parsed).run();
       case "code" -> new CodeCommand(parsed).run();
       case "languages" -> CodeCommand.languages(parsed);
+      case "context" -> new ContextCommand(parsed).run();
       case "ls" -> ListCommand.run(parsed);
       case "ps" -> ProcessesCommand.run(parsed);
       case "top" -> ProcessesCommand.top(parsed);
@@ -103,6 +110,7 @@ final class Commands {
       case "wait" -> WaitCommand.run(parsed);
       case "kill" -> KillCommand.run(parsed);
       case "kill-all", "stop", "rm", "pause", "resume" -> EachBoxCommand.run(name, parsed);
+      case "network" -> NetworkCommand.run(parsed);
       case "cp" -> CopyCommand.run(parsed);
       case "inspect" -> InspectCommand.run(parsed);
       case "stats" -> StatsCommand.run(parsed);
@@ -110,6 +118,7 @@ final class Commands {
       case "pressure" -> PressureCommand.run(parsed);
       case "why" -> WhyCommand.run(parsed);
       case "doctor" -> DoctorCommand.run(parsed);
+      case "mcp" -> McpCommand.run();
       case "serve", "config", "key", "quota" -> ServerCommands.run(name);
       case "pool" -> PoolCommand.run(parsed);
       case "sweep" -> SweepCommand.run(parsed);
