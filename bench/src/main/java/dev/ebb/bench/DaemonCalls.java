@@ -24,6 +24,11 @@ public final class DaemonCalls {
 
   private static final int WARM_UP_RUNS = 5_500;
 
+  /**
+   * The first of these finds the caches of the processor as others left them, and is not counted.
+   */
+  private static final int IN_A_ROW = 6;
+
   private DaemonCalls() {}
 
   public static void main(String[] args) throws Exception {
@@ -48,12 +53,21 @@ public final class DaemonCalls {
       var bwrap = new Series("raw bwrap, same isolation", byBwrap.pid());
       var exec = new Series("exec in a living box, one connection", us, daemon.pid(), init);
       var anew = new Series("the same, a connection each", us, daemon.pid(), init);
+      var plainOften = new Series("plain fork + exec, one after the other", plainly.pid());
+      var execOften =
+          new Series("exec in a living box, one after the other", us, daemon.pid(), init);
       var run = new Series("run in a box of its own", us, daemon.pid(), daemon.nursery());
       var slow = new Series("the same, bwrap makes the box", us, executing.pid());
       for (int i = 0; i < rounds; i++) {
         plain.take(plainly::nanos, true);
         exec.measure(() -> exec(client, box), true);
         anew.measure(() -> execAnew(daemon, box), true);
+        for (int j = 0; j < IN_A_ROW; j++) {
+          plainOften.take(plainly::nanos, j > 0);
+        }
+        for (int j = 0; j < IN_A_ROW; j++) {
+          execOften.measure(() -> exec(client, box), j > 0);
+        }
         bwrap.take(byBwrap::nanos, true);
         run.measure(() -> run(client), true);
         slow.measure(() -> run(slowClient), true);
@@ -64,6 +78,8 @@ public final class DaemonCalls {
       System.out.println(plain.row(plain));
       System.out.println(exec.row(plain));
       System.out.println(anew.row(plain));
+      System.out.println(plainOften.row(plainOften));
+      System.out.println(execOften.row(plainOften));
       System.out.println(bwrap.row(bwrap));
       System.out.println(run.row(bwrap));
       System.out.println(slow.row(bwrap));

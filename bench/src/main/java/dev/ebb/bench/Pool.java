@@ -58,15 +58,11 @@ public final class Pool {
         Map.of(
             "EBB_POOL_MIN", "2",
             "EBB_POOL_MAX", "16",
-            "EBB_POOL_INTERPRETERS", "python3:8,node:2");
-    var preloading =
-        Map.of(
-            "EBB_POOL_MAX", "0",
-            "EBB_POOL_INTERPRETERS", "python3:8",
-            "EBB_POOL_PRELOAD", "numpy");
+            "EBB_POOL_INTERPRETERS", "python3:8,node:2",
+            "EBB_POOL_ZYGOTE", "true");
     List<Series> plotted = new ArrayList<>();
     try (var daemon = ServedDaemon.start(settings);
-        var numpy = ServedDaemon.start(preloading);
+        var numpy = ServedDaemon.start(ServedDaemon.WITH_NUMPY);
         EbbClient client = daemon.connect();
         EbbClient numpyClient = numpy.connect();
         var bundle = OciBundle.create(TRUE.getFirst())) {
@@ -87,9 +83,11 @@ public final class Pool {
       if (i % 2 == 0) {
         run(client, TRUE);
       }
-      if (i % 20 == 0) {
+      if (i % 5 == 0) {
         run(client, python(SUM));
         run(numpyClient, python(NUMPY));
+      }
+      if (i % 20 == 0) {
         run(client, node(SCRIPT));
       }
     }
@@ -388,7 +386,7 @@ public final class Pool {
         "Over the daemon's unix socket, without the certificate unless it says so, 20 ms between"
             + " two unless it says so. In turn with bwrap, crun and runc from Debian, each with the"
             + " namespaces and mounts of a box; bwrap without cgroups, limits and a seccomp filter,"
-            + " crun and runc without the filter.");
+            + " crun and runc without the filter. With `pool.zygote`: python3 is copied.");
     text.add("");
     text.add("![p50 and p99](pool-report.svg)");
     text.add("");

@@ -10,6 +10,14 @@ import java.util.Map;
 
 /** The packaged {@code ebb serve}, as a process of its own, with a home of its own. */
 final class ServedDaemon implements AutoCloseable {
+  /** For one that has python copied, with numpy imported ahead. */
+  static final Map<String, String> WITH_NUMPY =
+      Map.of(
+          "EBB_POOL_MAX", "0",
+          "EBB_POOL_INTERPRETERS", "python3:8",
+          "EBB_POOL_PRELOAD", "numpy",
+          "EBB_POOL_ZYGOTE", "true");
+
   private final Path home;
   private final Process process;
 
