@@ -7,6 +7,7 @@ import dev.ebb.client.Box;
 import dev.ebb.client.BoxQuery;
 import dev.ebb.client.BoxRequest;
 import dev.ebb.client.BoxState;
+import dev.ebb.client.ContextRequest;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.EbbException;
 import dev.ebb.client.ExecRequest;
@@ -54,6 +55,13 @@ final class DaemonAccessAcceptanceTest {
           "POST /v1/boxes/%s/execs/1/stdin",
           "GET /v1/boxes/%s/execs/1/output",
           "GET /v1/boxes/%s/execs/1/terminal",
+          "POST /v1/boxes/%s/contexts",
+          "GET /v1/boxes/%s/contexts",
+          "GET /v1/boxes/%s/contexts/mine",
+          "DELETE /v1/boxes/%s/contexts/mine",
+          "POST /v1/boxes/%s/contexts/mine/cells",
+          "POST /v1/boxes/%s/contexts/mine/interrupt",
+          "POST /v1/boxes/%s/contexts/mine/restart",
           "GET /v1/boxes/%s/files?path=/workspace/kept",
           "PUT /v1/boxes/%s/files?path=/workspace/touched",
           "DELETE /v1/boxes/%s/files?path=/workspace/kept",
@@ -127,6 +135,7 @@ final class DaemonAccessAcceptanceTest {
     var exec = acme.execs("mine").start(ExecRequest.of("sh", "-c", "trap : USR1; sleep 1000"));
     assertThat(exec.number()).isEqualTo(1);
     acme.files("mine").write("kept", "kept".getBytes(StandardCharsets.UTF_8));
+    acme.contexts("mine").create(ContextRequest.of("python").withName("mine"));
     for (String name : List.of(box.id(), "mine")) {
       for (String route : OF_A_BOX) {
         var answer = ask(route.formatted(name), EXEC, bearer(key), "Accept: application/json");
@@ -134,6 +143,7 @@ final class DaemonAccessAcceptanceTest {
         assertThat(answer.body()).as(route).contains("no box").doesNotContain("acme");
       }
     }
+    assertThat(acme.contexts("mine").inspect("mine").hasEnded()).isFalse();
     for (String query : List.of("", "?name=mine", "?label=a", "?state=running")) {
       assertThat(ask("GET /v1/boxes" + query, "", bearer(key)).body()).isEqualTo("{\"boxes\":[]}");
     }
@@ -146,7 +156,7 @@ final class DaemonAccessAcceptanceTest {
 
     assertThat(acme.boxes().inspect("mine").state()).isEqualTo(BoxState.RUNNING);
     assertThat(acme.execs("mine").inspect(1).hasEnded()).isFalse();
-    assertThat(acme.execs("mine").list()).hasSize(1);
+    assertThat(acme.execs("mine").list()).as("with the context").hasSize(2);
     assertThat(acme.files("mine").list("/workspace"))
         .extracting(entry -> entry.name())
         .containsExactly("kept");

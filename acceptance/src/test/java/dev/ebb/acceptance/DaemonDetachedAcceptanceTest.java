@@ -2,14 +2,18 @@ package dev.ebb.acceptance;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import dev.ebb.client.Box;
 import dev.ebb.client.BoxQuery;
 import dev.ebb.client.BoxRequest;
 import dev.ebb.client.BoxState;
+import dev.ebb.client.CellRequest;
 import dev.ebb.client.Certificate;
+import dev.ebb.client.ContextRequest;
 import dev.ebb.client.EbbClient;
+import dev.ebb.client.EbbException;
 import dev.ebb.client.Exec;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Offsets;
@@ -73,6 +77,37 @@ final class DaemonDetachedAcceptanceTest {
         .atMost(DaemonProcess.PATIENCE)
         .untilAsserted(
             () -> assertThat(pids).noneMatch(pid -> Files.exists(Path.of("/proc/" + pid))));
+  }
+
+  @Test
+  void aContextEndsWithItsDaemonAndTheNextOneSaysSo() throws Exception {
+    create("box");
+    var contexts = daemon.client().contexts("box");
+    contexts.create(ContextRequest.of("python").withName("idle"));
+    String busy = contexts.create(ContextRequest.of("python")).id();
+    contexts.run(busy, CellRequest.of("import subprocess\nsubprocess.Popen(['sleep', '1000'])"));
+    try (var cell = contexts.runAndFollow(busy, CellRequest.of("while True: pass"))) {
+      assertThat(cell.next()).isPresent();
+      await()
+          .atMost(DaemonProcess.PATIENCE)
+          .until(() -> contexts.inspect(busy).state().equals("busy"));
+      // Without cgroups each of the interpreters has a shepherd.
+      int shepherds = Feature.CGROUPS.isPresent() ? 0 : 2;
+      assertThat(pids("box"))
+          .as("init, two interpreters, and what a cell left")
+          .hasSize(4 + shepherds);
+      daemon.kill();
+      daemon.start();
+      await().atMost(DaemonProcess.PATIENCE).until(() -> pids("box").size() == 1);
+    }
+    var next = daemon.client().contexts("box");
+    assertThat(next.list()).isEmpty();
+    var gone = catchThrowableOfType(EbbException.class, () -> next.inspect("idle"));
+    assertThat(gone.status()).isEqualTo(404);
+    assertThat(gone.detail()).contains("ends with its box, or with the daemon");
+    String again = next.create(ContextRequest.of("python")).id();
+    assertThat(next.run(again, CellRequest.of("print(1)")).stdout().text()).isEqualTo("1\n");
+    assertThat(daemon.client().boxes().remove("box", true).clean()).isTrue();
   }
 
   @Test

@@ -1,12 +1,16 @@
 package dev.ebb.acceptance;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.ebb.client.BoxQuery;
 import dev.ebb.client.BoxRequest;
+import dev.ebb.client.Code;
+import dev.ebb.client.CodeResult;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.ExecRequest;
+import dev.ebb.client.Output;
 import dev.ebb.client.Result;
 import dev.ebb.client.json.JsonObject;
 import dev.ebb.testkit.LeakChecked;
@@ -55,6 +59,42 @@ final class DaemonPoolAcceptanceTest {
     assertThat(client.boxes().list(BoxQuery.all())).as("what waits is nobody's").isEmpty();
     assertThat(daemon.ebb().call("pool").text()).contains("python3");
     assertThat(daemon.ebb().call("pool", "--json").text()).contains("\"kinds\"");
+  }
+
+  /** As if it had been started for it: files in and out, arguments, stdin, the way it fails. */
+  @Test
+  void codeTakesAnInterpreterThatWaited() throws Exception {
+    EbbClient client = daemon.client();
+    awaitFull(client);
+    CodeResult result =
+        client.run(
+            Code.of(
+                    "python",
+                    """
+                    import sys, data
+                    print(sys.argv, input(), data.x, __file__)
+                    open('out.txt', 'w').write('hi')
+                    open('data.py', 'a').write('y = 2')
+                    """)
+                .withFile("data.py", Output.of("x = 1\n"))
+                .withFile("same.txt", Output.of("as it was"))
+                .withArguments("a")
+                .withStdin(Output.of("line\n"))
+                .withOutputs("*.txt"));
+    assertThat(result.outcome()).as(result.document().toString()).isEqualTo("ok");
+    assertThat(result.stdout().text()).isEqualTo("['main.py', 'a'] line 1 /workspace/main.py\n");
+    assertThat(result.files())
+        .extracting(CodeResult.File::path)
+        .as("what changed, nothing else")
+        .containsExactlyInAnyOrder("out.txt", "data.py");
+    assertThat(requireNonNull(result.certificate()).clean()).isTrue();
+    assertThat(kind(client, 1).number("hits")).as("it had waited").isEqualTo(1);
+    awaitFull(client);
+    CodeResult wrong = client.run(Code.of("python", "def (:"));
+    assertThat(wrong.outcome()).isEqualTo("compile-error");
+    assertThat(wrong.stderr().text()).contains("File \"/workspace/main.py\", line 1");
+    assertThat(wrong.files()).isEmpty();
+    assertThat(kind(client, 1).number("hits")).isEqualTo(2);
   }
 
   @Test

@@ -82,7 +82,8 @@ final class DaemonProcess
   @Override
   public void afterEach(ExtensionContext context) throws Exception {
     hasFailed |= context.getExecutionException().isPresent();
-    if (!shared) {
+    // Another extension may have skipped the test before it was started.
+    if (!shared && process != null) {
       end();
     }
   }

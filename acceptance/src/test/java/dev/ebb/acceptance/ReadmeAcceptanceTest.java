@@ -1,7 +1,10 @@
 package dev.ebb.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.ebb.client.json.Json;
+import dev.ebb.client.json.JsonObject;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -52,11 +55,88 @@ class ReadmeAcceptanceTest {
           "dev.ebb.client",
           List.of("dev.ebb.client.*", "java.nio.file.Path"),
           example(1).replace("/var/lib/ebb", host.home().toString()));
-      assertThat(output("dev.ebb.client")).startsWith("42\n").contains("nothing left");
+      assertThat(output("dev.ebb.client"))
+          .startsWith("42\n")
+          .contains("nothing left")
+          .endsWith("ok a.txt\n");
     } finally {
       daemon.destroy();
       assertThat(daemon.waitFor()).isZero();
     }
+  }
+
+  @Test
+  void theExamplesOfCurlAnswerAsShown() throws Exception {
+    assumeTrue(Files.isExecutable(Path.of("/usr/bin/curl")), "host lacks curl");
+    var daemon = new Ebb(host.home()).start("serve");
+    try {
+      assertThat(daemon.inputReader().readLine()).startsWith("ebb: serving on ");
+      List<String> lines = readme().lines().filter(line -> line.startsWith("curl ")).toList();
+      assertThat(lines).hasSize(2);
+      for (String line : lines) {
+        Process curl =
+            new ProcessBuilder("sh", "-c", line.replace("/var/lib/ebb", host.home().toString()))
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        String answer = new String(curl.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(curl.waitFor()).isZero();
+        assertThat(answer).contains("\"stdout\":{\"text\":\"42\\n\"}").contains("\"clean\":true");
+      }
+      // What is shown of an answer is in the last one, piece by piece.
+      String shown =
+          readme()
+              .lines()
+              .filter(line -> line.startsWith("{\"language\""))
+              .findFirst()
+              .orElseThrow();
+      assertThat(shown.split("…")).hasSizeGreaterThan(3);
+    } finally {
+      daemon.destroy();
+      assertThat(daemon.waitFor()).isZero();
+    }
+  }
+
+  @Test
+  void theConfigurationForAgentsStartsWhatAnswersAsShown() throws Exception {
+    String readme = readme();
+    Matcher block =
+        Pattern.compile("```json\n(\\{\"mcpServers.*?)```", Pattern.DOTALL).matcher(readme);
+    assertThat(block.find()).isTrue();
+    JsonObject server = Json.readObject(block.group(1)).object("mcpServers").object("ebb");
+    assertThat(server.string("command")).endsWith("/ebb");
+    var daemon = new Ebb(host.home()).start("serve");
+    try {
+      assertThat(daemon.inputReader().readLine()).startsWith("ebb: serving on ");
+      Process agent = new Ebb(host.home()).start(server.strings("args").toArray(String[]::new));
+      try (var out = agent.outputWriter()) {
+        out.write(
+            """
+            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "me", "version": "1"}}}
+            {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "execute_code", "arguments": {"language": "python", "code": "print(6*7)"}}}
+            """);
+        out.flush();
+        var in = agent.inputReader();
+        assertThat(in.readLine()).contains("\"name\":\"ebb\"");
+        String text =
+            Json.readObject(in.readLine())
+                .object("result")
+                .objects("content")
+                .get(0)
+                .string("text");
+        String shown =
+            readme.substring(readme.indexOf("ok: exited"), readme.indexOf("42\n```") + 3);
+        assertThat(text.replaceAll("\\d+ ms", "24 ms")).isEqualTo(shown);
+      }
+      assertThat(agent.waitFor()).isZero();
+    } finally {
+      daemon.destroy();
+      assertThat(daemon.waitFor()).isZero();
+    }
+  }
+
+  private static String readme() throws IOException {
+    return Files.readString(TestHost.root().resolve("README.md"));
   }
 
   @Test

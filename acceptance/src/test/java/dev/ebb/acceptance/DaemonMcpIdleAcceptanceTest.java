@@ -1,0 +1,119 @@
+package dev.ebb.acceptance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.ebb.client.BoxEvent;
+import dev.ebb.client.BoxEvents;
+import dev.ebb.client.BoxQuery;
+import dev.ebb.client.BoxState;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.json.Json;
+import dev.ebb.testkit.LeakChecked;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Agents that say nothing any more, and never said goodbye. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(180)
+final class DaemonMcpIdleAcceptanceTest {
+  private static final Duration IDLE = Duration.ofSeconds(3);
+  private static final String PING = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}";
+
+  @RegisterExtension final DaemonProcess daemon = new DaemonProcess("--mcp-idle=3s");
+
+  /** Another that is at work goes on, however long that takes, and is as idle afterwards. */
+  @Test
+  void aSessionThatNobodyUsesEndsAndItsBoxesGo() throws Exception {
+    var wire = new McpWire(daemon.uri(), daemon.key());
+    try (EbbClient client = daemon.client();
+        BoxEvents events = client.events();
+        Wire call = Wire.to(daemon.uri())) {
+      String busy = wire.begin();
+      String working = boxOf(wire, busy);
+      post(call, wire, busy, McpWire.run("while [ ! -e /tmp/go ]; do sleep 0.05; done; echo went"));
+      await().atMost(DaemonProcess.PATIENCE).until(() -> runs(client, working));
+
+      String idle = wire.begin();
+      String left = boxOf(wire, idle);
+      long used = System.nanoTime();
+      assertThat(wire.post(idle, PING).status()).isEqualTo(200);
+      assertEnd(events, idle, left);
+      assertThat(since(used)).as("its time begins anew with each use").isGreaterThan(IDLE);
+      assertThat(wire.post(idle, PING).status()).isEqualTo(404);
+
+      assertThat(client.boxes().list(BoxQuery.all())).extracting("id").containsExactly(working);
+      assertThat(client.boxes().inspect(working).state()).isEqualTo(BoxState.RUNNING);
+      long going = System.nanoTime();
+      client.files(working).write("/tmp/go", new byte[0]);
+      call.until("went");
+      assertEnd(events, busy, working);
+      assertThat(since(going)).as("it was used until then").isGreaterThan(IDLE);
+      await().atMost(DaemonProcess.PATIENCE).until(() -> boxes(client) == 0);
+      assertThat(HostProcesses.boxedBelow(daemon.pid())).isEmpty();
+    }
+  }
+
+  private static Duration since(long nanos) {
+    return Duration.ofNanos(System.nanoTime() - nanos);
+  }
+
+  private static int boxes(EbbClient client) throws IOException {
+    return client.boxes().list(BoxQuery.all()).size();
+  }
+
+  private static boolean runs(EbbClient client, String box) throws IOException {
+    return client.execs(box).list().stream().anyMatch(exec -> !exec.hasEnded());
+  }
+
+  private static String boxOf(McpWire wire, String session) throws IOException {
+    var answer = wire.post(session, McpWire.run("true"));
+    String said = answer.body();
+    return Json.readObject(said.substring(said.indexOf('{'), said.lastIndexOf('}') + 1))
+        .object("result")
+        .object("structuredContent")
+        .string("box");
+  }
+
+  /** Without waiting for the answer. */
+  private static void post(Wire call, McpWire wire, String session, String body) {
+    byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+    call.write(
+        String.join(
+            "\r\n",
+            "POST /mcp HTTP/1.1",
+            "Host: " + wire.uri().getAuthority(),
+            McpWire.ACCEPT,
+            "Authorization: Bearer " + wire.key(),
+            "Mcp-Session-Id: " + session,
+            "Content-Length: " + bytes.length,
+            "",
+            ""));
+    call.write(bytes);
+  }
+
+  /** The next session that ends is this one, and its box was released before. */
+  private static void assertEnd(BoxEvents events, String session, String box) throws IOException {
+    BoxEvent released = next(events, "released");
+    assertThat(released.box()).isEqualTo(box);
+    assertThat(released.document().isTrue("clean")).isTrue();
+    assertThat(released.document().string("certificate")).contains("nothing left");
+    BoxEvent ended = next(events, "ended");
+    assertThat(session).startsWith(ended.document().string("session"));
+    assertThat(ended.reason()).isEqualTo("idle");
+  }
+
+  private static BoxEvent next(BoxEvents events, String state) throws IOException {
+    BoxEvent event = events.next();
+    while (!event.kind().equals("mcp") || !state.equals(event.state())) {
+      event = events.next();
+    }
+    return event;
+  }
+}
