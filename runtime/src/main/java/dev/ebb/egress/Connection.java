@@ -365,8 +365,15 @@ final class Connection {
     }
   }
 
-  /** Ends what has taken too long. */
+  /**
+   * Ends what has taken too long. Whoever is paused can neither read nor write: time stands still.
+   */
   void tick(long now, boolean isPaused) {
+    if (isPaused && phase == Phase.HEAD) {
+      deadline = after(box.settings().headPatience());
+    } else if (isPaused && phase == Phase.RELAYING) {
+      deadline = after(box.settings().idlePatience());
+    }
     if (now - deadline < 0) {
       return;
     }
@@ -378,12 +385,7 @@ final class Connection {
               addresses.isEmpty()
                   ? RefusedException.late(requireNonNull(request).destination().name().text())
                   : unreachable("no answer in time"));
-      case RELAYING -> {
-        // A paused box can neither read nor write.
-        if (!isPaused) {
-          cut();
-        }
-      }
+      case RELAYING -> cut();
       case LINGERING -> close();
       case CLOSED -> {}
     }

@@ -160,15 +160,16 @@ final class EgressLifeKernelTest {
   @Test
   void aPauseChangesNothing() throws Exception {
     TestHost.require(Feature.CGROUPS);
-    internet.configure(Internet.SETTINGS.withPatience(LONG, LONG, Duration.ofSeconds(1)));
+    internet.configure(Internet.SETTINGS.withPatience(LONG, LONG, Duration.ofSeconds(4)));
     Box box = box(internet.place());
     try (var held = new Held(box, internet.place())) {
       assertThat(held.say("one")).isEqualTo("one");
       box.pause();
-      // Longer than a connection may be idle.
-      await().pollDelay(Duration.ofSeconds(3)).until(() -> true);
+      // Longer than a connection may be idle, which begins anew with the end of the pause.
+      await().pollDelay(Duration.ofSeconds(6)).until(() -> true);
       assertThat(internet.origin().living()).isEqualTo(1);
       box.resume();
+      await().pollDelay(Duration.ofSeconds(1)).until(() -> true);
       assertThat(held.say("two")).isEqualTo("two");
     }
   }
@@ -200,7 +201,7 @@ final class EgressLifeKernelTest {
       assertThat(internet.engine().egress().connections()).isEqualTo(1);
     }
     assertThat(internet.engine().release(other).isClean()).isTrue();
-    assertThat(threads()).isEmpty();
+    await().atMost(SOON).until(() -> threads().isEmpty());
     assertThat(internet.engine().egress().connections()).isZero();
   }
 
@@ -238,7 +239,7 @@ final class EgressLifeKernelTest {
 
   @Test
   void whoSendsTooSlowlyIsRefusedAndKeepsNobodyWaiting() throws Exception {
-    internet.configure(Internet.SETTINGS.withPatience(Duration.ofSeconds(2), LONG, LONG));
+    internet.configure(Internet.SETTINGS.withPatience(Duration.ofSeconds(5), LONG, LONG));
     Box slow = box(internet.place());
     Box quick = box(internet.place());
     try (Exec exec = internet.engine().start(slow, attempt("slow", "20"))) {
@@ -267,7 +268,7 @@ final class EgressLifeKernelTest {
         .egress()
         .configure(
             Internet.SETTINGS
-                .withPatience(LONG, Duration.ofSeconds(4), LONG)
+                .withPatience(LONG, Duration.ofSeconds(8), LONG)
                 .withResolver(
                     name -> {
                       asked.add(name);

@@ -178,10 +178,10 @@ def hold(authority):
 def await_cut(authority):
     """How a tunnel ends that nobody uses."""
     connection, head = tunnel(authority, 60)
-    connection.sendall(b"ECHO\n")
-    connection.recv(100)
-    print("up", flush=True)
     try:
+        connection.sendall(b"ECHO\n")
+        connection.recv(100)
+        print("up", flush=True)
         return connection.recv(10).decode() or "end"
     except OSError as e:
         return errno.errorcode[e.errno]
