@@ -197,13 +197,14 @@ final class DaemonRaceAcceptanceTest {
     Duration second = Duration.ofSeconds(1);
     client.boxes().create(plain.withName("ttl").withTtl(second.multipliedBy(2)));
     client.execs("ttl").start(ExecRequest.of("sleep", "1000"));
-    client.boxes().create(plain.withName("idle").withIdleTimeout(second));
-    client.boxes().create(plain.withName("busy").withIdleTimeout(second));
-    client.boxes().create(plain.withName("fed").withIdleTimeout(second));
-    var working = client.execs("busy").start(ExecRequest.of("sleep", "3"));
+    Duration soon = second.multipliedBy(3);
+    client.boxes().create(plain.withName("idle").withIdleTimeout(soon));
+    client.boxes().create(plain.withName("busy").withIdleTimeout(soon));
+    client.boxes().create(plain.withName("fed").withIdleTimeout(soon));
+    var working = client.execs("busy").start(ExecRequest.of("sleep", "7"));
     // An upload is work too, however slow.
-    client.files("fed").write("slow", new Slow(6, Duration.ofMillis(500)), "644");
-    assertThat(client.files("fed").stat("slow").sizeBytes()).isEqualTo(6);
+    client.files("fed").write("slow", new Slow(14, Duration.ofMillis(500)), "644");
+    assertThat(client.files("fed").stat("slow").sizeBytes()).isEqualTo(14);
     assertThat(client.execs("busy").await(working.number()).exitCode()).isZero();
     for (String name : List.of("ttl", "idle", "busy", "fed")) {
       await().atMost(DaemonProcess.PATIENCE).until(() -> state(client, name) == BoxState.GONE);

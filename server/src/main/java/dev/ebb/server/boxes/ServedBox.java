@@ -216,6 +216,7 @@ public final class ServedBox {
 
   private Box handedOut(Box box, Runnable whenLost) {
     isClaimed.set(true);
+    use();
     box.handTo(next -> changed(next, whenLost));
     return box;
   }
@@ -253,6 +254,10 @@ public final class ServedBox {
 
   /** Called in order, and must not wait. */
   private void changed(BoxState next, Runnable whenLost) {
+    if (next == BoxState.RUNNING) {
+      // ORDER: before anybody sees it run. However long it was made, or paused, it is not idle yet.
+      use();
+    }
     state = next;
     if (next == BoxState.GONE) {
       endedAt = Instant.now();
