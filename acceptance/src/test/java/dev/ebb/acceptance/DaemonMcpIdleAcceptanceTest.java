@@ -23,10 +23,10 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @LeakChecked
 @Timeout(180)
 final class DaemonMcpIdleAcceptanceTest {
-  private static final Duration IDLE = Duration.ofSeconds(3);
+  private static final Duration IDLE = Duration.ofSeconds(8);
   private static final String PING = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}";
 
-  @RegisterExtension final DaemonProcess daemon = new DaemonProcess("--mcp-idle=3s");
+  @RegisterExtension final DaemonProcess daemon = new DaemonProcess("--mcp-idle=8s");
 
   /** Another that is at work goes on, however long that takes, and is as idle afterwards. */
   @Test

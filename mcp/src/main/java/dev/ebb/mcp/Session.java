@@ -151,8 +151,9 @@ final class Session {
 
   /** It is attended to no more, and its id is free. */
   void done(Object id, Call call) {
-    calls.remove(id, call);
+    // ORDER: it was used until now, whoever finds no call any more.
     usedAt = System.nanoTime();
+    calls.remove(id, call);
   }
 
   void use() {
@@ -204,10 +205,11 @@ final class Session {
     if (boxes.isDraining()) {
       return Optional.of(End.DRAIN);
     }
-    long unused = now - usedAt;
     if (!calls.isEmpty() || isListening()) {
       return Optional.empty();
     }
+    // ORDER: the last use is told before the end of what used it.
+    long unused = now - usedAt;
     if (hasListened && unused > COME_BACK.toNanos()) {
       return Optional.of(End.VANISHED);
     }
