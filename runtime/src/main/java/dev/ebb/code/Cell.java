@@ -131,12 +131,12 @@ public final class Cell implements AutoCloseable {
     return nonce;
   }
 
-  /** Once. */
-  boolean begin() {
-    boolean isFirst = !begun;
-    begunAt = System.nanoTime();
-    begun = true;
-    return isFirst;
+  /** RACE: node may say so twice, when an interrupt hits it in between. */
+  void begin() {
+    if (!begun) {
+      begunAt = System.nanoTime();
+      begun = true;
+    }
   }
 
   /** What is left of so long since it began. */

@@ -45,7 +45,7 @@ public final class Context {
   private static final Duration LAST_WORD = Duration.ofSeconds(2);
 
   /** Of a cell that has begun, until it hears every interrupt. */
-  private static final Duration SETTLED = Duration.ofMillis(30);
+  private static final Duration SETTLED = Duration.ofMillis(300);
 
   /** RACE: an interpreter that begins with a cell may not hear the first interrupt. */
   private static final int ASKED_MOST = 2;
@@ -189,7 +189,10 @@ public final class Context {
 
   private static boolean take(Cell cell, Frames.Kind kind, byte @Nullable [] body) {
     return switch (kind) {
-      case BEGUN -> cell.begin();
+      case BEGUN -> {
+        cell.begin();
+        yield true;
+      }
       case FORM -> body == null || cell.addForm(body);
       case DISPLAY -> {
         cell.show(false);
