@@ -276,7 +276,7 @@ print([line for line in open("/proc/self/status") if line.startswith(("SigB", "S
     # ---------------------------------------------------------------- orphans
 
     def test_what_dies_with_the_program_is_gone_before_its_status_is_told(self):
-        count = max(1, 50 // PATIENCE)  # the outer one does not wait longer on a slow host
+        count = max(1, 10 // PATIENCE)  # the outer one does not wait longer on a slow host
         # Each reads to the end of what only the program can write to, so all end with it.
         orphans = f"for i in $(seq {count}); do setsid sh -c 'cat <&4 & echo $!; exec cat' <&4 3>&- & echo $!; done"
         directory = tempfile.mkdtemp(prefix=NAME + "-")

@@ -40,7 +40,7 @@ class SectionTest(Case):
         self.assert_exited(exec_)
 
     def test_what_is_in_the_pipes_when_it_is_cut_is_of_this_section(self):
-        code = "import os\nfor i in range(200): os.read(0, 1); os.write(1, b'%03d' % i)"
+        code = "import os\nfor i in range(200): os.read(0, 1); os.write(1, b'%03d' % i)\nos.read(0, 1)"
         with self.a_box() as box:
             reader, writer = os.pipe()
             exec_ = box.start(PYTHON, "-c", code, stdin=reader, sections=True)

@@ -72,11 +72,11 @@ class CliAcceptanceTest {
   @Test
   void aTimeoutIs124AndKeepsTheOutputSoFar() throws Exception {
     var run =
-        ebb.call("run", "--timeout", "500ms", "--grace", "0", "--", "sh", "-c", "echo a; sleep 60");
+        ebb.call("run", "--timeout", "3s", "--grace", "0", "--", "sh", "-c", "echo a; sleep 60");
 
     assertThat(run.code()).isEqualTo(124);
     assertThat(run.text()).isEqualTo("a\n");
-    assertThat(run.stderr()).contains("timed out after 500 ms");
+    assertThat(run.stderr()).contains("timed out after 3000 ms");
   }
 
   @Test
@@ -268,7 +268,8 @@ class CliAcceptanceTest {
 
   @Test
   void theNextCallCleansUpAfterOneThatWasKilled() throws Exception {
-    Process process = ebb.start("run", "--", "sh", "-c", "setsid sleep 1000 & echo up; sleep 1000");
+    Process process =
+        ebb.start("run", "--", "sh", "-c", "setsid sleep 271828 & echo up; sleep 271828");
     assertThat(process.inputReader(UTF_8).readLine()).isEqualTo("up");
     process.destroyForcibly().waitFor();
     await()
@@ -277,7 +278,7 @@ class CliAcceptanceTest {
             () -> {
               TestHost.reapOrphans();
               assertThat(ProcessHandle.allProcesses().flatMap(p -> p.info().commandLine().stream()))
-                  .noneMatch(line -> line.endsWith("sleep 1000"));
+                  .noneMatch(line -> line.endsWith("sleep 271828"));
             });
 
     var plan = ebb.call("sweep", "--dry-run");

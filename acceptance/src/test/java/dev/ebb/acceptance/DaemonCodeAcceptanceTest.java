@@ -135,7 +135,7 @@ final class DaemonCodeAcceptanceTest {
     CodeResult late =
         client.run(
             Code.of("python", "print('so far', flush=True)\nwhile True: pass")
-                .withTimeout(Duration.ofSeconds(1)));
+                .withTimeout(TestHost.patience(Duration.ofSeconds(3))));
     assertThat(late.outcome()).isEqualTo("timed-out");
     assertThat(late.stdout().text()).isEqualTo("so far\n");
     CodeResult large =

@@ -51,7 +51,7 @@ final class DaemonCodeCliAcceptanceTest {
         .contains("SyntaxError")
         .endsWith("makes no sense to its language\n");
     assertThat(broken.code()).isEqualTo(1);
-    var late = call("code", "--timeout", "1s", "python", "print(1, flush=True)\nwhile True: pass");
+    var late = call("code", "--timeout", "3s", "python", "print(1, flush=True)\nwhile True: pass");
     assertThat(late.text()).isEqualTo("1\n");
     assertThat(late.stderr()).isEqualTo("ebb: timed out (--timeout)\n");
     assertThat(late.code()).isEqualTo(124);

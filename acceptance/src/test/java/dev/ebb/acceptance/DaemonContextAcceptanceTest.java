@@ -473,7 +473,7 @@ final class DaemonContextAcceptanceTest {
         contexts.run(
             python,
             CellRequest.of("x = 1\nprint('so far')\nwhile True: pass")
-                .withTimeout(Duration.ofMillis(500)));
+                .withTimeout(TestHost.patience(Duration.ofSeconds(3))));
     assertThat(late.outcome()).isEqualTo("timed-out");
     assertThat(late.cause()).isNull();
     assertThat(late.stdout().text()).isEqualTo("so far\n");
@@ -483,7 +483,7 @@ final class DaemonContextAcceptanceTest {
             python,
             CellRequest.of(
                     "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass")
-                .withTimeout(Duration.ofMillis(500))
+                .withTimeout(TestHost.patience(Duration.ofSeconds(3)))
                 .withGrace(Duration.ofMillis(200)));
     assertThat(deaf.outcome()).isEqualTo("timed-out");
     assertThat(requireNonNull(deaf.cause()).kind()).isEqualTo("killed");
@@ -581,7 +581,7 @@ final class DaemonContextAcceptanceTest {
   @Test
   void aContextThatWaitsDoesNotKeepItsBoxFromBeingIdle() throws Exception {
     String idle =
-        client.boxes().create(BoxRequest.defaults().withIdleTimeout(Duration.ofSeconds(1))).id();
+        client.boxes().create(BoxRequest.defaults().withIdleTimeout(Duration.ofSeconds(3))).id();
     client.contexts(idle).create(ContextRequest.of("python"));
     await()
         .atMost(DaemonProcess.PATIENCE)

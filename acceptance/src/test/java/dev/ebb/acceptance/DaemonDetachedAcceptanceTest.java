@@ -248,6 +248,9 @@ final class DaemonDetachedAcceptanceTest {
     EbbClient client = daemon.client();
     create("dead");
     client.execs("dead").start(ExecRequest.of("sh", "-c", "echo words; exec sleep 1000"));
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .until(() -> client.execs("dead").inspect(1).stdoutBytes() > 0);
     List<Long> pids = pids("dead");
     daemon.kill();
     pids.forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly));

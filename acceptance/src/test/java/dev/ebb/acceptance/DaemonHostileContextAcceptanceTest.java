@@ -151,8 +151,16 @@ final class DaemonHostileContextAcceptanceTest {
     assertThat(cell.stderr().text()).contains("ValueError: mine").doesNotContain("<ebb>");
     assertThat(plain(cell)).isEqualTo("1");
     // It goes on in the child when the parent has ended its cell.
-    run(python, "pid = os.fork()\nif pid == 0:\n    import time; time.sleep(0.2); print('late')");
-    CellResult next = run(python, "os.waitpid(pid, 0)[1]");
+    run(
+        python,
+        """
+        pid = os.fork()
+        if pid == 0:
+            import time
+            while not os.path.exists('/tmp/go'): time.sleep(0.01)
+            print('late')
+        """);
+    CellResult next = run(python, "open('/tmp/go', 'w').close()\nos.waitpid(pid, 0)[1]");
     assertThat(plain(next)).isEqualTo("0");
     assertThat(next.stdout().text()).isEqualTo("late\n");
     assertThat(plain(run(python, "x"))).isEqualTo("1");

@@ -81,9 +81,13 @@ final class DaemonKeeperAcceptanceTest {
     all.remove(inner);
     awaitGone(all);
     // Its parent is gone: this one is for whoever is above.
-    await().atMost(DaemonProcess.PATIENCE).until(() -> HostProcesses.below(inner).isEmpty());
-    TestHost.reapOrphans();
-    awaitGone(Set.of(inner));
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .until(
+            () -> {
+              TestHost.reapOrphans();
+              return !Files.exists(Path.of("/proc/" + inner));
+            });
     assertTheNextServes();
   }
 

@@ -17,6 +17,7 @@ import dev.ebb.client.EbbException;
 import dev.ebb.client.Output;
 import dev.ebb.client.RichResult;
 import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -97,7 +98,7 @@ final class DaemonRichCodeAcceptanceTest {
     RichResult late =
         client.runRich(
             Code.inContext(box, python, "x = 1\nprint('so far')\nwhile True: pass")
-                .withTimeout(Duration.ofMillis(500)));
+                .withTimeout(TestHost.patience(Duration.ofSeconds(3))));
     assertThat(late.outcome()).isEqualTo("timed-out");
     assertThat(late.cell().stdout().text()).isEqualTo("so far\n");
     assertThat(plain(client.runRich(Code.inContext(box, python, "x")))).isEqualTo("1");

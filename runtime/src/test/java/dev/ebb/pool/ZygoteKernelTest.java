@@ -291,7 +291,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
         python("import resource as r; print(r.getrlimit(r.RLIMIT_NOFILE), flush=True); input()")
             .withInput()
             .withOpenFiles(77)
-            .withTimeout(Duration.ofSeconds(1));
+            .withTimeout(TestHost.patience(Duration.ofSeconds(3)));
     PoolItem waited = copy(spec);
     Exec first = waited.begin();
     PoolItem made = runs.take(spec);
