@@ -1,12 +1,17 @@
-// What is in a box, as its pid 1 sees it: asked before a box that has waited is handed out.
+// What is in a box, as its pid 1 sees it: asked before a box that has waited is handed out, and
+// around code. Without a process of its own, so only where nobody can make it wait.
 #include <ctype.h>
 #include <dirent.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 
 #include "init.h"
 
+#define WORKSPACE "/workspace"
+
 /* All that commands may write to. */
-static const char *const WRITABLE[] = {"/workspace", "/tmp", "/dev/shm"};
+static const char *const WRITABLE[] = {WORKSPACE, "/tmp", "/dev/shm"};
 
 /* Entries whose name is a number; UINT32_MAX: cannot be told. */
 static uint32_t count_numbers(const char *path)
@@ -35,4 +40,85 @@ struct contents contents_count(void)
 		contents.blocks += use.f_blocks - use.f_bfree;
 	}
 	return contents;
+}
+
+// -------------------------------------------------------------- the workspace
+
+/* Another file system than the one of memory may be slow, or a command's own. */
+static int open_workspace(void)
+{
+	struct statfs kind;
+	int fd = open(WORKSPACE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && (fstatfs(fd, &kind) != 0 || kind.f_type != TMPFS_MAGIC)) {
+		close_fd(&fd);
+		errno = EOPNOTSUPP;
+	}
+	return fd;
+}
+
+static int add(struct report *report, const struct stat *status, const char *name)
+{
+	size_t room = sizeof report->entries - report->size;
+	size_t size = files_entry(report->entries + report->size, room, status, "", name);
+	if (size >= room)
+		return E2BIG;
+	report->size += size;
+	return 0;
+}
+
+static int add_all(struct report *report, DIR *directory)
+{
+	int error = 0;
+	for (struct dirent *each; !error && (errno = 0, each = readdir(directory));) {
+		struct stat status;
+		if (strcmp(each->d_name, ".") == 0 || strcmp(each->d_name, "..") == 0)
+			continue;
+		if (fstatat(dirfd(directory), each->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+			error = add(report, &status, each->d_name);
+		else if (errno != ENOENT) // it is gone by now
+			error = errno;
+	}
+	return error ? error : errno;
+}
+
+void contents_look(struct report *report)
+{
+	int fd = open_workspace();
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	report->size = 0;
+	report->error = directory ? add_all(report, directory) : errno;
+	if (directory)
+		closedir(directory);
+	else
+		close_fd(&fd);
+	if (report->error)
+		report->size = 0;
+}
+
+static int make(int workspace, const char *name, mode_t mode, const void *data, size_t size,
+                struct report *report)
+{
+	struct stat status;
+	int fd = openat(workspace, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return errno;
+	int error = files_put(fd, data, size);
+	if (!error && (fchmod(fd, mode) != 0 || fstat(fd, &status) != 0))
+		error = errno;
+	if (!error)
+		error = add(report, &status, name);
+	if (error)
+		unlinkat(workspace, name, 0);
+	close_fd(&fd);
+	return error;
+}
+
+void contents_place(const char *name, mode_t mode, const void *data, size_t size,
+                    struct report *report)
+{
+	bool is_name = name[0] != '\0' && !strchr(name, '/');
+	int workspace = is_name ? open_workspace() : (errno = EINVAL, -1);
+	report->size = 0;
+	report->error = workspace < 0 ? errno : make(workspace, name, mode, data, size, report);
+	close_fd(&workspace);
 }

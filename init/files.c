@@ -24,7 +24,7 @@ static bool parse(const char *text, int base, uint64_t most, uint64_t *value)
 	return isdigit(text[0]) && *end == '\0' && errno == 0 && *value <= most;
 }
 
-static int put(int fd, const char *data, size_t size)
+int files_put(int fd, const char *data, size_t size)
 {
 	while (size > 0) {
 		ssize_t n = write(fd, data, size);
@@ -74,7 +74,7 @@ static int read_file(char **argv)
 	if (!error && lseek(fd, offset, SEEK_SET) < 0)
 		error = errno;
 	for (ssize_t n; !error && (n = read(fd, chunk, sizeof chunk)) != 0;)
-		error = n < 0 ? errno : put(STDOUT_FILENO, chunk, n);
+		error = n < 0 ? errno : files_put(STDOUT_FILENO, chunk, n);
 	return error;
 }
 
@@ -130,11 +130,18 @@ static long long nanoseconds(struct timespec time)
 }
 
 /* Type, mode, size, time, target, name; each ends in NUL. */
+size_t files_entry(char *room, size_t size, const struct stat *status, const char *link,
+                   const char *name)
+{
+	return snprintf(room, size, "%c%c%o%c%lld%c%lld%c%s%c%s%c", letter_of(status->st_mode), 0,
+	                status->st_mode & 07777, 0, (long long)status->st_size, 0,
+	                nanoseconds(status->st_mtim), 0, link, 0, name, 0);
+}
+
 static void print(const struct stat *status, const char *link, const char *name)
 {
-	printf("%c%c%o%c%lld%c%lld%c%s%c%s%c", letter_of(status->st_mode), 0,
-	       status->st_mode & 07777, 0, (long long)status->st_size, 0,
-	       nanoseconds(status->st_mtim), 0, link, 0, name, 0);
+	char entry[2 * PATH_MAX + 64];
+	fwrite(entry, files_entry(entry, sizeof entry, status, link, name), 1, stdout);
 }
 
 static int print_entry(int directory, const char *path, const char *name)
@@ -189,7 +196,7 @@ static int take_content(int fd)
 	while (!(error = take(&size, sizeof size)) && size > 0)
 		for (uint32_t n; !error && size > 0; size -= n) {
 			n = size < sizeof chunk ? size : sizeof chunk;
-			if ((error = take(chunk, n)) || (error = put(fd, chunk, n)))
+			if ((error = take(chunk, n)) || (error = files_put(fd, chunk, n)))
 				return error;
 		}
 	return error;

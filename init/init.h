@@ -79,6 +79,16 @@ void inside_forget(void); /* what a copy of init need not know */
 /* contents.c */
 struct contents contents_count(void); /* all ones: cannot be told */
 
+struct report { /* an errno, or 0 and entries */
+	uint32_t error;
+	char entries[3600]; /* in a message less than a page, see message_send */
+	size_t size;        /* of the entries */
+};
+
+void contents_look(struct report *report); /* at the workspace */
+void contents_place(const char *name, mode_t mode, const void *data, size_t size,
+                    struct report *report); /* a new file there */
+
 /* egress.c */
 int egress_listen(uint16_t port); /* on the loopback; -1: errno says why */
 
@@ -267,6 +277,13 @@ noreturn void start_refuse(const struct start *start, enum start_step step, int 
 
 /* files.c: the operations of START_FILE */
 noreturn void files_run(uint32_t argc, char **argv);
+
+int files_put(int fd, const char *data, size_t size); /* all of it; or an errno */
+
+struct stat;
+
+size_t files_entry(char *room, size_t size, const struct stat *status, const char *link,
+                   const char *name); /* how long it is, whole or not */
 
 /* seccomp.c: what a command may not ask of the kernel */
 bool seccomp_build(void); /* once, before the first is applied */

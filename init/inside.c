@@ -36,10 +36,12 @@ struct box {
 	bool has_caller;           /* the same */
 	bool hello_due, known_due; /* what the engine has not heard yet */
 	bool count_due, listening_due;
+	enum message_type report_due; /* 0: none */
 	uint32_t listening_error;
 	uint64_t look_at;          /* what herds use; NEVER while there is none */
 	uint64_t deadline;         /* of the box */
 	struct hello hello;
+	struct report report;
 	struct message message;
 	uint32_t in_use; /* of these: no other was taken since it was cleared */
 	struct exec execs[SLOTS];
@@ -294,6 +296,33 @@ static bool count(struct box *box)
 	return header->size == 0 && header->fds == 0 && header->exec == 0;
 }
 
+static bool look(struct box *box)
+{
+	const struct message_header *header = &box->message.header;
+	contents_look(&box->report);
+	box->report_due = MESSAGE_LOOKED;
+	return header->size == 0 && header->fds == 0 && header->exec == 0;
+}
+
+static bool place(struct box *box)
+{
+	const struct message_header *header = &box->message.header;
+	const char *name = (const char *)box->message.body + sizeof(uint32_t);
+	uint32_t mode;
+	if (header->size <= sizeof mode || header->fds != 0 || header->exec != 0)
+		return false;
+	memcpy(&mode, box->message.body, sizeof mode);
+	const char *end = memchr(name, '\0', header->size - sizeof mode);
+	if (!end || mode > 0777) // no filter keeps set-user-id from us
+		return false;
+	size_t size = (const char *)box->message.body + header->size - (end + 1);
+	if (size > PLACE_MAX)
+		return false;
+	contents_place(name, mode, end + 1, size, &box->report);
+	box->report_due = MESSAGE_PLACED;
+	return true;
+}
+
 static bool listen_for_engine(struct box *box)
 {
 	uint32_t port;
@@ -352,6 +381,8 @@ static bool obey(struct box *box)
 	case MESSAGE_LOGS: return give_logs(box);
 	case MESSAGE_LISTEN: return listen_for_engine(box);
 	case MESSAGE_CUT: return cut_exec(box);
+	case MESSAGE_PLACE: return place(box);
+	case MESSAGE_LOOK: return look(box);
 	default: return false;
 	}
 }
@@ -420,6 +451,7 @@ static void answer(struct box *box)
 	box->control = caller;
 	box->hello_due = box->known_due = true;
 	box->count_due = box->listening_due = false;
+	box->report_due = 0;
 	each_exec(box, exec)
 		exec_repeat(exec);
 }
@@ -445,6 +477,15 @@ static bool say_listening(const struct box *box)
 	                    sizeof box->listening_error, box->egress);
 }
 
+static bool say_report(const struct box *box)
+{
+	char body[sizeof box->report.error + sizeof box->report.entries];
+	memcpy(body, &box->report.error, sizeof box->report.error);
+	memcpy(body + sizeof box->report.error, box->report.entries, box->report.size);
+	return message_send(box->control, box->report_due, 0, body,
+	                    sizeof box->report.error + box->report.size, -1);
+}
+
 /* False: the socket is full. */
 static bool report(struct box *box)
 {
@@ -463,6 +504,9 @@ static bool report(struct box *box)
 	if (box->listening_due && !say_listening(box))
 		return false;
 	box->listening_due = false;
+	if (box->report_due && !say_report(box))
+		return false;
+	box->report_due = 0;
 	return true;
 }
 

@@ -14,11 +14,12 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 9
+#define PROTOCOL_VERSION 10
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
 #define MESSAGE_FDS_MAX 4
 #define NONCE_SIZE 16
 #define OUTPUT_KEPT_MAX 4096 /* bytes of one stream that need no log */
+#define PLACE_MAX (64 * 1024) /* bytes of a file that init itself writes */
 
 struct message_header {
 	uint32_t size; /* of the body */
@@ -58,6 +59,9 @@ enum message_type {
 	MESSAGE_LISTEN = 25, /* exec 0, u32 port: listen there on the loopback of the box. Since version 8 */
 	MESSAGE_CUT = 26,    /* of an exec with START_SECTIONS: ends the section that it writes. Since
 	                        version 9 */
+	MESSAGE_PLACE = 27,  /* exec 0, u32 permissions, string name, then bytes, no more than
+	                        PLACE_MAX: a file that is new in the workspace. Since version 10 */
+	MESSAGE_LOOK = 28,   /* exec 0: which entries has the workspace? Since version 10 */
 
 	/* Init to engine, each about one exec. */
 	MESSAGE_STARTED = 32, /* u32 pid inside the box, u32 that of its shepherd, 0: none;
@@ -76,6 +80,12 @@ enum message_type {
 	MESSAGE_SECTION = 40, /* struct section, struct told, its bytes: the answer to CUT, of all that
 	                         was written until then. What is written later is the next section:
 	                         in no log, and with all of the limit. Since version 9 */
+	MESSAGE_PLACED = 41, /* exec 0, the answer to PLACE: u32 0, its entry as stat tells it. Or u32
+	                        errno, and nothing is there. Init does it by itself, so only where that
+	                        cannot take long: EOPNOTSUPP where the workspace is no tmpfs */
+	MESSAGE_LOOKED = 42, /* exec 0, the answer to LOOK: u32 0, all entries as list tells them, but
+	                        for where links lead. Or u32 errno: as above, E2BIG for more than fit
+	                        into a message */
 };
 
 #define ORDER_NAME_SIZE 32

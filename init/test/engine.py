@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-VERSION = 9
+VERSION = 10
 HEADER = struct.Struct("=IHHII")
 START = struct.Struct("=QQQQQQQQIIIHH")
 ENDED = struct.Struct("=IIiiQQIIQQII")
@@ -22,8 +22,8 @@ SIZES = struct.Struct("=QQ")
 TOLD = struct.Struct("=II")
 SECTION_HEAD = struct.Struct("=QQII")
 LAUNCHED, HELLO = 1, 2
-MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET, MSG_RENEW, MSG_COUNT, MSG_LOGS, MSG_LISTEN, MSG_CUT = range(16, 27)
-STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN, COUNTED, FULL, LISTENING, SECTION = range(32, 41)
+MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET, MSG_RENEW, MSG_COUNT, MSG_LOGS, MSG_LISTEN, MSG_CUT, MSG_PLACE, MSG_LOOK = range(16, 29)
+STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN, COUNTED, FULL, LISTENING, SECTION, PLACED, LOOKED = range(32, 43)
 HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE, KEPT, RESUMED, SECTIONS = 1, 2, 4, 8, 16, 32, 64, 128
 STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
 BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT, OUT_OF_MEMORY = 0, 1, 2, 3, 4
@@ -198,6 +198,7 @@ class Exec:
         count = len(self.sections)
         self.box.send(MSG_CUT, self.number)
         self.box.pump(lambda: len(self.sections) > count or self.ended, what="section")
+        assert len(self.sections) > count, "it has ended"
         return self.sections[-1]
 
     def give_logs(self, error=0):
@@ -406,6 +407,22 @@ class Box:
         self.pump(lambda: self.contents, what="what there is")
         return self.contents.pop()
 
+    def place(self, name, data, mode=0o644):
+        """What is said of a new file in the workspace: an errno, or entries."""
+        return self.ask(MSG_PLACE, struct.pack("=I", mode) + name + b"\0" + data)
+
+    def look(self):
+        """The same of all that is there."""
+        return self.ask(MSG_LOOK, b"")
+
+    def ask(self, kind, body):
+        self.reports = []
+        self.send(kind, 0, body)
+        self.pump(lambda: self.reports, what="a report")
+        answer, error, entries = self.reports.pop()
+        assert answer - PLACED == kind - MSG_PLACE
+        return error or entries
+
     def listen(self, port):
         """The socket on the loopback of the box, or an errno."""
         self.listening = []
@@ -460,6 +477,12 @@ class Box:
         elif kind == COUNTED:
             assert number == 0
             self.contents.append(dict(zip(("processes", "descriptors", "files", "blocks"), CONTENTS.unpack(body))))
+        elif kind in (PLACED, LOOKED):
+            assert number == 0
+            (error,) = struct.unpack("=I", body[:4])
+            fields = body[4:].split(b"\0")
+            assert fields.pop() == b"" and not (error and fields)
+            self.reports.append((kind, error, [tuple(fields[i : i + 6]) for i in range(0, len(fields), 6)]))
         elif kind == LISTENING:
             assert number == 0
             (error,) = struct.unpack("=I", body)

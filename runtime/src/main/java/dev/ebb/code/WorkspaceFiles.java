@@ -77,7 +77,7 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
 
   private static List<FileEntry> list(BoxFiles box, String directory) throws InterruptedException {
     try {
-      return box.list(directory.isEmpty() ? ROOT : ROOT + "/" + directory);
+      return directory.isEmpty() ? box.workspace() : box.list(ROOT + "/" + directory);
     } catch (SandboxException e) {
       // RACE: removed meanwhile, or closed by the code to itself: there is nothing to be had.
       if (directory.isEmpty()) {

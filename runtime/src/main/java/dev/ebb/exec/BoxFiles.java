@@ -7,8 +7,11 @@ import dev.ebb.box.Box;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.kernel.KernelException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -21,12 +24,18 @@ import java.util.Optional;
  * tree harms only itself. Paths are the box's own, relative ones from the workspace. Thread-safe.
  */
 public final class BoxFiles {
+  private static final Logger LOG = System.getLogger(BoxFiles.class.getName());
+
   /** For what carries content. */
   public static final Duration CONTENT_TIMEOUT = Duration.ofMinutes(5);
 
   public static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   private static final Duration GRACE = Duration.ofSeconds(1);
+
+  /** Of init, for what it does by itself. */
+  private static final Duration ANSWER = Duration.ofSeconds(5);
+
   private static final ByteSize ENTRIES_MAX = ByteSize.mebibytes(64);
   private static final ByteSize UNLIMITED = new ByteSize(Long.MAX_VALUE);
   private static final ByteSize WORDS = ByteSize.mebibytes(1);
@@ -76,6 +85,39 @@ public final class BoxFiles {
     }
   }
 
+  /**
+   * Makes a file that is new in the workspace, without a process: for a box in which nothing runs
+   * yet, and for little, as it is not charged to its commands.
+   *
+   * @param name without a directory
+   * @return what is there then; empty: it cannot be made so, {@link #write} can or tells why not
+   */
+  public Optional<FileEntry> place(String name, int mode, byte[] content)
+      throws InterruptedException {
+    try {
+      return box.place(checked(name), mode, content, ANSWER)
+          .flatMap(entries -> FileEntry.parse(entries).stream().findFirst());
+    } catch (KernelException e) {
+      LOG.log(Level.DEBUG, "event=not_placed box=" + box.id() + ", ignoring: it is written", e);
+      return Optional.empty();
+    }
+  }
+
+  /** What is in the workspace, by name; where a link leads need not be told. */
+  public List<FileEntry> workspace() throws InterruptedException {
+    Optional<byte[]> seen = Optional.empty();
+    try {
+      seen = box.look(ANSWER);
+    } catch (KernelException e) {
+      LOG.log(Level.DEBUG, "event=not_looked box=" + box.id() + ", ignoring: it is listed", e);
+    }
+    return seen.isPresent() ? byName(FileEntry.parse(seen.get())) : list(SandboxSpec.WORKSPACE);
+  }
+
+  private static List<FileEntry> byName(List<FileEntry> entries) {
+    return entries.stream().sorted(Comparator.comparing(FileEntry::name)).toList();
+  }
+
   /** What is there; a link is not followed. */
   public FileEntry stat(String path) throws InterruptedException {
     return entry("look at", path);
@@ -88,9 +130,7 @@ public final class BoxFiles {
   /** What is in a directory, by name. */
   public List<FileEntry> list(String path) throws InterruptedException {
     var spec = operation("list", checked(path)).withOutputLimit(ENTRIES_MAX);
-    return FileEntry.parse(run("list", path, spec)).stream()
-        .sorted(Comparator.comparing(FileEntry::name))
-        .toList();
+    return byName(FileEntry.parse(run("list", path, spec)));
   }
 
   /** With its parents; a directory that is there already is fine. */

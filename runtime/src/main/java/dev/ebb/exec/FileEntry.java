@@ -11,7 +11,7 @@ import java.util.Optional;
  *
  * @param name see {@link BoxText} for one that is not UTF-8
  * @param mode permission bits
- * @param target of a link
+ * @param target of a link, if that is told
  */
 public record FileEntry(
     String name, Type type, long size, int mode, Instant modified, Optional<String> target) {
@@ -36,7 +36,7 @@ public record FileEntry(
   private static final int FIELDS = 6;
   private static final long NANOS = 1_000_000_000;
 
-  /** Reads the entries of {@code stat} and {@code list}, see init/protocol.h. */
+  /** Reads what init says is there, see init/protocol.h. */
   static List<FileEntry> parse(byte[] bytes) {
     var entries = new ArrayList<FileEntry>();
     var fields = new String[FIELDS];
@@ -67,6 +67,6 @@ public record FileEntry(
         Long.parseLong(fields[2]),
         Integer.parseInt(fields[1], 8),
         Instant.ofEpochSecond(Math.floorDiv(nanos, NANOS), Math.floorMod(nanos, NANOS)),
-        type == Type.LINK ? Optional.of(fields[4]) : Optional.empty());
+        Optional.of(fields[4]).filter(target -> !target.isEmpty()));
   }
 }

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PoolItem {
   /** Of an init that has nothing else to do. */
-  private static final Duration ANSWER = Duration.ofSeconds(1);
+  private static final Duration ANSWER = Duration.ofSeconds(5);
 
   private static final Duration START = Duration.ofSeconds(30);
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(2);

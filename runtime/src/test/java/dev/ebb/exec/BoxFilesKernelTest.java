@@ -21,6 +21,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.SequenceInputStream;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
@@ -48,6 +49,18 @@ final class BoxFilesKernelTest {
           tar.addfile(info, io.BytesIO(data))
       with tarfile.open("/tmp/evil.tar", "w") as tar:
           exec(sys.argv[1])
+      """;
+
+  private static final String CROWD =
+      """
+      import os, time
+      open("here", "w").close()
+      try:
+          while os.fork():
+              pass
+      except OSError:
+          print("full", flush=True)
+      time.sleep(1000)
       """;
 
   @RegisterExtension final Workbench bench = new Workbench();
@@ -185,6 +198,56 @@ final class BoxFilesKernelTest {
         () -> files.write("file", 0644, much));
     assertThat(content(files, "file")).isEqualTo("old");
     files.write("file", 0644, new ByteArrayInputStream(new byte[2 << 20]));
+  }
+
+  // --- by init itself ---
+
+  @Test
+  void whatInitPlacesIsThereLikeAnyFile() throws IOException, InterruptedException {
+    var files = new BoxFiles(bench.box());
+    byte[] bytes = new byte[64 * 1024];
+    new Random(2).nextBytes(bytes);
+    FileEntry placed = files.place("grüße", 0640, bytes).orElseThrow();
+    assertThat(placed).isEqualTo(files.stat("grüße"));
+    try (var content = files.read("grüße", 0)) {
+      assertThat(content.readAllBytes()).isEqualTo(bytes);
+    }
+    assertThat(files.workspace()).containsExactly(placed);
+  }
+
+  @Test
+  void whatInitCannotPlaceIsLeftToOthers() throws IOException, InterruptedException {
+    Box box = bench.box();
+    var files = new BoxFiles(box);
+    shell(box, "echo mine > file; ln -s nowhere link");
+    assertThat(files.place("file", 0644, new byte[1])).isEmpty();
+    assertThat(files.place("link", 0644, new byte[1])).isEmpty();
+    assertThat(files.place("a/b", 0644, new byte[1])).isEmpty();
+    assertThat(files.place("long", 0644, new byte[64 * 1024 + 1])).isEmpty();
+    assertThat(files.place("odd", 04755, new byte[1])).isEmpty();
+    assertThat(files.workspace().stream().map(FileEntry::name)).containsExactly("file", "link");
+    assertThat(content(files, "file")).isEqualTo("mine\n");
+  }
+
+  @Test
+  void theWorkspaceIsSeenAsItIsListed() throws IOException, InterruptedException {
+    Box box = bench.box();
+    var files = new BoxFiles(box);
+    shell(box, "echo 1 > b; mkdir c; touch -d @1234567890 a; chmod 600 a");
+    assertThat(files.workspace()).hasSize(3).isEqualTo(files.list("/workspace"));
+    shell(box, "for i in $(seq 300); do touch many-$i; done");
+    assertThat(files.workspace()).hasSize(303).isEqualTo(files.list("/workspace"));
+  }
+
+  @Test
+  void theWorkspaceOfAFullBoxIsSeen() throws IOException, InterruptedException {
+    Box box = bench.box(Limits.defaults().withPids(4));
+    var files = new BoxFiles(box);
+    Exec crowd = bench.start(box, python(CROWD));
+    Workbench.awaitOutput(crowd, "full");
+    assertThatExceptionOfType(SandboxException.class).isThrownBy(() -> files.list("/workspace"));
+    assertThat(files.workspace().stream().map(FileEntry::name)).containsExactly("here");
+    crowd.kill(Duration.ZERO);
   }
 
   // --- the rest ---

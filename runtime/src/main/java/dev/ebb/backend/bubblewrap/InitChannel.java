@@ -49,6 +49,8 @@ public final class InitChannel {
   private static final long SEND_RETRY_NANOS = 200_000;
 
   private static final int LISTENS_SINCE = 8;
+  private static final int LOOKS_SINCE = 10;
+  private static final int PERMISSIONS = 0777;
 
   /** The version of the oldest init that a box may still have. */
   private static final int OLDEST_SERVED = 4;
@@ -88,6 +90,15 @@ public final class InitChannel {
 
   /** The answer to LISTEN; the socket belongs to the channel's scope. */
   private record Listening(int errno, Optional<Fd> socket) {}
+
+  private @Nullable Report report;
+
+  /** An answer did not come in time, so the next may be to an earlier question. */
+  private boolean isLate;
+
+  /** The answer to PLACE or LOOK. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  private record Report(int errno, byte[] entries) {}
 
   /** Who asks what there is in the box, or for its way out. */
   private final ReentrantLock asking = new ReentrantLock();
@@ -390,6 +401,45 @@ public final class InitChannel {
   }
 
   /**
+   * Has init itself make a file that is new in the workspace.
+   *
+   * @return its entry, see init/protocol.h; empty: it cannot, or has not answered in time
+   */
+  public Optional<byte[]> place(String name, int mode, byte[] content, Deadline deadline)
+      throws KernelException, InterruptedException {
+    boolean isPlaceable = content.length <= Protocol.PLACE_MAX && (mode & ~PERMISSIONS) == 0;
+    return isPlaceable ? ask(Protocol.place(name, mode, content), deadline) : Optional.empty();
+  }
+
+  /**
+   * What init itself sees in the workspace.
+   *
+   * @return all entries, see init/protocol.h; empty: they are too many, or it cannot, or has not
+   *     answered in time
+   */
+  public Optional<byte[]> look(Deadline deadline) throws KernelException, InterruptedException {
+    return ask(Protocol.look(), deadline);
+  }
+
+  private Optional<byte[]> ask(byte[] question, Deadline deadline)
+      throws KernelException, InterruptedException {
+    asking.lockInterruptibly();
+    try {
+      if (version() < LOOKS_SINCE || isLate) {
+        return Optional.empty();
+      }
+      change(() -> report = null);
+      // ORDER: also for whoever is interrupted meanwhile.
+      isLate = true;
+      sendAll(question, List.of());
+      isLate = !await(() -> report != null, deadline);
+      return Optional.ofNullable(report).filter(each -> each.errno == 0).map(Report::entries);
+    } finally {
+      asking.unlock();
+    }
+  }
+
+  /**
    * Has init listen on the loopback of the box, and gives the socket: the same whenever it is asked
    * for.
    *
@@ -589,6 +639,12 @@ public final class InitChannel {
         exec(exec, true).ifPresent(e -> e.ended(ended));
       }
       case Protocol.MESSAGE_LISTENING -> listening(body.getInt());
+      case Protocol.MESSAGE_PLACED, Protocol.MESSAGE_LOOKED -> {
+        int errno = body.getInt();
+        byte[] entries = new byte[body.remaining()];
+        body.get(entries);
+        change(() -> report = new Report(errno, entries));
+      }
       case Protocol.MESSAGE_COUNTED -> {
         var counted = Protocol.counted(body);
         change(() -> contents = counted);

@@ -13,11 +13,12 @@ import java.util.List;
 
 /** The words between engine and ebb-init; the visible pair of init/protocol.h. */
 final class Protocol {
-  static final int PROTOCOL_VERSION = 9;
+  static final int PROTOCOL_VERSION = 10;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
   static final int MESSAGE_FDS_MAX = 4;
   static final int NONCE_SIZE = 16;
   static final int OUTPUT_KEPT_MAX = 4096;
+  static final int PLACE_MAX = 64 * 1024;
   static final int HEADER_SIZE = 16;
 
   static final int MESSAGE_LAUNCHED = 1;
@@ -36,6 +37,8 @@ final class Protocol {
   static final int MESSAGE_LOGS = 24;
   static final int MESSAGE_LISTEN = 25;
   static final int MESSAGE_CUT = 26;
+  static final int MESSAGE_PLACE = 27;
+  static final int MESSAGE_LOOK = 28;
   static final int MESSAGE_STARTED = 32;
   static final int MESSAGE_REFUSED = 33;
   static final int MESSAGE_OUTPUT = 34;
@@ -45,6 +48,8 @@ final class Protocol {
   static final int MESSAGE_FULL = 38;
   static final int MESSAGE_LISTENING = 39;
   static final int MESSAGE_SECTION = 40;
+  static final int MESSAGE_PLACED = 41;
+  static final int MESSAGE_LOOKED = 42;
 
   static final int ORDER_HAS_LEAF = 1;
   static final int ORDER_HIDES_CGROUPS = 2;
@@ -169,6 +174,20 @@ final class Protocol {
 
   static byte[] count() {
     return message(MESSAGE_COUNT, 0, 0, 0).array();
+  }
+
+  static byte[] place(String name, int mode, byte[] content) {
+    byte[] bytes = BoxText.encode(name);
+    return message(MESSAGE_PLACE, 0, 0, Integer.BYTES + bytes.length + 1 + content.length)
+        .putInt(mode)
+        .put(bytes)
+        .put((byte) 0)
+        .put(content)
+        .array();
+  }
+
+  static byte[] look() {
+    return message(MESSAGE_LOOK, 0, 0, 0).array();
   }
 
   static BoxContents counted(ByteBuffer body) {

@@ -8,6 +8,7 @@ import dev.ebb.backend.CallOff;
 import dev.ebb.backend.ExecKind;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
@@ -26,6 +27,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.FutureTask;
@@ -324,6 +326,62 @@ class InitChannelTest {
     channel.forsakeUnlessAnnounced();
     say(hello());
     assertThat(isUp()).isTrue();
+  }
+
+  // --- what init does by itself ---
+
+  private void greet(int version) throws Exception {
+    sayLaunched();
+    say(hello(version, NONCE));
+    assertThat(isUp()).isTrue();
+    assertThat(hear(NONCE.length)).isEqualTo(NONCE);
+  }
+
+  private static byte[] looked(int errno, String entries) {
+    byte[] text = entries.getBytes(US_ASCII);
+    byte[] body = Protocol.buffer(Integer.BYTES + text.length).putInt(errno).put(text).array();
+    return message(Protocol.MESSAGE_LOOKED, 0, body);
+  }
+
+  private Optional<byte[]> look() throws Exception {
+    return channel.look(Deadline.in(FOREVER));
+  }
+
+  private Optional<byte[]> lookAndHear(byte[] answer) throws Exception {
+    var asked = new FutureTask<>(this::look);
+    Thread.ofVirtual().start(asked);
+    assertThat(hear(Protocol.HEADER_SIZE)).isEqualTo(Protocol.look());
+    say(answer);
+    return asked.get();
+  }
+
+  private void assertNothingIsAsked() throws Exception {
+    assertThat(look()).isEmpty();
+    assertThat(channel.place("file", 0644, new byte[1], Deadline.in(FOREVER))).isEmpty();
+    assertThat(peer.receive(peerEnd, new byte[1]).bytes()).isNegative();
+  }
+
+  @Test
+  void whatInitSeesIsHandedOn() throws Exception {
+    greet(Protocol.PROTOCOL_VERSION);
+    assertThat(lookAndHear(looked(0, "a"))).contains(new byte[] {'a'});
+    assertThat(lookAndHear(looked(Errno.E2BIG.number(), ""))).isEmpty();
+    assertThat(lookAndHear(looked(0, ""))).contains(new byte[0]);
+  }
+
+  @Test
+  void anAnswerThatComesLateIsToNoOtherQuestion() throws Exception {
+    greet(Protocol.PROTOCOL_VERSION);
+    assertThat(channel.look(Deadline.in(Duration.ZERO))).isEmpty();
+    assertThat(hear(Protocol.HEADER_SIZE)).isEqualTo(Protocol.look());
+    say(looked(0, "outdated"));
+    assertNothingIsAsked();
+  }
+
+  @Test
+  void anInitOfBeforeIsNotAsked() throws Exception {
+    greet(9);
+    assertNothingIsAsked();
   }
 
   @Test

@@ -73,7 +73,7 @@ class ProtocolTest {
                 assertThat(numbers.add(value)).as(name).isTrue();
               }
             });
-    assertThat(numbers).hasSize(25);
+    assertThat(numbers).hasSize(29);
   }
 
   @Test

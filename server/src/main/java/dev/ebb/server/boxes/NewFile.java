@@ -20,6 +20,9 @@ public record NewFile(String path, byte[] bytes) {
   /** Of a file of which nobody says more. */
   public static final int DEFAULT_MODE = 0644;
 
+  /** Of what its init may write, in all, so that its share of memory does. */
+  private static final int PLACED_MOST = 256 * 1024;
+
   /**
    * Writes them, as the user of the box.
    *
@@ -31,8 +34,28 @@ public record NewFile(String path, byte[] bytes) {
     var into = new BoxFiles(box.box());
     var written = new LinkedHashMap<String, Optional<FileEntry>>();
     for (NewFile file : files) {
-      var content = new ByteArrayInputStream(file.bytes);
-      written.put(file.path, into.write(file.path, DEFAULT_MODE, content));
+      written.put(file.path, file.write(into));
+    }
+    return written;
+  }
+
+  private Optional<FileEntry> write(BoxFiles into) throws IOException, InterruptedException {
+    return into.write(path, DEFAULT_MODE, new ByteArrayInputStream(bytes));
+  }
+
+  /** The same in a box in which nothing has happened yet: a few short ones need no process. */
+  public static Map<String, Optional<FileEntry>> writeFirst(ServedBox box, List<NewFile> files)
+      throws IOException, InterruptedException {
+    var into = new BoxFiles(box.box());
+    var written = new LinkedHashMap<String, Optional<FileEntry>>();
+    int left = PLACED_MOST;
+    for (NewFile file : files) {
+      Optional<FileEntry> placed = Optional.empty();
+      if (file.path.indexOf('/') < 0 && file.bytes.length <= left) {
+        left -= file.bytes.length;
+        placed = into.place(file.path, DEFAULT_MODE, file.bytes);
+      }
+      written.put(file.path, placed.isPresent() ? placed : file.write(into));
     }
     return written;
   }

@@ -96,8 +96,12 @@ public final class CodeRun {
 
   /** Of a box that was made for this, and in which nothing else runs before, all is known then. */
   private void fill() throws IOException, InterruptedException {
-    var written = NewFile.write(box, task.files());
-    if (permit != null && task.compile().isEmpty()) {
+    if (permit == null) {
+      NewFile.write(box, task.files());
+      return;
+    }
+    var written = NewFile.writeFirst(box, task.files());
+    if (task.compile().isEmpty()) {
       watch = WorkspaceWatch.ofNew(box, written);
     }
   }

@@ -1,0 +1,103 @@
+"""What init itself writes to the workspace, and sees there."""
+
+import errno
+import struct
+import time
+
+from case import *
+
+PLACE_MAX = 64 * 1024
+
+
+class PlaceTest(Case):
+    def test_a_file_is_there_for_commands(self):
+        with self.a_box() as box:
+            ((kind, mode, size, mtime, target, name),) = box.place(b"main.py", b"print(1 + 1)")
+            self.assertEqual((b"f", b"644", b"12", b"", b"main.py"), (kind, mode, size, target, name))
+            self.assertLess(abs(time.time() - int(mtime) / 1e9), 60 * PATIENCE)
+            self.assertEqual(b"2\n", box.run(PYTHON, "main.py").output())
+            self.assertEqual(0, box.shell("[ -O main.py ]").wait()["status"])
+
+    def test_any_bytes_and_modes(self):
+        data = bytes(range(256)) * (PLACE_MAX // 256)
+        with self.a_box() as box:
+            ((_, mode, size, *_),) = box.place("grüße\n".encode(), data, mode=0o751)
+            self.assertEqual((b"751", b"%d" % PLACE_MAX), (mode, size))
+            self.assertEqual(data, box.shell("cat gr*").output())
+            ((_, _, size, *_),) = box.place(b"empty", b"")
+            self.assertEqual(b"0", size)
+
+    def test_what_is_there_stays(self):
+        with self.a_box() as box:
+            box.shell("echo mine >file; mkdir directory; mkfifo fifo; ln -s file link; ln -s nowhere dangling")
+            for name in b"file", b"directory", b"fifo", b"link", b"dangling":
+                self.assertEqual(errno.EEXIST, box.place(name, b"theirs"), name)
+            self.assertEqual(b"mine\n", box.shell("cat file").output())
+            self.assertEqual(1, box.shell("[ -e nowhere ]").wait()["status"])
+
+    def test_no_other_place_is_named(self):
+        with self.a_box() as box:
+            for name in b"", b"../tmp/out", b"/tmp/out", b"a/b":
+                self.assertEqual(errno.EINVAL, box.place(name, b"x"), name)
+            for name in b".", b"..":
+                self.assertIn(box.place(name, b"x"), (errno.EEXIST, errno.EISDIR), name)
+            self.assertEqual(errno.ENAMETOOLONG, box.place(b"n" * 256, b"x"))
+            self.assertEqual([], box.look())
+
+    def test_one_without_room_leaves_nothing(self):
+        with self.a_box() as box:
+            box.shell("cat /dev/zero >full 2>/dev/null")
+            self.assertEqual(errno.ENOSPC, box.place(b"more", b"x" * PLACE_MAX))
+            self.assertEqual([b"full"], [entry[5] for entry in box.look()])
+
+    def test_all_that_is_there_is_seen(self):
+        with self.a_box() as box:
+            self.assertEqual([], box.look())
+            box.place(b"placed", b"12345")
+            box.shell("echo more >written; mkdir -m 700 sub; touch sub/below; ln -s /etc link; mkfifo fifo; touch -d @1 old; printf '' >'new\nline'")
+            seen = {name: (kind, mode, size) for kind, mode, size, _, _, name in box.look()}
+            self.assertEqual((b"f", b"644", b"5"), seen[b"placed"])
+            self.assertEqual((b"f", b"644", b"5"), seen[b"written"])
+            self.assertEqual((b"d", b"700"), seen[b"sub"][:2])
+            self.assertEqual((b"l", b"p", b"f"), (seen[b"link"][0], seen[b"fifo"][0], seen[b"new\nline"][0]))
+            self.assertEqual(7, len(seen))
+            (old,) = [entry for entry in box.look() if entry[5] == b"old"]
+            self.assertEqual(b"1000000000", old[3])
+
+    def test_more_than_fits_is_told_so(self):
+        with self.a_box() as box:
+            box.shell("for i in 1 2 3 4 5 6 7 8 9; do touch $i$(head -c 250 /dev/zero | tr '\\0' x); done")
+            self.assertEqual(9, len(box.look()))
+            box.shell("for i in $(seq 100 300); do touch file-$i; done")
+            self.assertEqual(errno.E2BIG, box.look())
+            box.shell("rm -f file-*")
+            self.assertEqual(9, len(box.look()))
+
+    def test_one_that_is_closed_to_all_is_not_seen(self):
+        with self.a_box() as box:
+            box.shell("chmod 0 .")
+            self.assertEqual(errno.EACCES, box.look())
+            self.assertEqual(errno.EACCES, box.place(b"file", b"x"))
+
+    def test_another_file_system_is_left_alone(self):
+        with self.a_box(options=["--ro-bind", "/usr", "/workspace"]) as box:
+            self.assertEqual(errno.EOPNOTSUPP, box.look())
+            self.assertEqual(errno.EOPNOTSUPP, box.place(b"file", b"x"))
+
+    def test_what_makes_no_sense_ends_the_box(self):
+        too_long = b"\0\0\0\0name\0" + b"x" * (PLACE_MAX + 1)
+        for body in b"", struct.pack("=I", 0o4755) + b"name\0", b"\0\0\0\0", b"\0\0\0\0name", b"\0\0\1\0name\0", too_long:
+            box = self.box()
+            box.send(MSG_PLACE, 0, body)
+            self.assertEqual(2 << 8, box.wait_init(), body[:20])
+            box.close()
+
+    def test_nothing_stays_open(self):
+        with self.a_box() as box:
+            before = box.take_stock()["descriptors"]
+            for i in range(20):
+                box.place(b"file-%d" % i, b"x")
+                box.place(b"file-0", b"x")
+                box.place(b"a/b", b"x")
+                box.look()
+            self.assertEqual(before, box.take_stock()["descriptors"])
