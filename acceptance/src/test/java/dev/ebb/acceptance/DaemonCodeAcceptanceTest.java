@@ -130,6 +130,15 @@ final class DaemonCodeAcceptanceTest {
     }
   }
 
+  /** Init is the first, and without cgroups each command has a shepherd. */
+  @Test
+  void aShortProgramNeedsNoProcessBesideItsOwn() throws Exception {
+    int expected = Feature.CGROUPS.isPresent() ? 2 : 3;
+    CodeResult result = run("bash", "echo $$");
+    assertThat(result.stdout().text()).isEqualTo(expected + "\n");
+    assertThat(result.files()).isEmpty();
+  }
+
   @Test
   void theOutputUpToATimeoutIsKeptAndMemoryIsLimited() throws Exception {
     CodeResult late =

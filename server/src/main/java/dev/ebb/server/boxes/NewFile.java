@@ -1,6 +1,7 @@
 package dev.ebb.server.boxes;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.ebb.code.WorkspaceFiles;
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.FileEntry;
 import java.io.ByteArrayInputStream;
@@ -19,6 +20,8 @@ import java.util.Optional;
 public record NewFile(String path, byte[] bytes) {
   /** Of a file of which nobody says more. */
   public static final int DEFAULT_MODE = 0644;
+
+  private static final String WORKSPACE = WorkspaceFiles.path("");
 
   /** Of what its init may write, in all, so that its share of memory does. */
   private static final int PLACED_MOST = 256 * 1024;
@@ -39,6 +42,11 @@ public record NewFile(String path, byte[] bytes) {
     return written;
   }
 
+  /** What its path is in the working directory, if it is there. */
+  private String name() {
+    return path.startsWith(WORKSPACE) ? path.substring(WORKSPACE.length()) : path;
+  }
+
   private Optional<FileEntry> write(BoxFiles into) throws IOException, InterruptedException {
     return into.write(path, DEFAULT_MODE, new ByteArrayInputStream(bytes));
   }
@@ -51,9 +59,9 @@ public record NewFile(String path, byte[] bytes) {
     int left = PLACED_MOST;
     for (NewFile file : files) {
       Optional<FileEntry> placed = Optional.empty();
-      if (file.path.indexOf('/') < 0 && file.bytes.length <= left) {
+      if (file.name().indexOf('/') < 0 && file.bytes.length <= left) {
         left -= file.bytes.length;
-        placed = into.place(file.path, DEFAULT_MODE, file.bytes);
+        placed = into.place(file.name(), DEFAULT_MODE, file.bytes);
       }
       written.put(file.path, placed.isPresent() ? placed : file.write(into));
     }
