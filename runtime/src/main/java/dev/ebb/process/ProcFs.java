@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -190,24 +191,32 @@ public final class ProcFs {
 
   /** Every child of this process, zombies included. */
   public static List<Integer> children() {
-    // KERNEL: children are listed by the thread that spawned or adopted them.
-    var children = new ArrayList<Integer>();
-    try (var tasks = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
-      for (Path task : tasks) {
-        read(task.resolve("children"))
-            .ifPresent(
-                text -> {
-                  for (String pid : text.strip().split(" ")) {
-                    if (!pid.isEmpty()) {
-                      children.add(Integer.valueOf(pid));
-                    }
+    // KERNEL: children are listed by the thread that spawned or adopted them. RACE: one that ends
+    // leaves them to the first that lives. So that is asked last, or they might be with neither.
+    var children = new LinkedHashSet<Integer>();
+    for (Path task : threads().reversed()) {
+      read(task.resolve("children"))
+          .ifPresent(
+              text -> {
+                for (String pid : text.strip().split(" ")) {
+                  if (!pid.isEmpty()) {
+                    children.add(Integer.valueOf(pid));
                   }
-                });
-      }
+                }
+              });
+    }
+    return List.copyOf(children);
+  }
+
+  /** In the order of the kernel, which is that of their birth. */
+  private static List<Path> threads() {
+    var threads = new ArrayList<Path>();
+    try (var tasks = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
+      tasks.forEach(threads::add);
     } catch (IOException e) {
       throw new UncheckedIOException("cannot list our own threads", e);
     }
-    return children;
+    return threads;
   }
 
   /** The text, or nothing if the process is gone. */

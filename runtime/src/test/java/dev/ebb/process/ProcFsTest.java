@@ -107,20 +107,35 @@ class ProcFsTest {
   void childrenAreFoundWhicheverThreadStartedThem() throws Exception {
     int mine = children.sleeper();
     var others = new int[1];
-    Thread thread =
-        Thread.ofPlatform()
-            .start(
-                () -> {
-                  try {
-                    others[0] = children.sleeper();
-                  } catch (KernelException e) {
-                    throw new IllegalStateException(e);
-                  }
-                });
+    Thread thread = Thread.ofPlatform().start(() -> others[0] = startSleeper());
     thread.join();
     children.kill(mine);
     assertThat(ProcFs.children()).as("zombies too").contains(mine, others[0]);
     assertThat(children.awaitSignal(mine)).isEqualTo(9);
     assertThat(ProcFs.children()).contains(others[0]).doesNotContain(mine);
+  }
+
+  /** RACE: its end moves what it started to another thread. */
+  @Test
+  void noChildIsMissedWhileAThreadEnds() throws Exception {
+    int child = children.sleeper();
+    children.kill(child);
+    for (int i = 0; i < 300; i++) {
+      var started = new int[1];
+      Thread thread = Thread.ofPlatform().start(() -> started[0] = startSleeper());
+      thread.join();
+      assertThat(ProcFs.children()).as("round %d", i).contains(started[0], child);
+      children.kill(started[0]);
+      assertThat(children.awaitSignal(started[0])).isEqualTo(9);
+    }
+    assertThat(children.awaitSignal(child)).isEqualTo(9);
+  }
+
+  private int startSleeper() {
+    try {
+      return children.sleeper();
+    } catch (KernelException e) {
+      throw new IllegalStateException(e);
+    }
   }
 }
