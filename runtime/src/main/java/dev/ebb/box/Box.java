@@ -51,6 +51,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -62,9 +63,9 @@ import org.jspecify.annotations.Nullable;
 public final class Box {
   private static final Logger LOG = System.getLogger(Box.class.getName());
   private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
-  private static final Duration FREEZE_BOUND = Duration.ofSeconds(2);
+  private static final Duration FREEZE_BOUND = Duration.ofSeconds(10);
   private static final Duration START_BOUND = Duration.ofSeconds(10);
-  private static final Duration REAPED_BOUND = Duration.ofSeconds(1);
+  private static final Duration REAPED_BOUND = Duration.ofSeconds(5);
   private static final Duration GREET_BOUND = Duration.ofSeconds(10);
   private static final Duration LISTEN_BOUND = Duration.ofSeconds(5);
 
@@ -100,7 +101,7 @@ public final class Box {
   private @Nullable Maker maker;
   private volatile @Nullable InitChannel channel;
   private @Nullable BoxEgress egress;
-  private @Nullable Certificate certificate;
+  private volatile @Nullable Certificate certificate;
   private @Nullable BoxEnd end;
   private @Nullable ProcessRef foundInit;
 
@@ -783,12 +784,14 @@ public final class Box {
     return host;
   }
 
-  /** Runs {@code listener} whenever the OOM killer took a process of this box. */
-  public void whenOutOfMemory(Runnable listener) {
+  /**
+   * Tells {@code listener} how many the OOM killer has taken of this box, whenever it takes one.
+   */
+  public void whenOutOfMemory(LongConsumer listener) {
     oomWatch.add(listener);
   }
 
-  public void forget(Runnable listener) {
+  public void forget(LongConsumer listener) {
     oomWatch.remove(listener);
   }
 
@@ -799,6 +802,11 @@ public final class Box {
   /** Who made it; empty when another engine knows. */
   public Optional<Maker> maker() {
     return Optional.ofNullable(maker);
+  }
+
+  /** What its release came to, so far; there before its state says so. */
+  public Optional<Certificate> certificate() {
+    return Optional.ofNullable(certificate);
   }
 
   /** The line to init. */

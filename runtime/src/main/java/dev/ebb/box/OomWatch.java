@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,12 +25,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class OomWatch {
   private static final Logger LOG = System.getLogger(OomWatch.class.getName());
-  private static final Duration STRIKES_WITHIN = Duration.ofSeconds(1);
+  private static final Duration STRIKES_WITHIN = Duration.ofSeconds(10);
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
   private final BoxId id;
   private final Enclosure enclosure;
-  private final Set<Runnable> listeners = ConcurrentHashMap.newKeySet();
+  private final Set<LongConsumer> listeners = ConcurrentHashMap.newKeySet();
 
   OomWatch(BoxId id, Enclosure enclosure) {
     this.id = id;
@@ -44,11 +45,11 @@ final class OomWatch {
     }
   }
 
-  void add(Runnable listener) {
+  void add(LongConsumer listener) {
     listeners.add(listener);
   }
 
-  void remove(Runnable listener) {
+  void remove(LongConsumer listener) {
     listeners.remove(listener);
   }
 
@@ -78,7 +79,9 @@ final class OomWatch {
         }
         if (kills > seen) {
           seen = kills;
-          listeners.forEach(Runnable::run);
+          for (LongConsumer listener : listeners) {
+            listener.accept(kills);
+          }
         }
         if (watch != null) {
           watch.rearm();

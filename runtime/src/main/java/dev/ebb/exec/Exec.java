@@ -35,6 +35,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,7 +74,7 @@ public final class Exec implements AutoCloseable {
   private final long startNanos;
   private final Instant startedAt;
   private final long oomKillsBefore;
-  private final Runnable oomListener = this::outOfMemory;
+  private final LongConsumer oomListener = this::outOfMemory;
   private final boolean wasDetached;
   private boolean isAdopted;
   private volatile boolean outOfMemory;
@@ -750,9 +751,12 @@ public final class Exec implements AutoCloseable {
   }
 
   /** One victim takes the whole exec along: what is left of it could only fail strangely. */
-  private void outOfMemory() {
-    outOfMemory = true;
-    kill(Duration.ZERO);
+  private void outOfMemory(long kills) {
+    // RACE: told late, it may have been of a command before this one.
+    if (kills > oomKillsBefore) {
+      outOfMemory = true;
+      kill(Duration.ZERO);
+    }
   }
 
   private ExecResult finish(Outcome last) throws InterruptedException {
