@@ -164,11 +164,22 @@ public final class UidClaims {
 
   /** Those of instances that are not there: somebody has removed a home by hand, or moved it. */
   public List<Claim> abandoned() throws IOException {
-    return all().stream().filter(UidClaims::isAbandoned).toList();
+    var abandoned = new ArrayList<Claim>();
+    for (Claim claim : all()) {
+      // RACE: an instance gives back its claim before its directory goes.
+      if (isAbandoned(claim) && isClaimed(claim)) {
+        abandoned.add(claim);
+      }
+    }
+    return abandoned;
   }
 
   private static boolean isAbandoned(Claim claim) {
     return Files.notExists(claim.instance(), LinkOption.NOFOLLOW_LINKS);
+  }
+
+  private boolean isClaimed(Claim claim) throws IOException {
+    return target(claim.uid()).filter(claim.instance()::equals).isPresent();
   }
 
   /** Takes one of these away, as whose uids nobody runs. */
@@ -176,8 +187,7 @@ public final class UidClaims {
     try (var scope = new Scope()) {
       // RACE: another may have taken it away, and a third claimed the block.
       Filesystem.lock(open(scope));
-      if (target(abandoned.uid()).filter(abandoned.instance()::equals).isPresent()
-          && isAbandoned(abandoned)) {
+      if (isClaimed(abandoned) && isAbandoned(abandoned)) {
         Filesystem.unlinkIfPresent(link(abandoned.uid()));
       }
     } catch (KernelException e) {
