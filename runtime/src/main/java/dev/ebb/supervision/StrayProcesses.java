@@ -26,7 +26,7 @@ import java.util.regex.Pattern;
  * reaped. So whoever is there, runs as one that is idle then, and is still there, is a stray.
  */
 final class StrayProcesses {
-  private static final Duration BOUND = Duration.ofSeconds(2);
+  private static final Duration BOUND = Duration.ofSeconds(5);
   private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private static final int SELF = ProcessRef.self().pid();
@@ -97,14 +97,18 @@ final class StrayProcesses {
 
   private Fate awaitEnd(ProcessRef stray) throws KernelException {
     Deadline deadline = Deadline.in(BOUND);
-    while (stray.exists()) {
+    while (true) {
+      // ORDER: whoever was late himself looks once more before he says that another is.
+      boolean isLast = deadline.isOver();
       host.reaper().reap(pid -> pid == stray.pid());
-      if (deadline.isOver()) {
+      if (!stray.exists()) {
+        return new Fate.Released();
+      }
+      if (isLast) {
         return outlived(stray);
       }
       LockSupport.parkNanos(RETRY_NANOS);
     }
-    return new Fate.Released();
   }
 
   private static Fate outlived(ProcessRef stray) {
