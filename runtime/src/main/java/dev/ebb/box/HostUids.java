@@ -103,8 +103,8 @@ public final class HostUids {
     }
   }
 
-  /** Another process may have lent it from another range. */
-  private boolean isOurs(int uid) {
+  /** In our block, lent or not. Another process may have lent it from another one. */
+  public boolean isOurs(int uid) {
     return uid >= first && uid - first < count;
   }
 }

@@ -43,6 +43,7 @@ import dev.ebb.pool.PoolPolicy;
 import dev.ebb.pool.WarmPool;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.Privileges;
+import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Reaper;
 import dev.ebb.step.Step;
@@ -850,6 +851,8 @@ public final class Engine implements AutoCloseable {
     }
     try (scope) {
       host.makers().close();
+      // Who makes boxes may have been killed between a clone and its announcement.
+      var _ = host.reaper().reap(pid -> ProcFs.uid(pid).stream().anyMatch(host.uids()::isOurs));
       boolean waits = holdings().stream().anyMatch(held -> held.kind() == Kind.RECORD);
       if (stuck.isEmpty() && !waits) {
         Step.REMOVE_SUBTREE.reach();

@@ -178,6 +178,28 @@ final class NurseryKernelTest {
     assertThat(engine().leaks()).isZero();
   }
 
+  /** As a clone is left that was never announced: dead, and known by its uid alone. */
+  @Test
+  void whoeverDiedUnannouncedIsReapedWithTheEngine() throws Exception {
+    TestHost.require(Feature.ROOT);
+    int uid = ProcFs.uid(box().initPid()).orElseThrow();
+    String user = Integer.toString(uid);
+    var orphan =
+        new ProcessBuilder(
+            "setpriv", "--reuid", user, "--regid", user, "--clear-groups", "sh", "-c", "true &");
+    assertThat(orphan.start().waitFor()).isZero();
+    Awaitility.await().atMost(SOON).until(() -> zombies(uid) == 1);
+    engine().close();
+    assertThat(zombies(uid)).isZero();
+  }
+
+  private static long zombies(int uid) {
+    return ProcFs.children().stream()
+        .filter(pid -> ProcFs.uid(pid).orElse(-1) == uid)
+        .filter(pid -> ProcFs.stat(pid).filter(ProcFs.Stat::isZombie).isPresent())
+        .count();
+  }
+
   @Test
   void theSweepTakesNoNurseryForAStray() throws Exception {
     box();
