@@ -258,10 +258,14 @@ public final class ServedBox {
       // ORDER: before anybody sees it run. However long it was made, or paused, it is not idle yet.
       use();
     }
-    state = next;
+    if (next == BoxState.GONE || next == BoxState.STUCK) {
+      // ORDER: whoever sees its end finds the proof.
+      prove();
+    }
     if (next == BoxState.GONE) {
       endedAt = Instant.now();
     }
+    state = next;
     if (next == BoxState.STUCK) {
       tryAt = Instant.now().plus(STUCK.after(stuckInARow.incrementAndGet()));
     }
@@ -269,6 +273,12 @@ public final class ServedBox {
     if (next == BoxState.LOST) {
       endedBy.compareAndSet(null, EndedBy.DIED);
       Thread.ofVirtual().name("ebb-lost-" + id).start(whenLost);
+    }
+  }
+
+  private void prove() {
+    if (made.state() == Future.State.SUCCESS) {
+      made.resultNow().certificate().ifPresent(proof -> certificate = proof);
     }
   }
 
@@ -411,8 +421,9 @@ public final class ServedBox {
     Optional<PoolItem> waiting = warm.filter(item -> item.waitsFor(spec));
     Exec started = waiting.isPresent() ? waiting.get().begin() : Exec.start(box(), spec);
     var exec = new ServedExec(this, started);
-    publish(exec, Map.of("state", "running"));
+    // ORDER: whoever hears of it finds it.
     execs.put(exec.number(), exec);
+    publish(exec, Map.of("state", "running"));
     return exec;
   }
 
@@ -573,7 +584,6 @@ public final class ServedBox {
       metrics.released(proof.took(), proof.isClean());
       awaitCommands(proof);
     }
-    certificate = proof;
     return proof;
   }
 
