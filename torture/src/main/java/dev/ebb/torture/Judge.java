@@ -85,12 +85,12 @@ final class Judge {
 
   // --- of one box ---
 
-  /** A certificate promises that this was seen, so it must be so at once. */
-  void gone(Held held, String where) throws IOException {
-    gone(held, where, Duration.ZERO);
-  }
-
-  /** The same of a box that died with its daemon. */
+  /**
+   * That nothing is left of a box.
+   *
+   * @param patience none where a certificate promises that it was seen; some for one that died with
+   *     its daemon
+   */
   void gone(Held held, String where, Duration patience) throws IOException {
     List<Trace> left = await(held::leftProcesses, patience);
     for (Invariant each : List.of(Invariant.I1, Invariant.I2, Invariant.I3)) {

@@ -38,7 +38,10 @@ final class Worker {
   private final Chaos chaos;
   private final Round round;
   private final String where;
-  private final int generation;
+
+  /** Of the daemon that made the box, or a later one. */
+  private int generation;
+
   private final long began = System.nanoTime();
   private @Nullable String box;
   private Held held = Held.nothingOf("none");
@@ -90,6 +93,7 @@ final class Worker {
       return;
     }
     Box made = client.boxes().create(request());
+    generation = daemon.generation();
     box = made.id();
     held = Held.nothingOf(made.id());
     tally.count(Tally.Group.BOX, "made");
@@ -250,8 +254,13 @@ final class Worker {
       tally.count(Tally.Group.BOX, "tried again");
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
-    judge.gone(held, where);
+    judge.gone(held, where, patience());
     tally.checked(Invariant.I12, where, Answers.removeAgain(daemon.client(), id));
+  }
+
+  /** What is promised by the daemon that made it must be so at once. */
+  private Duration patience() {
+    return daemon.generation() == generation ? Duration.ZERO : PATIENCE;
   }
 
   private boolean isRemoved(String id) throws IOException {
@@ -311,7 +320,7 @@ final class Worker {
     }
     ending = true;
     awaitUnlisted();
-    judge.gone(held, where);
+    judge.gone(held, where, patience());
   }
 
   private Optional<Box> find(EbbClient client) throws IOException {

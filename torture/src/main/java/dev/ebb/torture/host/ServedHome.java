@@ -26,7 +26,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -68,7 +67,8 @@ public final class ServedHome implements AutoCloseable {
   @GuardedBy("lock")
   private final Set<Integer> oldKeepers = new HashSet<>();
 
-  private final AtomicInteger generation = new AtomicInteger();
+  @GuardedBy("lock")
+  private int generation;
 
   /** One life of the daemon. */
   private record Running(Scope scope, Fd stdin, Pidfd outer, int inner, Target daemon) {
@@ -103,7 +103,7 @@ public final class ServedHome implements AutoCloseable {
       try {
         running = spawn(scope);
         home.learn();
-        generation.incrementAndGet();
+        generation++;
       } catch (KernelException | IOException e) {
         close(scope);
         throw new IOException("the daemon does not come up: " + e.getMessage() + said(), e);
@@ -212,6 +212,7 @@ public final class ServedHome implements AutoCloseable {
       ending.scope().release(ending.stdin());
       int code = Program.await(ending.outer(), PATIENCE);
       close(ending.scope());
+      oldKeepers.add(ending.inner());
       reapKeepers();
       return code;
     } catch (KernelException e) {
@@ -274,7 +275,12 @@ public final class ServedHome implements AutoCloseable {
 
   /** Which life it is in. */
   public int generation() {
-    return generation.get();
+    lock.lock();
+    try {
+      return generation;
+    } finally {
+      lock.unlock();
+    }
   }
 
   public int pid() {
