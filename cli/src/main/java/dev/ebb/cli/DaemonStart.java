@@ -25,7 +25,7 @@ import java.util.concurrent.locks.LockSupport;
  * others wait for it.
  */
 final class DaemonStart {
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = Duration.ofSeconds(40);
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
   /** What earlier daemons said is kept up to here. */
