@@ -178,7 +178,7 @@ static void start(struct box *box)
 		exec_refuse(exec, id, STEP_REQUEST, EAGAIN);
 	else
 		exec_start(exec, &box->message);
-	if (exec->tree.shepherd)
+	if (exec->tree.shepherd && box->look_at == NEVER)
 		box->look_at = now();
 }
 
