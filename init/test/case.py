@@ -33,8 +33,7 @@ class Case(unittest.TestCase):
                 box.destroy()
         for file in self.files:
             file.close()
-        reap_orphans()
-        self.assertEqual([], children(), "children are left")
+        wait_until(lambda: reap_orphans() or not children(), what="the end of all children")
         self.assertEqual(self.before, self.snapshot())
 
     @staticmethod

@@ -44,10 +44,18 @@ class DetachTest(Case):
         box.reconnect()
 
     def assert_idle(self, box, seconds=0.5):
+        start = time.monotonic()
         before = cpu(box.init_pid), wakeups(box.init_pid)
         time.sleep(seconds)
-        self.assertLess(cpu(box.init_pid) - before[0], min(0.2 * PATIENCE, 0.8) * seconds)
-        self.assertLess(wakeups(box.init_pid) - before[1], 200 * seconds)
+        after = cpu(box.init_pid), wakeups(box.init_pid)
+        took = time.monotonic() - start
+        self.assertLess(after[0] - before[0], min(0.2 * PATIENCE, 0.8) * took)
+        self.assertLess(after[1] - before[1], 200 * took)
+
+    @staticmethod
+    def stop(box):
+        signal.pidfd_send_signal(box.init_pidfd, signal.SIGSTOP)
+        wait_until(lambda: field(box.init_pid, "State:").split()[0] == "T", what="a stopped init")
 
     def assert_ended(self, exec_, reason):
         exec_.wait()
@@ -120,7 +128,7 @@ class DetachTest(Case):
         with self.a_detached_box() as box:
             self.assert_exited(box.shell("echo x"))
             exec_ = box.start("/bin/sh", "-c", "echo x; sleep 0.2; echo y; sleep 100")
-            box.pump(lambda: exec_.sizes[0] == 2, what="x")
+            box.pump(lambda: exec_.sizes[0] >= 2, what="x")
             with self.nobody(box):
                 wait_until(lambda: exec_.output() == b"x\ny\n", what="y")
                 self.assert_idle(box)
@@ -200,7 +208,7 @@ class DetachTest(Case):
                 self.assertEqual((STEP_REQUEST, errno.EAGAIN), none.refused)
             box.send(MSG_START, last.number - 1)
             with self.assertRaisesRegex(AssertionError, "a word after the last word"):
-                box.pump(lambda: False, 2)
+                box.pump(lambda: False, 20)
             with self.nobody(box):
                 pass
             self.assertEqual(([REFUSED], []), (last.words, none.words))
@@ -226,7 +234,7 @@ class DetachTest(Case):
     def test_the_old_engine_goes_when_the_new_one_is_there(self):
         with self.a_detached_box() as box:
             self.assert_exited(box.run("true"))
-            signal.pidfd_send_signal(box.init_pidfd, signal.SIGSTOP)
+            self.stop(box)
             old = box.control.dup()
             box.connect()
             old.close()
@@ -344,37 +352,35 @@ class DetachTest(Case):
             if not is_connected:
                 box.control.close()
             self.assertEqual(0, box.wait_init())
-            self.assertTrue(0.45 < time.monotonic() - start < 2 * PATIENCE)
+            self.assertGreater(time.monotonic() - start, 0.45)
             box.close()
 
     def test_the_last_detach_counts(self):
-        for last, status in ((0, None), (300, 0)):
+        long = 3000 * PATIENCE
+        for last in (0, long):
             box = self.box()
-            box.detach(300 if last == 0 else 0, box.path + "-before")
+            box.detach(0 if last else long, box.path + "-before")
             box.detach(last)
             box.reconnect()
             with socket.socket(socket.AF_UNIX) as caller, self.assertRaises(ConnectionRefusedError):
                 caller.connect(box.path + "-before")
             self.assertEqual(7, box.descriptors())
-            time.sleep(0.6)
-            self.assertEqual(status is None, is_alive(box.init_pid))
-            if status is not None:
-                self.assertEqual(status, box.wait_init())
+            if last:
+                self.assertEqual(0, box.wait_init())
+            else:
+                time.sleep(long / 1000 + 0.5)
+                self.assertTrue(is_alive(box.init_pid))
             box.destroy()
 
     def test_an_engine_that_dies_at_once_after_detach_has_detached(self):
         for words in ((MSG_DETACH,), (MSG_START, MSG_DETACH, MSG_START)):
             box = self.box()
-            signal.pidfd_send_signal(box.init_pidfd, signal.SIGSTOP)
+            self.stop(box)
             for word in words:
                 box.detach() if word == MSG_DETACH else box.start("sleep", "100")
             box.control.close()
             signal.pidfd_send_signal(box.init_pidfd, signal.SIGCONT)
             box.reconnect()
             self.assertEqual([], [word for each in box.execs.values() for word in each.words])
-            # One that was begun before nobody wanted it is on its way out.
-            deadline = time.monotonic() + 10 * PATIENCE
-            while members(box.cgroup) != [box.init_pid] and time.monotonic() < deadline:
-                time.sleep(0.01)
             self.assertEqual([box.init_pid], members(box.cgroup))
             self.assertEqual(7, box.descriptors())

@@ -128,6 +128,15 @@ def field(pid, name):
         return ""
 
 
+def open_files(pid):
+    """What its descriptors lead to, but for the files of /proc that init has open for a moment to look at herds."""
+    names = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            names.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return [name for name in names if not (HERD and name.startswith("/proc"))]
+
+
 def is_alive(pid):
     try:
         return read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()[0] not in "ZX"
@@ -509,7 +518,7 @@ class Box:
                 ([leader_of(pid)] == ours if ours else leader_of(pid) not in shepherds)]
 
     def descriptors(self):
-        return len(os.listdir(f"/proc/{self.init_pid}/fd"))
+        return len(open_files(self.init_pid))
 
     def is_gone(self):
         return not members(self.cgroup)

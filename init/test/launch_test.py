@@ -187,8 +187,7 @@ for number in range(1, 65):
             if victim != "outside":
                 self.assertIn(box.outside.wait(10 * PATIENCE), (0, 1), f"seed {seed}: {box.messages()}")
             box.destroy()
-            reap_orphans()
-            self.assertEqual([], children(), f"seed {seed}")
+            wait_until(lambda: reap_orphans() or not children(), what=f"the end of all children, seed {seed}")
         self.assertTrue(all(count > 0 for count in seen.values()), seen)
 
 

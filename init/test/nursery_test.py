@@ -72,7 +72,7 @@ class NurseryTest(NurseryCase):
             self.assertEqual("", field(pid, "Groups:").strip())
             for _ in range(3):
                 self.born(nursery).close()
-            self.assertEqual(4, len(os.listdir(f"/proc/{pid}/fd")))
+            wait_until(lambda: len(os.listdir(f"/proc/{pid}/fd")) == 4, what="four descriptors")
             self.assertEqual([pid], children())
             nursery.close()
 
@@ -215,8 +215,7 @@ class NurseryTest(NurseryCase):
                 if box.is_greeted and box.init_pid:
                     self.assert_exited(box.shell("true"))
                 box.destroy()
-            reap_orphans()
-            self.assertEqual([], children(), f"seed {seed}")
+            wait_until(lambda: reap_orphans() or not children(), what=f"the end of all children, seed {seed}")
         self.assertTrue(all(seen.values()), f"seed {seed}: {seen}")
 
     def test_without_cgroups_or_a_uid_of_its_own_a_box_comes_up(self):

@@ -45,7 +45,7 @@ class RenewTest(Case):
 
     def test_one_that_had_a_timeout_may_be_given_none(self):
         with self.a_box() as box:
-            exec_ = self.waiting(box, "import time; time.sleep(0.6); print('whole')", timeout=400)
+            exec_ = self.waiting(box, f"import time; time.sleep({3.5 * PATIENCE}); print('whole')", timeout=3000 * PATIENCE)
             exec_.renew()
             self.go()
             self.assertEqual(BY_ITSELF, exec_.wait()["reason"])

@@ -41,7 +41,8 @@ class SeccompTest(Case):
                 with self.subTest(name):
                     if not shutil.which(name, path=ENVIRONMENT["PATH"]):
                         self.skipTest(f"host lacks {name}")
-                    exec_ = box.shell("set -e\n" + script)
+                    exec_ = box.start("/bin/sh", "-c", "set -e\n" + script)
+                    exec_.wait(180)
                     print(name, end=" ", flush=True)
                     self.assert_exited(exec_)
 

@@ -61,7 +61,7 @@ class SignalTest(Case):
             exec_.wait_output(b"x")
             exec_.signal(signal.SIGSTOP)
             # D: whoever waits in vfork(2) for a child that is stopped.
-            wait_until(lambda: all(field(pid, "State:").strip()[0] in "TD" for pid in exec_.members()), what="stop")
+            wait_until(lambda: all(field(pid, "State:").strip()[:1] in ("T", "D") for pid in exec_.members()), what="stop")
             exec_.signal(signal.SIGCONT)
             size = exec_.sizes[0]
             box.pump(lambda: exec_.sizes[0] > size + 20, what="more")

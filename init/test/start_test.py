@@ -92,7 +92,7 @@ class StartTest(Case):
     def test_256_run_at_once_and_no_more(self):
         with self.a_box() as box:
             sleepers = [box.start("sleep", "100") for _ in range(256)]
-            box.pump(lambda: all(s.pid for s in sleepers), what="256 starts")
+            box.pump(lambda: all(s.pid for s in sleepers), 60, "256 starts")
             self.assertEqual((STEP_REQUEST, errno.EAGAIN), box.run("true").refused)
             start = time.monotonic()
             for sleeper in sleepers:

@@ -125,7 +125,7 @@ class TerminalTest(Case):
             script = f"stty raw -echo; echo ready; head -c {len(data)}"
             with self.terminal(box, "/bin/sh", "-c", script) as (exec_, keys):
                 exec_.wait_output(b"ready\n")
-                self.feed(box, keys, data)
+                self.feed(box, keys, data, quiet=20)
                 exec_.wait()
             self.assert_exited(exec_)
             self.assertEqual(b"ready\n" + data, exec_.output())
@@ -138,12 +138,12 @@ class TerminalTest(Case):
             for _ in range(50):
                 self.assertEqual(b"end\r\n", self.in_terminal(box, "echo end").output())
 
-    def feed(self, box, keys, data, seconds=20):
-        """Types as the other side takes it; gives what it did not take for a second."""
+    def feed(self, box, keys, data, seconds=20, quiet=1):
+        """Types as the other side takes it; gives what it did not take for so many seconds."""
         os.set_blocking(keys.fileno(), False)
         end = time.monotonic() + seconds * PATIENCE
         while data and time.monotonic() < end:
-            if not select.select([], [keys], [], 1)[1]:
+            if not select.select([], [keys], [], quiet)[1]:
                 break
             data = data[keys.write(data[:4096]) or 0:]
         return data
@@ -157,7 +157,7 @@ class TerminalTest(Case):
             start = time.monotonic()
             for _ in range(10):
                 self.assert_exited(box.run("true"))
-            self.assertLess(time.monotonic() - start, 5 * PATIENCE)
+            self.assertLess(time.monotonic() - start, 60 * PATIENCE)
             self.assertLess(int(field(box.init_pid, "RssAnon:").split()[0]), before + 1000)
             cpu = self.cpu_of(box.init_pid)
             time.sleep(0.5)
@@ -174,7 +174,7 @@ class TerminalTest(Case):
 
     def test_a_terminal_nobody_holds_costs_nothing_and_may_be_opened_again(self):
         with self.a_box() as box:
-            script = "echo before; exec </dev/null >/dev/null 2>&1; sleep 0.7; echo after >/dev/tty; sleep 0.2"
+            script = "echo before; exec </dev/null >/dev/null 2>&1; sleep 0.7; echo after >/dev/tty; sleep 3"
             with self.terminal(box, "/bin/sh", "-c", script) as (exec_, keys):
                 exec_.wait_output(b"before")
                 time.sleep(0.1)
@@ -222,7 +222,7 @@ class TerminalTest(Case):
             other.wait_started()
             box.pump(lambda: len(exec_.members()) == 1 and len(other.members()) == 1, what="two sleepers")
             for pid in members(box.cgroup):
-                held = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+                held = open_files(pid)
                 slaves = sum(name.startswith("/dev/pts/") and not name.endswith("ptmx") for name in held)
                 masters = sum(name.endswith("ptmx") for name in held)
                 self.assertEqual((3 if pid in exec_.members() else 0, 1 if pid == box.init_pid else 0),

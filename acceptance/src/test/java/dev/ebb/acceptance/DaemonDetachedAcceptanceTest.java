@@ -261,7 +261,7 @@ final class DaemonDetachedAcceptanceTest {
     await()
         .atMost(DaemonProcess.PATIENCE)
         .until(() -> next.boxes().inspect("dead").state() == BoxState.GONE);
-    Exec lost = next.execs("dead").inspect(1);
+    Exec lost = next.execs("dead").await(1, DaemonProcess.PATIENCE);
     assertThat(lost.status()).isEqualTo("lost");
     assertThat(
             new String(Followed.all(next.execs("dead").follow(1, Offsets.START)).stdout(), UTF_8))

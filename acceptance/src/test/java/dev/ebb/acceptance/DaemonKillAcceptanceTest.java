@@ -87,6 +87,13 @@ final class DaemonKillAcceptanceTest {
     return below;
   }
 
+  /** Init reaps the last of them a moment after they have left their cgroup. */
+  private void assertNoCommand(String what) {
+    await()
+        .atMost(TestHost.patience(Duration.ofSeconds(5)))
+        .untilAsserted(() -> assertThat(commands()).as(what).isEmpty());
+  }
+
   private static void assertKilled(Exec exec) {
     assertThat(exec.state()).isEqualTo("ended");
     assertThat(exec.status()).isEqualTo("killed");
@@ -113,7 +120,7 @@ final class DaemonKillAcceptanceTest {
       assertThat(ended.exitCode()).isZero();
       assertThat(output(ended)).isEqualTo("line " + i + "\n");
     }
-    assertThat(commands()).isEmpty();
+    assertNoCommand("commands");
     assertThat(execs.list()).hasSizeLessThanOrEqualTo(101);
   }
 
@@ -129,7 +136,7 @@ final class DaemonKillAcceptanceTest {
       awaitProcesses(tree.processes);
       assertThat(execs.inspect(exec.number()).pids()).hasSize(tree.processes);
       assertKilled(execs.kill(exec.number(), GRACE));
-      assertThat(commands()).as(tree.script).isEmpty();
+      assertNoCommand(tree.script);
     }
   }
 
@@ -144,7 +151,7 @@ final class DaemonKillAcceptanceTest {
     assertKilled(killed);
     assertThat(killed.exitCode()).isEqualTo(137);
     assertThat(took).isBetween(GRACE, GRACE.plus(TestHost.patience(Duration.ofSeconds(5))));
-    assertThat(commands()).isEmpty();
+    assertNoCommand("commands");
   }
 
   @Test
@@ -169,7 +176,7 @@ final class DaemonKillAcceptanceTest {
     Duration took = Duration.ofNanos(System.nanoTime() - start);
     assertThat(killed).hasSize(4).allSatisfy(DaemonKillAcceptanceTest::assertKilled);
     assertThat(took).isBetween(grace, TestHost.patience(grace.multipliedBy(3)));
-    assertThat(commands()).isEmpty();
+    assertNoCommand("commands");
   }
 
   @Test
@@ -178,12 +185,12 @@ final class DaemonKillAcceptanceTest {
     Exec exec = startReady(daemonised + "echo ready; sleep 600");
     awaitProcesses(4);
     assertKilled(execs.kill(exec.number(), GRACE));
-    assertThat(commands()).as("daemonised grandchildren").isEmpty();
+    assertNoCommand("daemonised grandchildren");
 
     Exec left = execs.await(start("setsid sleep 600 & sleep 600 & exit 3").number());
     assertThat(left.exitCode()).isEqualTo(3);
     assertThat(requireNonNull(left.leftovers()).killed()).isEqualTo(2);
-    assertThat(commands()).as("children of a leader that exited").isEmpty();
+    assertNoCommand("children of a leader that exited");
   }
 
   @Test
@@ -194,7 +201,7 @@ final class DaemonKillAcceptanceTest {
       Exec exec = startReady(forking);
       awaitProcesses(10);
       assertKilled(execs.kill(exec.number(), Duration.ofMillis(200)));
-      assertThat(commands()).isEmpty();
+      assertNoCommand("commands");
     }
   }
 
@@ -255,7 +262,7 @@ final class DaemonKillAcceptanceTest {
     // By init, not by the engine, which would wait for that one for seconds.
     assertThat(Duration.ofNanos(System.nanoTime() - begun))
         .isBetween(Duration.ofMillis(600), TestHost.patience(Duration.ofSeconds(6)));
-    assertThat(commands()).isEmpty();
+    assertNoCommand("commands");
     long start = System.nanoTime();
     assertThat(execs.run(ExecRequest.of("echo", "next")).stdout().text()).isEqualTo("next\n");
     assertThat(Duration.ofNanos(System.nanoTime() - start))

@@ -117,7 +117,7 @@ final class DaemonQuotaAcceptanceTest {
     EbbClient admin = daemon.client();
     EbbClient a = daemon.client(daemon.key("--tenant", "a"));
     Box box = a.boxes().create(box(64, 10));
-    admin.setQuota("a", new Quota(null, null, null, null, null, 0.5));
+    admin.setQuota("a", new Quota(null, null, null, null, null, 0.01));
     a.boxes().inspect(box.id());
     assertBeyond("rate", () -> a.boxes().inspect(box.id()));
     for (int i = 0; i < 5; i++) {

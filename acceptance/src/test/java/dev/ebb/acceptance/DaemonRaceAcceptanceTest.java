@@ -195,7 +195,7 @@ final class DaemonRaceAcceptanceTest {
     EbbClient client = daemon.client();
     BoxRequest plain = BoxRequest.defaults();
     Duration second = Duration.ofSeconds(1);
-    client.boxes().create(plain.withName("ttl").withTtl(second.multipliedBy(2)));
+    client.boxes().create(plain.withName("ttl").withTtl(second.multipliedBy(5)));
     client.execs("ttl").start(ExecRequest.of("sleep", "1000"));
     Duration soon = second.multipliedBy(3);
     client.boxes().create(plain.withName("idle").withIdleTimeout(soon));

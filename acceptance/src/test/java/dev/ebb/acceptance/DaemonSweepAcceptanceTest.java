@@ -40,9 +40,10 @@ final class DaemonSweepAcceptanceTest {
   private static Path plant(Path home) throws IOException {
     try (var instances = Files.list(home.resolve("instances"))) {
       Path planted = instances.findFirst().orElseThrow().resolve(NOBODY);
-      Files.createDirectory(planted);
-      Files.writeString(planted.resolve("1.stdout"), "x");
-      return planted;
+      Path seed = Files.createDirectory(home.resolve("seed"));
+      Files.writeString(seed.resolve("1.stdout"), "x");
+      // RACE: a sweep may come at any moment, and is to find it whole.
+      return Files.move(seed, planted);
     }
   }
 

@@ -182,12 +182,21 @@ class FdTest {
     String call = "%d 0x%x ".formatted(SystemCall.READ.number(), Integer.parseInt(number(fd)));
     try (var tasks = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
       for (Path task : tasks) {
-        if (Files.readString(task.resolve("syscall")).startsWith(call)) {
+        if (isIn(call, task)) {
           return true;
         }
       }
     }
     return false;
+  }
+
+  private static boolean isIn(String call, Path task) {
+    try {
+      return Files.readString(task.resolve("syscall")).startsWith(call);
+    } catch (IOException e) {
+      // A thread that has ended meanwhile.
+      return false;
+    }
   }
 
   private static String number(Fd fd) {

@@ -31,7 +31,11 @@ public final class Cgroups implements Detector {
       // ORDER: read after them, so that whoever made one is there to own it.
       ProcessTable processes = ProcessTable.read();
       for (Found each : found) {
-        traces.add(trace(each.directory(), each.instance(), processes));
+        Trace trace = trace(each.directory(), each.instance(), processes);
+        // RACE: one that went meanwhile may have lost its owner before it was looked for.
+        if (!Files.notExists(each.directory())) {
+          traces.add(trace);
+        }
       }
     }
     return traces;

@@ -1,6 +1,8 @@
 package dev.ebb.oracle;
 
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +30,11 @@ public final class ClaimedUids implements Detector {
       // ORDER: read after them, so that whoever made one is there to own it.
       ProcessTable processes = ProcessTable.read();
       for (var claim : claims.entrySet()) {
-        traces.add(trace(claim.getKey(), claim.getValue(), processes));
+        Trace trace = trace(claim.getKey(), claim.getValue(), processes);
+        // RACE: one that went meanwhile may have lost its owner before it was looked for.
+        if (!Files.notExists(claim.getKey(), LinkOption.NOFOLLOW_LINKS)) {
+          traces.add(trace);
+        }
       }
     }
     return traces;

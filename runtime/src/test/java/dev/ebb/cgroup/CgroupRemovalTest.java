@@ -121,7 +121,7 @@ class CgroupRemovalTest {
             KernelException.class, e -> assertThat(e.errno()).isEqualTo(Errno.EBUSY))
         .hasMessage("cannot remove " + cgroup.path() + ": EBUSY");
     assertThat(Duration.ofNanos(System.nanoTime() - start))
-        .isBetween(Duration.ofMillis(1900), Duration.ofSeconds(4));
+        .isGreaterThanOrEqualTo(Duration.ofMillis(1900));
     assertThat(log.lines()).hasSize(1);
   }
 
@@ -139,11 +139,14 @@ class CgroupRemovalTest {
 
   @Test
   void anInterruptEndsTheRetriesToo() {
-    EmptyWait stuck = (waited, deadline) -> false;
+    EmptyWait stuck =
+        (waited, deadline) -> {
+          asked.add("wait");
+          return false;
+        };
     Thread.currentThread().interrupt();
-    long start = System.nanoTime();
     assertThatThrownBy(() -> new CgroupRemoval(stuck).remove(cgroup)).hasMessageEndingWith("EINTR");
     assertThat(Thread.interrupted()).isTrue();
-    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(1));
+    assertThat(asked).as("before it was heard").hasSize(1);
   }
 }

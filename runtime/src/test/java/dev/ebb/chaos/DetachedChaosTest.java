@@ -182,6 +182,9 @@ final class DetachedChaosTest {
   @Test
   void aDeadInitIsFoundDeadAndWhatIsLeftOfItsBoxGoes() throws Exception {
     killPatron(1, "echo words; " + FOREVER);
+    Path record = Path.of(Remains.of(host.home()).records().getFirst());
+    Path log = record.resolveSibling("1.stdout");
+    Eventually.holds("it has spoken", () -> Files.size(log) > 0);
     assertThat(init().signal(Signal.KILL)).isTrue();
     try (Engine engine = Engine.openForDaemon(host.home())) {
       Engine.Adopted found = engine.adopt().getFirst();
@@ -198,12 +201,12 @@ final class DetachedChaosTest {
   void oneThatDoesNotAnswerIsLeftAloneAndFoundWhenItDoes() throws Exception {
     killPatron(1, FOREVER);
     ProcessRef sleeper = theSleeper();
+    // What else the dead engine had fell to us.
+    TestHost.awaitOrphans(init().pid());
     assertThat(init().signal(Signal.STOP)).isTrue();
     try (Engine engine = Engine.openForDaemon(host.home())) {
       Box silent = engine.adopt().getFirst().box();
       assertThat(silent.state()).isEqualTo(BoxState.UNREACHABLE);
-      // Of the dead engine's attached boxes some fell to us.
-      TestHost.reapOrphans();
       assertThat(engine.audit(false)).isEmpty();
       assertThat(sleeper.isAlive()).isTrue();
       assertThat(init().signal(Signal.CONT)).isTrue();
@@ -251,13 +254,13 @@ final class DetachedChaosTest {
   void oneWhoseRecordIsDamagedLivesAndCanBeEnded() throws Exception {
     killPatron(1, FOREVER);
     ProcessRef sleeper = theSleeper();
+    // What else the dead engine had fell to us.
+    TestHost.awaitOrphans(init().pid());
     Files.writeString(Path.of(Remains.of(host.home()).records().getFirst()), "nonsense\n");
     try (Engine engine = Engine.openForDaemon(host.home())) {
       Engine.Adopted found = engine.adopt().getFirst();
       assertThat(found.box().state()).isEqualTo(BoxState.UNREACHABLE);
       assertThat(found.record()).isEmpty();
-      // Of the dead engine's attached boxes some fell to us.
-      TestHost.reapOrphans();
       assertThat(engine.audit(false)).isEmpty();
       assertThat(sleeper.isAlive()).isTrue();
       assertThat(engine.adoptAgain(found.box())).isEmpty();
@@ -341,7 +344,7 @@ final class DetachedChaosTest {
     ProcessRef init = init();
     Files.delete(Path.of(Remains.of(host.home()).records().getFirst()));
     Engine.openForDaemon(host.home()).close();
-    assertThat(init.isAlive()).isFalse();
+    Eventually.holds("its init is dead", () -> !init.isAlive());
     assertNothingIsLeft();
   }
 

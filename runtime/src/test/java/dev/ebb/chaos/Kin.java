@@ -18,6 +18,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -183,14 +184,15 @@ final class Kin {
 
   /** Every child of a process, zombies too. */
   static List<Integer> children(int parent) throws IOException {
-    // KERNEL: each thread lists its own.
-    var children = new ArrayList<Integer>();
-    for (Path task : entries(directory(parent).resolve("task"))) {
+    // KERNEL: each thread lists its own. RACE: one that ends leaves them to the first that lives,
+    // so that is asked last.
+    var children = new LinkedHashSet<Integer>();
+    for (Path task : entries(directory(parent).resolve("task")).reversed()) {
       for (String line : lines(task.resolve("children"))) {
         Stream.of(line.split(" ")).map(Integer::valueOf).forEach(children::add);
       }
     }
-    return children;
+    return List.copyOf(children);
   }
 
   static List<ProcessRef> livingChildren(int parent) throws IOException {

@@ -154,17 +154,18 @@ final class IsolationKernelTest {
     Box box = prober.engine().create(BoxSpec.defaults());
     var keeper =
         """
-        import os, socket, sys
+        import os, socket, sys, time
         server = socket.socket(socket.AF_UNIX); server.bind('/tmp/s'); server.listen()
         if os.fork(): sys.exit()
         peer, _ = server.accept()
         _, (fd,), _, _ = socket.recv_fds(peer, 1, 1)
         peer.recv(1)
         import signal; signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-        import time; time.sleep(0.3)
+        while not os.path.exists('/tmp/go'): time.sleep(0.01)
         try: answer = str(os.write(fd, b'late'))
         except OSError as e: answer = str(e.errno)
-        open('/tmp/answer', 'w').write(answer)
+        with open('/tmp/new', 'w') as new: new.write(answer)
+        os.rename('/tmp/new', '/tmp/answer')
         """;
     var giver =
         """
@@ -180,8 +181,8 @@ final class IsolationKernelTest {
       assertThat(second.await().cause()).isEqualTo(new ExitCause.Exited(0));
       assertThat(CapturedOutput.of(second.stdout()).text()).isEqualTo("mine\n");
     }
-    try (Exec third =
-        prober.engine().start(box, sh("until cat /tmp/answer 2>/dev/null; do sleep 0.05; done"))) {
+    var ask = "touch /tmp/go; until cat /tmp/answer 2>/dev/null; do sleep 0.05; done";
+    try (Exec third = prober.engine().start(box, sh(ask))) {
       assertThat(third.await(Duration.ofSeconds(20))).isPresent();
       assertThat(CapturedOutput.of(third.stdout()).text()).as("EPIPE").isEqualTo("32");
     }

@@ -162,6 +162,6 @@ class StuckKernelTest {
     assertThat(Engine.sweep(home, false))
         .noneMatch(finding -> finding.fate() instanceof Recovery.Fate.Stuck);
     assertThat(Engine.sweep(home, false)).isEmpty();
-    TestHost.reapOrphans();
+    TestHost.awaitOrphans();
   }
 }

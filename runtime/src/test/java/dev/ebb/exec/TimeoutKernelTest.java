@@ -15,6 +15,7 @@ import dev.ebb.process.ExitCause;
 import dev.ebb.process.ExitCause.Exit;
 import dev.ebb.process.ExitCause.TimedOut;
 import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
 import java.io.IOException;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
@@ -111,10 +112,11 @@ final class TimeoutKernelTest {
   void aCommandThatEndsInTimeIsNotTimedOut()
       throws IOException, InterruptedException, KernelException {
     Box box = bench.box();
-    var timeout = Duration.ofSeconds(1);
+    Duration timeout = TestHost.patience(Duration.ofSeconds(3));
     assertThat(bench.run(box, sh("exit 0").withTimeout(timeout)).cause())
         .isEqualTo(new ExitCause.Exited(0));
-    ExecResult next = bench.run(box, python("import time; time.sleep(1.1)").withTimeout(LONG));
+    String longer = "import time; time.sleep(%d.1)".formatted(timeout.toSeconds());
+    ExecResult next = bench.run(box, python(longer).withTimeout(LONG));
     assertThat(next.cause()).isEqualTo(new ExitCause.Exited(0));
     assertIdle(box);
   }

@@ -27,10 +27,14 @@ class LedgerKernelTest {
   @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT);
 
   private final Scope scope = new Scope();
-  @TempDir Path disk;
+  private Path disk;
+  @TempDir Path directory;
 
   @BeforeEach
   void mount() throws Exception {
+    // Named so, a neighbour's leak check knows it to be of this JVM.
+    String ours = "ebb-ledger-" + ProcessHandle.current().pid();
+    disk = Files.createDirectory(directory.resolve(ours));
     run("mount", "-t", "tmpfs", "-o", "size=8k", "ledger-test", disk.toString());
   }
 

@@ -81,7 +81,7 @@ class ReaperKernelTest {
   @Test
   void aZombieOfOurCgroupIsReapedAtOnceAndAStrangerBesideItIsNot() throws Exception {
     Path unified = Hierarchies.detect().unified().orElseThrow();
-    String name = "ebb-" + Long.toHexString(System.nanoTime());
+    String name = "ebb-reaper-" + ProcessHandle.current().pid();
     Cgroup cgroup = Cgroup.create(unified.resolve(name));
     try {
       ProcessRef stranger = zombie("");

@@ -1,5 +1,6 @@
 package dev.ebb.testkit;
 
+import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
@@ -12,10 +13,13 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
@@ -31,6 +35,8 @@ public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
   private static final Path HOMES_PARENT = Path.of("/tmp");
   private static final String HOME_PREFIX = HOMES_PARENT + "/ebb-";
   private static final Set<Path> HOMES = ConcurrentHashMap.newKeySet();
+  private static final Duration ORPHAN_PATIENCE = patience(Duration.ofSeconds(20));
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final List<Feature> needs;
   private final List<Path> lent = new ArrayList<>();
@@ -161,21 +167,47 @@ public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
    * @return how many were reaped
    */
   public static int reapOrphans() throws IOException, KernelException {
-    // KERNEL: orphans go to the first thread of their subreaper. In a JVM that one never starts
-    // anything, so what java.lang.Process waits for is not in this list.
-    Path first = Path.of(Long.toString(ProcessHandle.current().pid()));
     int reaped = 0;
-    try (var threads = Files.newDirectoryStream(Proc.SELF.resolve("task"))) {
-      for (Path thread : threads) {
-        String children = Proc.read(thread.resolve("children")).orElse("");
-        for (String pid : children.split(" ")) {
-          if (!pid.isBlank() && (thread.endsWith(first) || isEbbs(pid))) {
-            reaped += reap(Integer.parseInt(pid));
-          }
+    for (int pid : orphans()) {
+      reaped += reap(pid);
+    }
+    return reaped;
+  }
+
+  /** Reaps them until none is left, dead or alive, but {@code others}: the dying need a while. */
+  public static void awaitOrphans(int... others) throws IOException, KernelException {
+    Deadline deadline = Deadline.in(ORPHAN_PATIENCE);
+    while (true) {
+      reapOrphans();
+      Set<Integer> left = orphans();
+      for (int pid : others) {
+        left.remove(pid);
+      }
+      if (left.isEmpty()) {
+        return;
+      }
+      if (deadline.isOver()) {
+        throw new AssertionError("orphans do not go: " + left);
+      }
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+  }
+
+  private static Set<Integer> orphans() throws IOException {
+    // KERNEL: orphans go to the first thread of their subreaper. In a JVM that one never starts
+    // anything, so what java.lang.Process waits for is not in this list. RACE: a thread that ends
+    // leaves its children to the first, so that is asked last.
+    Path first = Path.of(Long.toString(ProcessHandle.current().pid()));
+    var orphans = new LinkedHashSet<Integer>();
+    for (Path thread : Proc.list(Proc.SELF.resolve("task")).reversed()) {
+      String children = Proc.read(thread.resolve("children")).orElse("");
+      for (String pid : children.split(" ")) {
+        if (!pid.isBlank() && (thread.endsWith(first) || isEbbs(pid))) {
+          orphans.add(Integer.valueOf(pid));
         }
       }
     }
-    return reaped;
+    return orphans;
   }
 
   /** A nursery, or a box of one: a child of the thread that started the nursery. */

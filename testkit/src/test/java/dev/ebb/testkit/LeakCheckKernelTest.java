@@ -98,14 +98,15 @@ class LeakCheckKernelTest {
 
   @Test
   void aMountIsSeen() throws Exception {
+    Path point = Files.createDirectory(instance(directory));
     var seen =
         assertSeen(
             () -> {
-              run("mount", "-t", "tmpfs", "leakcheck", directory.toString());
-              return () -> run("umount", directory.toString());
+              run("mount", "-t", "tmpfs", "leakcheck", point.toString());
+              return () -> run("umount", point.toString());
             },
             "mount");
-    assertThat(seen.getFirst().details()).isEqualTo(directory + " type tmpfs source leakcheck");
+    assertThat(seen.getFirst().details()).isEqualTo(point + " type tmpfs source leakcheck");
   }
 
   @Test
@@ -115,7 +116,7 @@ class LeakCheckKernelTest {
     var before = Snapshot.take();
     run("mount", "-t", "tmpfs", "leakcheck", theirs.toString());
     try {
-      assertThat(before.leaksSince()).isEmpty();
+      before.assertNoLeaks();
     } finally {
       run("umount", theirs.toString());
     }
@@ -124,7 +125,7 @@ class LeakCheckKernelTest {
   @Test
   void aLoopDeviceIsSeen() throws Exception {
     assumeTrue(Files.exists(Path.of("/dev/loop-control")), "host lacks loop devices");
-    Path image = Files.write(directory.resolve("image"), new byte[4096]);
+    Path image = Files.write(instance(directory), new byte[4096]);
     assertSeen(
         () -> {
           String device = run("losetup", "--find", "--show", image.toString());

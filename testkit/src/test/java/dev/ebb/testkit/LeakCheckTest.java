@@ -296,8 +296,9 @@ class LeakCheckTest {
 
   private static Pidfd sleeper(Scope scope) throws KernelException {
     Pidfd child = Spawn.spawn(scope, Path.of("/bin/sleep"), List.of("sleep", "60"), List.of());
-    // Spawned is not yet executed.
-    await().until(() -> Files.readString(Path.of("/proc/" + child.pid() + "/comm")).contains("sl"));
+    // Spawned is not yet executed, nor asleep.
+    Path stat = Path.of("/proc/" + child.pid() + "/stat");
+    await().until(() -> Files.readString(stat).contains("(sleep) S "));
     return child;
   }
 

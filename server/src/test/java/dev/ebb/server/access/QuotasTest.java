@@ -92,8 +92,7 @@ class QuotasTest {
 
   @Test
   void requestsBeyondTheRateAreRefused() {
-    var quotas = new Quotas(home, Quota.NONE.with(Quota.Kind.RATE, "2"));
-    quotas.countRequest("a");
+    var quotas = new Quotas(home, Quota.NONE.with(Quota.Kind.RATE, "0.01"));
     quotas.countRequest("a");
     quotas.countRequest("b");
     assertThatThrownBy(() -> quotas.countRequest("a"))

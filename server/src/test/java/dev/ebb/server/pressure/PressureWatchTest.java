@@ -148,7 +148,7 @@ class PressureWatchTest {
     assertThat(last.before().use()).isEqualTo(90);
     assertThat(last.after().use()).isEqualTo(70);
     assertThat(last.stages()).extracting(Cleaned.Step::use).containsExactly(88L, 85L, 70L);
-    awaitTold("pressure pids warn");
+    await().atMost(PATIENCE).until(() -> told.size() > 3);
     assertThat(told)
         .containsExactly(
             "pressure pids warn",
