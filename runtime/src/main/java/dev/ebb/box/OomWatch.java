@@ -31,6 +31,7 @@ final class OomWatch {
   private final BoxId id;
   private final Enclosure enclosure;
   private final Set<LongConsumer> listeners = ConcurrentHashMap.newKeySet();
+  private volatile boolean isReleased;
 
   OomWatch(BoxId id, Enclosure enclosure) {
     this.id = id;
@@ -40,6 +41,7 @@ final class OomWatch {
   void open(Scope scope, Poller poller) throws KernelException {
     var event = enclosure.oomEvents(scope);
     if (event.isPresent()) {
+      scope.own(() -> isReleased = true);
       var handler = new Handler(event.get());
       handler.watch = poller.watch(scope, event.get(), Poller.Interest.READ, handler);
     }
@@ -73,7 +75,7 @@ final class OomWatch {
         event.read(new byte[8], 0, 8);
         Deadline deadline = Deadline.in(STRIKES_WITHIN);
         long kills = enclosure.oomKills();
-        while (kills <= seen && !deadline.isOver()) {
+        while (kills <= seen && !isReleased && !deadline.isOver()) {
           LockSupport.parkNanos(LOOK_AGAIN_NANOS);
           kills = enclosure.oomKills();
         }
