@@ -246,7 +246,9 @@ class Exec:
                                                          flags, argc, 0, 0, 0))
 
     def wait_output(self, text, seconds=10):
-        self.box.pump(lambda: text in self.output() or self.ended, seconds, f"{text} in {self.output()[-200:]}")
+        # RACE: its words may be heard before who it is, and who its shepherd.
+        self.box.pump(lambda: (text in self.output() and self.pid is not None) or self.ended, seconds,
+                      f"{text} in {self.output()[-200:]}")
         assert text in self.output(), self.output()
 
     def members(self):
