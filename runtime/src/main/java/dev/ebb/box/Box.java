@@ -328,19 +328,6 @@ public final class Box {
     return channel().count(Deadline.in(patience));
   }
 
-  // --- by init itself, without a process ---
-
-  /** The entry of a new file in the workspace; empty: it cannot be made so. */
-  public Optional<byte[]> place(String name, int mode, byte[] content, Duration patience)
-      throws KernelException, InterruptedException {
-    return channel().place(name, mode, content, Deadline.in(patience));
-  }
-
-  /** The entries of the workspace; empty: they cannot be told so. */
-  public Optional<byte[]> look(Duration patience) throws KernelException, InterruptedException {
-    return channel().look(Deadline.in(patience));
-  }
-
   /** Gives it the limits and the way out of {@code wanted}, which it {@link BoxSpec#canBecome}. */
   public void specialise(BoxSpec wanted) throws KernelException, InterruptedException {
     if (!spec.canBecome(wanted)) {
@@ -354,6 +341,19 @@ public final class Box {
   /** From now on {@code owner} hears of its state, of the one that it is in first. */
   public void handTo(Consumer<BoxState> owner) {
     lifecycle.handTo(owner);
+  }
+
+  // --- by init itself, without a process ---
+
+  /** The entry of a new file in the workspace; empty: it cannot be made so. */
+  public Optional<byte[]> place(String name, int mode, byte[] content, Duration patience)
+      throws KernelException, InterruptedException {
+    return channel().place(name, mode, content, Deadline.in(patience));
+  }
+
+  /** The entries of the workspace; empty: they cannot be told so. */
+  public Optional<byte[]> look(Duration patience) throws KernelException, InterruptedException {
+    return channel().look(Deadline.in(patience));
   }
 
   // --- its network ---
