@@ -95,6 +95,15 @@ void contents_look(struct report *report)
 		report->size = 0;
 }
 
+/* False: the socket is full. */
+bool contents_tell(const struct report *report, int control, enum message_type type, uint32_t exec)
+{
+	char body[sizeof report->error + sizeof report->entries];
+	memcpy(body, &report->error, sizeof report->error);
+	memcpy(body + sizeof report->error, report->entries, report->size);
+	return message_send(control, type, exec, body, sizeof report->error + report->size, -1);
+}
+
 static int make(int workspace, const char *name, mode_t mode, const void *data, size_t size,
                 struct report *report)
 {

@@ -176,6 +176,7 @@ void exec_start(struct exec *exec, struct message *message)
 	exec->cpu_before = cpu_before;
 	exec->is_kept = start.request.flags & START_KEPT;
 	exec->has_sections = start.request.flags & START_SECTIONS;
+	exec->looks = start.request.flags & START_LOOK;
 	for (int i = 0; i < 2 && !exec->is_kept; i++) {
 		exec->streams[i].log = start.logs[i];
 		message->fds[i] = -1; // ours now
@@ -199,6 +200,7 @@ void exec_renew(struct exec *exec, const struct start_request *request)
 	if (exec->phase != EXEC_RUNNING)
 		return;
 	exec->keep = request->flags & START_KEEP;
+	exec->looks = request->flags & START_LOOK;
 	exec->limit = exec->room = request->output_limit;
 	exec->grace = request->grace_ms;
 	exec->deadline = request->timeout_ms ? after(request->timeout_ms) : NEVER;
@@ -473,6 +475,7 @@ static void finish(struct exec *exec)
 	exec->ended.stdout_size = exec->streams[0].size;
 	exec->ended.stderr_size = exec->streams[1].size;
 	exec->ended.cpu_us = cpu_of_the_dead() - exec->cpu_before;
+	exec->look_due = exec->looks && !(exec->ended.flags & ENDED_STUCK);
 	release(exec);
 }
 
@@ -677,11 +680,21 @@ static bool tell(struct exec *exec, int control, enum message_type type, const v
 	return true;
 }
 
+static bool report_look(struct exec *exec, int control)
+{
+	struct report report;
+	contents_look(&report);
+	return contents_tell(&report, control, MESSAGE_LOOKED, exec->id);
+}
+
 static bool report_last(struct exec *exec, int control)
 {
 	if (exec->refusal.step)
 		return message_send(control, MESSAGE_REFUSED, exec->id, &exec->refusal,
 		                    sizeof exec->refusal, -1);
+	if (exec->look_due && !report_look(exec, control))
+		return false;
+	exec->look_due = false;
 	return tell(exec, control, MESSAGE_ENDED, &exec->ended, sizeof exec->ended);
 }
 

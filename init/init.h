@@ -85,6 +85,7 @@ struct report { /* an errno, or 0 and entries */
 	size_t size;        /* of the entries */
 };
 
+bool contents_tell(const struct report *report, int control, enum message_type type, uint32_t exec);
 void contents_look(struct report *report); /* at the workspace */
 void contents_place(const char *name, mode_t mode, const void *data, size_t size,
                     struct report *report); /* a new file there */
@@ -222,6 +223,7 @@ struct exec {
 	bool is_kept; /* what it writes is, in memory: there is no log yet, … */
 	bool is_full; /* … and there must be one now */
 	bool has_sections; /* of output */
+	bool looks;        /* at the workspace, in the end */
 	bool is_to_be_cut; /* once there is a log */
 	struct terminal *terminal; /* NULL: none */
 	uint64_t signals;          /* those that nobody could hear yet, by bit */
@@ -231,7 +233,7 @@ struct exec {
 	uint64_t memory, processes; /* limits that we see to; 0: a cgroup does */
 	uint64_t cpu_before;        /* of all that we reaped */
 	bool is_started;
-	bool started_due, full_due, output_due, section_due, last_due; /* what the engine has not heard yet */
+	bool started_due, full_due, output_due, section_due, look_due, last_due; /* what the engine has not heard yet */
 	uint64_t told_at;                       /* of output, the last time */
 	bool is_forgotten;                      /* the engine has written its end down */
 	struct refusal refusal;                 /* its last word, if set, … */

@@ -285,7 +285,7 @@ static bool renew_exec(struct box *box)
 	struct exec *exec = find_exec(box, box->message.header.exec);
 	if (exec)
 		exec_renew(exec, &request);
-	return (request.flags & ~START_KEEP) == 0 && request.argc == 0 && request.envc == 0 &&
+	return (request.flags & ~(START_KEEP | START_LOOK)) == 0 && request.argc == 0 && request.envc == 0 &&
 	       request.rows == 0 && request.columns == 0;
 }
 
@@ -477,15 +477,6 @@ static bool say_listening(const struct box *box)
 	                    sizeof box->listening_error, box->egress);
 }
 
-static bool say_report(const struct box *box)
-{
-	char body[sizeof box->report.error + sizeof box->report.entries];
-	memcpy(body, &box->report.error, sizeof box->report.error);
-	memcpy(body + sizeof box->report.error, box->report.entries, box->report.size);
-	return message_send(box->control, box->report_due, 0, body,
-	                    sizeof box->report.error + box->report.size, -1);
-}
-
 /* False: the socket is full. */
 static bool report(struct box *box)
 {
@@ -504,7 +495,7 @@ static bool report(struct box *box)
 	if (box->listening_due && !say_listening(box))
 		return false;
 	box->listening_due = false;
-	if (box->report_due && !say_report(box))
+	if (box->report_due && !contents_tell(&box->report, box->control, box->report_due, 0))
 		return false;
 	box->report_due = 0;
 	return true;

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 10
+#define PROTOCOL_VERSION 11
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
 #define MESSAGE_FDS_MAX 4
 #define NONCE_SIZE 16
@@ -51,8 +51,8 @@ enum message_type {
 	                        greets it with the nonce of the first, and tells of every exec it has */
 	MESSAGE_FORGET = 21, /* the end of an exec is written down; detached, init keeps it until then */
 
-	MESSAGE_RENEW = 22,  /* struct start_request without strings, flags START_KEEP or none: the
-	                        limits of an exec that has waited until now begin anew */
+	MESSAGE_RENEW = 22,  /* struct start_request without strings, of the flags START_KEEP and
+	                        START_LOOK: the limits of an exec that has waited until now begin anew */
 	MESSAGE_COUNT = 23,  /* exec 0: what is in the box? */
 	MESSAGE_LOGS = 24,   /* the answer to FULL. u32 0; fds: stdout log, stderr log, empty both. Or
 	                        u32 errno, no fds: there are none, and what follows is lost */
@@ -85,7 +85,7 @@ enum message_type {
 	                        cannot take long: EOPNOTSUPP where the workspace is no tmpfs */
 	MESSAGE_LOOKED = 42, /* exec 0, the answer to LOOK: u32 0, all entries as list tells them, but
 	                        for where links lead. Or u32 errno: as above, E2BIG for more than fit
-	                        into a message */
+	                        into a message. Of an exec with START_LOOK: the same, just before ENDED */
 };
 
 #define ORDER_NAME_SIZE 32
@@ -118,6 +118,8 @@ struct order {
                               the interpreter that init is a copy of goes on. Since version 7 */
 #define START_SECTIONS 128u /* with START_KEPT: output comes in sections, which CUT ends; what is
                                above the limit is thrown away, and nobody is ended for it */
+#define START_LOOK 256u     /* when it has ended the workspace is looked at, unless it is stuck. Since
+                               version 11 */
 
 /*
  * A file operation ends with an errno as its exit status.

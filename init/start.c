@@ -7,7 +7,7 @@
 
 #define START_FLAGS                                                                                \
 	(START_HAS_STDIN | START_KEEP | START_HAS_LEAF | START_TERMINAL | START_FILE | START_KEPT |     \
-	 START_RESUMED | START_SECTIONS)
+	 START_RESUMED | START_SECTIONS | START_LOOK)
 
 void (*start_resume)(char **environment);
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-VERSION = 10
+VERSION = 11
 HEADER = struct.Struct("=IHHII")
 START = struct.Struct("=QQQQQQQQIIIHH")
 ENDED = struct.Struct("=IIiiQQIIQQII")
@@ -24,7 +24,7 @@ SECTION_HEAD = struct.Struct("=QQII")
 LAUNCHED, HELLO = 1, 2
 MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET, MSG_RENEW, MSG_COUNT, MSG_LOGS, MSG_LISTEN, MSG_CUT, MSG_PLACE, MSG_LOOK = range(16, 29)
 STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN, COUNTED, FULL, LISTENING, SECTION, PLACED, LOOKED = range(32, 43)
-HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE, KEPT, RESUMED, SECTIONS = 1, 2, 4, 8, 16, 32, 64, 128
+HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE, KEPT, RESUMED, SECTIONS, LOOK = 1, 2, 4, 8, 16, 32, 64, 128, 256
 STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
 BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT, OUT_OF_MEMORY = 0, 1, 2, 3, 4
 STUCK, TRUNCATED, UNREAPED, CROWDED = 1, 2, 4, 8
@@ -51,6 +51,14 @@ def read(path):
 def write(path, text):
     with open(path, "w") as file:
         file.write(str(text))
+
+
+def entries(body):
+    """Of a report: an errno and what it tells of files."""
+    (error,) = struct.unpack("=I", body[:4])
+    fields = body[4:].split(b"\0")
+    assert fields.pop() == b"" and not (error and fields)
+    return error, [tuple(fields[i : i + 6]) for i in range(0, len(fields), 6)]
 
 
 def unified():
@@ -157,6 +165,7 @@ class Exec:
         self.words = []  # types of messages, in order
         self.pid = self.refused = self.ended = None
         self.shepherd = 0
+        self.seen = None  # in the workspace, in the end
         self.sections = []
         self.begin_section()
 
@@ -187,6 +196,9 @@ class Exec:
             output = self.output() if self.has_logs else self.kept[0]
             self.sections.append({"stdout": output, "sizes": (stdout, stderr), "flags": flags, "errno": error})
             self.begin_section()
+        elif kind == LOOKED:
+            error, found = entries(body)
+            self.seen = error or found
         elif kind == MSG_ENDED:
             assert self.pid is not None, "an end before its start"
             names = ("reason", "flags", "code", "status", "stdout_size", "stderr_size", "log_errno", "leftovers",
@@ -373,14 +385,14 @@ class Box:
 
     def start(self, *argv, env=None, workdir="/workspace", timeout=0, grace=1000, limit=1 << 30, files=1024,
               file_size=1 << 40, keep=False, stdin=None, logs=None, may_kill=True, memory=0, data_size=0, processes=0,
-              terminal=None, is_file=False, kept=False, gives_logs=True, resumed=False, sections=False):
+              terminal=None, is_file=False, kept=False, gives_logs=True, resumed=False, sections=False, look=False):
         exec_ = self.new_exec(may_kill)
         exec_.gives_logs = gives_logs
         env = ENVIRONMENT if env is None else env
         strings = [workdir, *argv] + [f"{k}={v}" for k, v in env.items()]
         flags = (KEEP if keep else 0) | (HAS_STDIN if stdin is not None else 0) | (TERMINAL if terminal else 0)
         flags |= (FILE if is_file else 0) | (KEPT if kept else 0) | (RESUMED if resumed else 0)
-        flags |= KEPT | SECTIONS if sections else 0
+        flags |= (KEPT | SECTIONS if sections else 0) | (LOOK if look else 0)
         body = START.pack(timeout, grace, limit, files, file_size, memory, data_size, processes,
                           flags | (0 if HERD else HAS_LEAF), len(argv), len(env), *(terminal or (0, 0)))
         body += b"".join(os.fsencode(s) + b"\0" for s in strings)
@@ -488,12 +500,8 @@ class Box:
         elif kind == COUNTED:
             assert number == 0
             self.contents.append(dict(zip(("processes", "descriptors", "files", "blocks"), CONTENTS.unpack(body))))
-        elif kind in (PLACED, LOOKED):
-            assert number == 0
-            (error,) = struct.unpack("=I", body[:4])
-            fields = body[4:].split(b"\0")
-            assert fields.pop() == b"" and not (error and fields)
-            self.reports.append((kind, error, [tuple(fields[i : i + 6]) for i in range(0, len(fields), 6)]))
+        elif kind in (PLACED, LOOKED) and number == 0:
+            self.reports.append((kind, *entries(body)))
         elif kind == LISTENING:
             assert number == 0
             (error,) = struct.unpack("=I", body)

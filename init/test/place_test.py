@@ -101,3 +101,43 @@ class PlaceTest(Case):
                 box.place(b"a/b", b"x")
                 box.look()
             self.assertEqual(before, box.take_stock()["descriptors"])
+
+
+class LookTest(Case):
+    """What is told of the workspace with the end of a command."""
+
+    def test_what_it_leaves_is_told_before_its_end(self):
+        with self.a_box() as box:
+            exec_ = box.shell("echo more >written; mkdir sub", look=True)
+            self.assertEqual({b"written": b"f", b"sub": b"d"}, {entry[5]: entry[0] for entry in exec_.seen})
+            self.assertEqual([LOOKED, MSG_ENDED], exec_.words[-2:])
+            self.assertIsNone(box.shell("echo >again").seen)
+
+    def test_nobody_writes_after_it_was_looked_at(self):
+        with self.a_box() as box:
+            for script in "", "sleep 1000", "trap '' TERM; while :; do :; done":
+                exec_ = box.shell("(while :; do echo more >>file; done) & until [ -s file ]; do :; done; " + script,
+                                  look=True, timeout=500, grace=50)
+                self.assertEqual(BY_ITSELF if script == "" else TIMED_OUT, exec_.ended["reason"], script)
+                self.assertEqual(exec_.seen, box.look(), script)
+                self.assertEqual(1, len(exec_.seen), script)
+
+    def test_one_that_never_ran_has_left_nothing(self):
+        with self.a_box() as box:
+            exec_ = box.run("/no/such", look=True)
+            self.assertEqual((STEP_EXEC, errno.ENOENT), exec_.refused)
+            self.assertIsNone(exec_.seen)
+
+    def test_what_cannot_be_told_is_no_harm(self):
+        with self.a_box() as box:
+            self.assertEqual(errno.E2BIG, box.shell("for i in $(seq 100 300); do touch file-$i; done", look=True).seen)
+            self.assertEqual([], box.shell("rm file-*", look=True).seen)
+            self.assertEqual(errno.EACCES, box.shell("chmod 0 .", look=True).seen)
+
+    def test_an_engine_that_does_not_read_hears_it_later(self):
+        with self.a_box() as box:
+            execs = [box.start("/bin/sh", "-c", "head -c 4000 /dev/zero", kept=True, look=True) for _ in range(60)]
+            wait_until(lambda: len(members(box.cgroup)) == 1, 20, "their end")
+            for exec_ in execs:
+                exec_.wait()
+                self.assertEqual([], exec_.seen)

@@ -70,6 +70,15 @@ class RenewTest(Case):
                 exec_.wait()
                 self.assertEqual(left, len(exec_.members()))
 
+    def test_what_it_leaves_in_the_workspace_is_told_if_it_is_so_ordered(self):
+        with self.a_box() as box:
+            for flags, seen in ((0, None), (LOOK, [b"file"])):
+                exec_ = self.waiting(box, "open('file', 'w')")
+                exec_.renew(flags=flags)
+                self.go()
+                exec_.wait()
+                self.assertEqual(seen, exec_.seen and [entry[5] for entry in exec_.seen])
+
     @only_without_leaves
     def test_its_processes_are_limited(self):
         with self.a_box() as box:

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import dev.ebb.backend.BoxContents;
 import dev.ebb.backend.CallOff;
+import dev.ebb.backend.FirstFile;
 import dev.ebb.backend.Network;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.backend.bubblewrap.InitChannel;
@@ -328,6 +329,12 @@ public final class Box {
     return channel().count(Deadline.in(patience));
   }
 
+  /** The same, and what came of a file that was placed right after. */
+  public Optional<InitChannel.Counted> contentsBefore(FirstFile file, Duration patience)
+      throws KernelException, InterruptedException {
+    return channel().countAndPlace(file, Deadline.in(patience));
+  }
+
   /** Gives it the limits and the way out of {@code wanted}, which it {@link BoxSpec#canBecome}. */
   public void specialise(BoxSpec wanted) throws KernelException, InterruptedException {
     if (!spec.canBecome(wanted)) {
@@ -346,9 +353,9 @@ public final class Box {
   // --- by init itself, without a process ---
 
   /** The entry of a new file in the workspace; empty: it cannot be made so. */
-  public Optional<byte[]> place(String name, int mode, byte[] content, Duration patience)
+  public Optional<byte[]> place(FirstFile file, Duration patience)
       throws KernelException, InterruptedException {
-    return channel().place(name, mode, content, Deadline.in(patience));
+    return channel().place(file, Deadline.in(patience));
   }
 
   /** The entries of the workspace; empty: they cannot be told so. */

@@ -2,6 +2,7 @@ package dev.ebb.code;
 
 import dev.ebb.box.SandboxException;
 import dev.ebb.exec.BoxFiles;
+import dev.ebb.exec.Exec;
 import dev.ebb.exec.FileEntry;
 import java.util.ArrayDeque;
 import java.util.LinkedHashMap;
@@ -24,6 +25,15 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
 
   /** Whoever writes while this looks is told of as he was, or not at all. */
   public static WorkspaceFiles of(BoxFiles box) throws InterruptedException {
+    return of(box, box.workspace());
+  }
+
+  /** Those that a command has left, which has ended. */
+  public static WorkspaceFiles after(BoxFiles box, Exec exec) throws InterruptedException {
+    return of(box, box.workspaceAfter(exec));
+  }
+
+  private static WorkspaceFiles of(BoxFiles box, List<FileEntry> top) throws InterruptedException {
     var files = new LinkedHashMap<String, FileEntry>();
     var directories = new ArrayDeque<>(List.of(""));
     boolean isCut = false;
@@ -33,7 +43,7 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
         break;
       }
       String directory = directories.remove();
-      for (FileEntry entry : list(box, directory)) {
+      for (FileEntry entry : directory.isEmpty() ? top : list(box, directory)) {
         String path = directory.isEmpty() ? entry.name() : directory + "/" + entry.name();
         switch (entry.type()) {
           case DIRECTORY -> directories.add(path);
@@ -77,12 +87,9 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
 
   private static List<FileEntry> list(BoxFiles box, String directory) throws InterruptedException {
     try {
-      return directory.isEmpty() ? box.workspace() : box.list(ROOT + "/" + directory);
+      return box.list(ROOT + "/" + directory);
     } catch (SandboxException e) {
       // RACE: removed meanwhile, or closed by the code to itself: there is nothing to be had.
-      if (directory.isEmpty()) {
-        throw e;
-      }
       return List.of();
     }
   }

@@ -2,6 +2,7 @@ package dev.ebb.exec;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.ebb.backend.ExecKind;
+import dev.ebb.backend.FirstFile;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.box.Box;
 import dev.ebb.box.ErrorCode;
@@ -89,13 +90,11 @@ public final class BoxFiles {
    * Makes a file that is new in the workspace, without a process: for a box in which nothing runs
    * yet, and for little, as it is not charged to its commands.
    *
-   * @param name without a directory
    * @return what is there then; empty: it cannot be made so, {@link #write} can or tells why not
    */
-  public Optional<FileEntry> place(String name, int mode, byte[] content)
-      throws InterruptedException {
+  public Optional<FileEntry> place(FirstFile file) throws InterruptedException {
     try {
-      return box.place(checked(name), mode, content, ANSWER)
+      return box.place(file, ANSWER)
           .flatMap(entries -> FileEntry.parse(entries).stream().findFirst());
     } catch (KernelException e) {
       LOG.log(Level.DEBUG, "event=not_placed box=" + box.id() + ", ignoring: it is written", e);
@@ -112,6 +111,12 @@ public final class BoxFiles {
       LOG.log(Level.DEBUG, "event=not_looked box=" + box.id() + ", ignoring: it is listed", e);
     }
     return seen.isPresent() ? byName(FileEntry.parse(seen.get())) : list(SandboxSpec.WORKSPACE);
+  }
+
+  /** The same as it was when {@code exec} had ended, if that was told; else as it is now. */
+  public List<FileEntry> workspaceAfter(Exec exec) throws InterruptedException {
+    Optional<byte[]> seen = exec.workspace();
+    return seen.isPresent() ? byName(FileEntry.parse(seen.get())) : workspace();
   }
 
   private static List<FileEntry> byName(List<FileEntry> entries) {

@@ -78,6 +78,10 @@ public final class Exec implements AutoCloseable {
   private final boolean wasDetached;
   private boolean isAdopted;
   private volatile boolean outOfMemory;
+
+  /** What the workspace held in the end, if that was told. */
+  private volatile byte @Nullable [] seen;
+
   private volatile int shepherd;
 
   /** What it used before it was ordered. */
@@ -352,7 +356,11 @@ public final class Exec implements AutoCloseable {
     return switch (spec.kind()) {
       case ExecKind.Terminal _ -> false;
       case ExecKind.Dialogue() -> true;
-      case ExecKind.Command(), ExecKind.FileOperation(), ExecKind.Resumption() -> !wasDetached;
+      case ExecKind.Command(),
+          ExecKind.Program(),
+          ExecKind.FileOperation(),
+          ExecKind.Resumption() ->
+          !wasDetached;
     };
   }
 
@@ -432,6 +440,11 @@ public final class Exec implements AutoCloseable {
       // ORDER: whoever hears that one is over finds the next.
       section = new Section(box.logs(), number, ++sections, lock, changed);
       last.end(told.stdoutSize(), told.stderrSize(), told.truncated(), told.logErrno());
+    }
+
+    @Override
+    public void looked(byte[] entries) {
+      seen = entries;
     }
 
     @Override
@@ -588,6 +601,11 @@ public final class Exec implements AutoCloseable {
         () -> section.hasMore(stdoutRead, stderrRead) || section.isEnd(stdoutRead, stderrRead),
         Deadline.in(patience));
     return !section.isEnd(stdoutRead, stderrRead);
+  }
+
+  /** The entries of the workspace when it had ended, see init/protocol.h; empty: not told. */
+  Optional<byte[]> workspace() {
+    return Optional.ofNullable(seen);
   }
 
   /** Empty unless the command takes input. */

@@ -141,6 +141,11 @@ public record ExecSpec(
     return copy(copy -> copy.kind = new ExecKind.Resumption());
   }
 
+  /** With its end is told what it has left in the workspace. */
+  public ExecSpec withLook() {
+    return copy(copy -> copy.kind = new ExecKind.Program());
+  }
+
   /** Takes one order after the other, on a line of its own. */
   public ExecSpec withDialogue() {
     return copy(

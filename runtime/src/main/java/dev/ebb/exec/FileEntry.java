@@ -37,7 +37,7 @@ public record FileEntry(
   private static final long NANOS = 1_000_000_000;
 
   /** Reads what init says is there, see init/protocol.h. */
-  static List<FileEntry> parse(byte[] bytes) {
+  public static List<FileEntry> parse(byte[] bytes) {
     var entries = new ArrayList<FileEntry>();
     var fields = new String[FIELDS];
     int count = 0;

@@ -1,6 +1,8 @@
 package dev.ebb.pool;
 
 import dev.ebb.backend.BoxContents;
+import dev.ebb.backend.FirstFile;
+import dev.ebb.backend.bubblewrap.InitChannel;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
@@ -9,6 +11,7 @@ import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.CgroupUsage;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.exec.FileEntry;
 import dev.ebb.exec.Stdin;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
@@ -37,6 +40,7 @@ public final class PoolItem {
   private final Optional<Waiting> waiting;
   private final Optional<Baseline> baseline;
   private @Nullable Exec ordered;
+  private Optional<FileEntry> placed = Optional.empty();
 
   private record Waiting(Exec exec, Duration cpu) {}
 
@@ -141,19 +145,20 @@ public final class PoolItem {
   /**
    * Proves that it is as it was made, and makes it what is wanted.
    *
-   * @param order what is to run in it at once; empty for an item without an interpreter
+   * @param beginning with a command, unless it is an item without an interpreter
    * @return why it cannot be had
    */
-  Optional<Flaw> prepare(BoxSpec spec, Optional<ExecSpec> order) throws InterruptedException {
+  Optional<Flaw> prepare(BoxSpec spec, Beginning beginning) throws InterruptedException {
     if (isDead()) {
       return Optional.of(Flaw.of(Fate.DEAD));
     }
     try {
       if (waiting.isPresent()) {
-        ordered = waiting.get().exec().renew(order.orElseThrow(), waiting.get().cpu());
+        ExecSpec order = beginning.command().orElseThrow();
+        ordered = waiting.get().exec().renew(order, waiting.get().cpu());
       }
       // ORDER: answered after the limits of what waits have begun anew.
-      Optional<BoxContents> now = box.contents(ANSWER);
+      Optional<BoxContents> now = contents(beginning.file());
       Optional<Fate> defect =
           now.isPresent() ? compare(now.get()) : Optional.of(isUp() ? Fate.SILENT : Fate.DEAD);
       if (defect.isEmpty()) {
@@ -163,6 +168,19 @@ public final class PoolItem {
     } catch (KernelException | SandboxException e) {
       return Optional.of(isUp() ? new Flaw(Fate.UNFIT, Optional.of(e)) : Flaw.of(Fate.DEAD));
     }
+  }
+
+  private Optional<BoxContents> contents(Optional<FirstFile> file)
+      throws KernelException, InterruptedException {
+    if (file.isEmpty()) {
+      return box.contents(ANSWER);
+    }
+    Optional<InitChannel.Counted> counted = box.contentsBefore(file.get(), ANSWER);
+    placed =
+        counted
+            .flatMap(InitChannel.Counted::placed)
+            .flatMap(entries -> FileEntry.parse(entries).stream().findFirst());
+    return counted.map(InitChannel.Counted::contents);
   }
 
   private boolean isUp() {
@@ -185,6 +203,11 @@ public final class PoolItem {
   /** Those that the kernel knows it by; without cgroups init's own count must do. */
   private static List<Integer> procs(Box box) throws KernelException {
     return box.enclosure().paths().isEmpty() ? List.of() : box.enclosure().procs();
+  }
+
+  /** The file that it was prepared with, if that could be placed. */
+  public Optional<FileEntry> placed() {
+    return placed;
   }
 
   /** Whether an interpreter in it waits to run this very command. */

@@ -100,36 +100,32 @@ public final class WarmPool implements AutoCloseable {
 
   // --- handing out ---
 
-  /**
-   * A box that was made ahead and is what is wanted, or nothing.
-   *
-   * @param command what is to run in it at once; empty: not known, or more comes first
-   */
-  public Optional<PoolItem> take(BoxSpec wanted, Optional<ExecSpec> command)
-      throws InterruptedException {
+  /** A box that was made ahead and is what is wanted, or nothing. */
+  public Optional<PoolItem> take(BoxSpec wanted, Beginning beginning) throws InterruptedException {
     if (!spec.canBecome(wanted)) {
       unfit.incrementAndGet();
       return Optional.empty();
     }
     boolean preloads = !policy.preload().isEmpty();
-    Optional<Interpreter> called = command.flatMap(each -> Interpreter.of(each, preloads));
-    Optional<PoolItem> warm = called.isEmpty() ? Optional.empty() : takeOf(called, wanted, command);
-    return warm.isPresent() ? warm : takeOf(Optional.empty(), wanted, Optional.empty());
+    Optional<Interpreter> called =
+        beginning.command().flatMap(each -> Interpreter.of(each, preloads));
+    Optional<PoolItem> warm =
+        called.isEmpty() ? Optional.empty() : takeOf(called, wanted, beginning);
+    return warm.isPresent() ? warm : takeOf(Optional.empty(), wanted, beginning);
   }
 
-  private Optional<PoolItem> takeOf(
-      Optional<Interpreter> kind, BoxSpec wanted, Optional<ExecSpec> command)
+  private Optional<PoolItem> takeOf(Optional<Interpreter> kind, BoxSpec wanted, Beginning beginning)
       throws InterruptedException {
     Optional<Shelf> shelf = shelves.of(kind);
-    return shelf.isEmpty() ? Optional.empty() : takeFrom(shelf.get(), wanted, command);
+    return shelf.isEmpty() ? Optional.empty() : takeFrom(shelf.get(), wanted, beginning);
   }
 
-  private Optional<PoolItem> takeFrom(Shelf shelf, BoxSpec wanted, Optional<ExecSpec> command)
+  private Optional<PoolItem> takeFrom(Shelf shelf, BoxSpec wanted, Beginning beginning)
       throws InterruptedException {
     shelves.ask(shelf);
     refill.asked();
     for (PoolItem item = shelves.next(shelf); item != null; item = shelves.next(shelf)) {
-      Optional<PoolItem.Flaw> flaw = prepare(item, wanted, command);
+      Optional<PoolItem.Flaw> flaw = prepare(item, wanted, beginning);
       if (flaw.isEmpty()) {
         shelves.count(shelf, true);
         return Optional.of(item);
@@ -137,7 +133,7 @@ public final class WarmPool implements AutoCloseable {
       reject(item, flaw.get());
     }
     shelves.count(shelf, false);
-    return copied(shelf, wanted, command);
+    return copied(shelf, wanted, beginning.command());
   }
 
   /** Where an interpreter is copied, another copy is there sooner than one that has to start. */
@@ -154,12 +150,12 @@ public final class WarmPool implements AutoCloseable {
     }
   }
 
-  private Optional<PoolItem.Flaw> prepare(PoolItem item, BoxSpec wanted, Optional<ExecSpec> command)
+  private Optional<PoolItem.Flaw> prepare(PoolItem item, BoxSpec wanted, Beginning beginning)
       throws InterruptedException {
     try {
       return item.age().compareTo(policy.age()) > 0
           ? Optional.of(new PoolItem.Flaw(Fate.AGED, Optional.empty()))
-          : item.prepare(wanted, command);
+          : item.prepare(wanted, beginning);
     } catch (InterruptedException | RuntimeException e) {
       doom(item, Fate.UNFIT);
       throw e;

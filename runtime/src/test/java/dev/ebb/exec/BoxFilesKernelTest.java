@@ -9,12 +9,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 
+import dev.ebb.backend.FirstFile;
 import dev.ebb.box.Box;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.Limits;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.process.ExitCause;
 import dev.ebb.process.ExitCause.Exited;
 import dev.ebb.testkit.LeakChecked;
 import java.io.ByteArrayInputStream;
@@ -207,7 +209,7 @@ final class BoxFilesKernelTest {
     var files = new BoxFiles(bench.box());
     byte[] bytes = new byte[64 * 1024];
     new Random(2).nextBytes(bytes);
-    FileEntry placed = files.place("grüße", 0640, bytes).orElseThrow();
+    FileEntry placed = files.place(new FirstFile("grüße", 0640, bytes)).orElseThrow();
     assertThat(placed).isEqualTo(files.stat("grüße"));
     try (var content = files.read("grüße", 0)) {
       assertThat(content.readAllBytes()).isEqualTo(bytes);
@@ -220,11 +222,10 @@ final class BoxFilesKernelTest {
     Box box = bench.box();
     var files = new BoxFiles(box);
     shell(box, "echo mine > file; ln -s nowhere link");
-    assertThat(files.place("file", 0644, new byte[1])).isEmpty();
-    assertThat(files.place("link", 0644, new byte[1])).isEmpty();
-    assertThat(files.place("a/b", 0644, new byte[1])).isEmpty();
-    assertThat(files.place("long", 0644, new byte[64 * 1024 + 1])).isEmpty();
-    assertThat(files.place("odd", 04755, new byte[1])).isEmpty();
+    assertThat(files.place(new FirstFile("file", 0644, new byte[1]))).isEmpty();
+    assertThat(files.place(new FirstFile("link", 0644, new byte[1]))).isEmpty();
+    assertThat(files.place(new FirstFile("long", 0644, new byte[64 * 1024 + 1]))).isEmpty();
+    assertThat(files.place(new FirstFile("odd", 04755, new byte[1]))).isEmpty();
     assertThat(files.workspace().stream().map(FileEntry::name)).containsExactly("file", "link");
     assertThat(content(files, "file")).isEqualTo("mine\n");
   }
@@ -237,6 +238,26 @@ final class BoxFilesKernelTest {
     assertThat(files.workspace()).hasSize(3).isEqualTo(files.list("/workspace"));
     shell(box, "for i in $(seq 300); do touch many-$i; done");
     assertThat(files.workspace()).hasSize(303).isEqualTo(files.list("/workspace"));
+  }
+
+  @Test
+  void whatAProgramLeavesIsSeenAsItWasThen() throws IOException, InterruptedException {
+    Box box = bench.box();
+    var files = new BoxFiles(box);
+    var program = ExecSpec.of("/bin/sh", "-c", "echo 1 > b; mkdir c; touch a").withLook();
+    Exec exec = bench.start(box, program);
+    assertThat(exec.await().cause()).isEqualTo(new ExitCause.Exited(0));
+    List<FileEntry> then = files.workspace();
+    shell(box, "rm a");
+    assertThat(files.workspaceAfter(exec)).hasSize(3).isEqualTo(then);
+    Exec command = bench.start(box, ExecSpec.of("/bin/sh", "-c", "touch d"));
+    command.await();
+    assertThat(files.workspaceAfter(command)).as("of a command it is not told").hasSize(3);
+    Exec many =
+        bench.start(
+            box, ExecSpec.of("/bin/sh", "-c", "for i in $(seq 300); do touch $i; done").withLook());
+    many.await();
+    assertThat(files.workspaceAfter(many)).as("more than is told").hasSize(303);
   }
 
   @Test

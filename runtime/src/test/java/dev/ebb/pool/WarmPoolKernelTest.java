@@ -2,6 +2,7 @@ package dev.ebb.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.backend.FirstFile;
 import dev.ebb.backend.Network;
 import dev.ebb.backend.bubblewrap.Nursery;
 import dev.ebb.box.Box;
@@ -10,6 +11,7 @@ import dev.ebb.box.BoxState;
 import dev.ebb.box.Limits;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.engine.Engine;
+import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.Signal;
@@ -18,6 +20,7 @@ import dev.ebb.testkit.Children;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -116,7 +119,7 @@ final class WarmPoolKernelTest {
   }
 
   private Optional<Box> take(BoxSpec spec) throws InterruptedException {
-    return pool.take(spec, Optional.empty()).map(PoolItem::box);
+    return pool.take(spec, Beginning.UNKNOWN).map(PoolItem::box);
   }
 
   private Box takeOne() throws InterruptedException {
@@ -145,6 +148,40 @@ final class WarmPoolKernelTest {
     assertThat(second.id()).isNotEqualTo(first.id());
     assertThat(pool.state().kinds().getFirst().hits()).isEqualTo(2);
     assertThat(poisoned).isEmpty();
+  }
+
+  @Test
+  void oneComesWithItsFile() throws Exception {
+    fill(1, 1);
+    var file = new FirstFile("main.py", 0640, "print(1 + 1)".getBytes(StandardCharsets.UTF_8));
+    PoolItem item = pool.take(BoxSpec.defaults(), with(file)).orElseThrow();
+    assertThat(item.placed()).contains(new BoxFiles(item.box()).stat("main.py"));
+    assertThat(output(item.box(), "/usr/bin/python3", "main.py")).isEqualTo("2\n");
+  }
+
+  @Test
+  void whatCannotBePlacedIsNoFlaw() throws Exception {
+    fill(1, 1);
+    var file = new FirstFile("n".repeat(256), 0644, new byte[1]);
+    PoolItem item = pool.take(BoxSpec.defaults(), with(file)).orElseThrow();
+    assertThat(item.placed()).isEmpty();
+    assertThat(new BoxFiles(item.box()).workspace()).isEmpty();
+    assertThat(poisoned).isEmpty();
+  }
+
+  @Test
+  void onePoisonedByAFileOfThatNameIsNotHandedOut() throws Exception {
+    fill(1, 1);
+    Box planted = made.getFirst();
+    output(planted, "/usr/bin/touch", "main.py");
+    var file = new FirstFile("main.py", 0644, new byte[1]);
+    assertThat(pool.take(BoxSpec.defaults(), with(file)).map(item -> item.box().id()))
+        .isNotEqualTo(Optional.of(planted.id()));
+    assertThat(poisoned).containsEntry(id(planted), Fate.FILES);
+  }
+
+  private static Beginning with(FirstFile file) {
+    return new Beginning(Optional.empty(), Optional.of(file));
   }
 
   @Test

@@ -19,7 +19,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.awaitility.Awaitility;
 
@@ -84,7 +83,7 @@ final class WarmRuns implements AutoCloseable {
 
   /** Whether one waits or not. */
   PoolItem take(ExecSpec spec) throws InterruptedException {
-    PoolItem item = pool.take(BoxSpec.defaults(), Optional.of(spec)).orElseThrow();
+    PoolItem item = pool.take(BoxSpec.defaults(), Beginning.of(spec)).orElseThrow();
     assertThat(item.waitsFor(spec)).isTrue();
     return item;
   }

@@ -3,7 +3,8 @@ package dev.ebb.backend.bubblewrap;
 import java.time.Duration;
 
 /**
- * What init says of one exec, in order: started or refused; output…; ended. Called on the poller.
+ * What init says of one exec, in order: started or refused; output…; looked; ended. Called on the
+ * poller.
  */
 public interface ExecEvents {
   /**
@@ -28,6 +29,9 @@ public interface ExecEvents {
 
   /** What it wrote until it was cut; what it writes from now on is counted anew. */
   void section(Written written);
+
+  /** What the workspace holds now that it has ended, see init/protocol.h; of a program. */
+  void looked(byte[] entries);
 
   /** The last word. */
   void ended(Ended ended);

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import dev.ebb.backend.BoxContents;
 import dev.ebb.backend.CallOff;
 import dev.ebb.backend.ExecKind;
+import dev.ebb.backend.FirstFile;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
@@ -50,6 +51,7 @@ public final class InitChannel {
 
   private static final int LISTENS_SINCE = 8;
   private static final int LOOKS_SINCE = 10;
+  private static final int LOOKS_IN_THE_END_SINCE = 11;
   private static final int PERMISSIONS = 0777;
 
   /** The version of the oldest init that a box may still have. */
@@ -326,7 +328,8 @@ public final class InitChannel {
   /** Asks init to start a command; {@code fds}: logs, leaf directory, stdin. */
   public void start(int exec, StartRequest request, List<Fd> fds, ExecEvents events)
       throws KernelException {
-    byte[] message = Protocol.start(exec, fds.size(), request);
+    boolean looks = version() >= LOOKS_IN_THE_END_SINCE;
+    byte[] message = Protocol.start(exec, fds.size(), looks ? request : request.withoutLook());
     if (fds.size() > Protocol.MESSAGE_FDS_MAX) {
       throw new IllegalArgumentException("too many descriptors for one message: " + fds.size());
     }
@@ -401,14 +404,40 @@ public final class InitChannel {
   }
 
   /**
+   * What a box held that was counted.
+   *
+   * @param placed the entry of what was placed right after it, see {@link #place}
+   */
+  @SuppressWarnings("OptionalOfArray") // never compared
+  public record Counted(BoxContents contents, Optional<byte[]> placed) {}
+
+  /** Both, without waiting for the one before the other is asked for. */
+  public Optional<Counted> countAndPlace(FirstFile file, Deadline deadline)
+      throws KernelException, InterruptedException {
+    asking.lockInterruptibly();
+    try {
+      change(() -> contents = null);
+      sendAll(Protocol.count(), List.of());
+      // ORDER: counted before it is there.
+      Optional<byte[]> placed = place(file, deadline);
+      await(() -> contents != null, deadline);
+      return Optional.ofNullable(contents).map(counted -> new Counted(counted, placed));
+    } finally {
+      asking.unlock();
+    }
+  }
+
+  /**
    * Has init itself make a file that is new in the workspace.
    *
    * @return its entry, see init/protocol.h; empty: it cannot, or has not answered in time
    */
-  public Optional<byte[]> place(String name, int mode, byte[] content, Deadline deadline)
+  public Optional<byte[]> place(FirstFile file, Deadline deadline)
       throws KernelException, InterruptedException {
-    boolean isPlaceable = content.length <= Protocol.PLACE_MAX && (mode & ~PERMISSIONS) == 0;
-    return isPlaceable ? ask(Protocol.place(name, mode, content), deadline) : Optional.empty();
+    boolean isShort = file.content().length <= Protocol.PLACE_MAX;
+    return isShort && (file.mode() & ~PERMISSIONS) == 0
+        ? ask(Protocol.place(file.name(), file.mode(), file.content()), deadline)
+        : Optional.empty();
   }
 
   /**
@@ -643,7 +672,11 @@ public final class InitChannel {
         int errno = body.getInt();
         byte[] entries = new byte[body.remaining()];
         body.get(entries);
-        change(() -> report = new Report(errno, entries));
+        if (exec == 0) {
+          change(() -> report = new Report(errno, entries));
+        } else if (errno == 0) {
+          exec(exec, false).ifPresent(e -> e.looked(entries));
+        }
       }
       case Protocol.MESSAGE_COUNTED -> {
         var counted = Protocol.counted(body);

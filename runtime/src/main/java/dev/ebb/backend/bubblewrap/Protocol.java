@@ -13,7 +13,7 @@ import java.util.List;
 
 /** The words between engine and ebb-init; the visible pair of init/protocol.h. */
 final class Protocol {
-  static final int PROTOCOL_VERSION = 10;
+  static final int PROTOCOL_VERSION = 11;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
   static final int MESSAGE_FDS_MAX = 4;
   static final int NONCE_SIZE = 16;
@@ -63,6 +63,7 @@ final class Protocol {
   static final int START_KEPT = 32;
   static final int START_RESUMED = 64;
   static final int START_SECTIONS = 128;
+  static final int START_LOOK = 256;
 
   static final int STEP_REQUEST = 1;
   static final int STEP_CLONE = 2;
@@ -152,7 +153,7 @@ final class Protocol {
   /** No more than the limits of {@code request}, and whether to keep what is left. */
   static byte[] renew(int exec, StartRequest request) {
     return limits(message(MESSAGE_RENEW, 0, exec, START_REQUEST_SIZE), request)
-        .putInt(request.keep() ? START_KEEP : 0)
+        .putInt((request.keep() ? START_KEEP : 0) | (flag(request.kind()) & START_LOOK))
         .array();
   }
 
@@ -205,6 +206,7 @@ final class Protocol {
   private static int flag(ExecKind kind) {
     return switch (kind) {
       case ExecKind.Command() -> 0;
+      case ExecKind.Program() -> START_LOOK;
       case ExecKind.Terminal _ -> START_TERMINAL;
       case ExecKind.FileOperation() -> START_FILE;
       case ExecKind.Resumption() -> START_RESUMED;

@@ -152,6 +152,9 @@ final class HostileInitKernelTest {
     public void section(Written written) {}
 
     @Override
+    public void looked(byte[] entries) {}
+
+    @Override
     public void ended(Ended ended) {}
 
     @Override

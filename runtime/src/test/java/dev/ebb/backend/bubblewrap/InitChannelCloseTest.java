@@ -62,6 +62,11 @@ final class InitChannelCloseTest {
     }
 
     @Override
+    public void looked(byte[] entries) {
+      heard.add("looked");
+    }
+
+    @Override
     public void section(Written written) {
       heard.add("section");
     }

@@ -4,8 +4,10 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.ebb.backend.BoxContents;
 import dev.ebb.backend.CallOff;
 import dev.ebb.backend.ExecKind;
+import dev.ebb.backend.FirstFile;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
@@ -51,6 +53,7 @@ class InitChannelTest {
   private static final byte[] NONCE = "0123456789abcdef".getBytes(US_ASCII);
   private static final int EXEC = 7;
   private static final Duration FOREVER = Duration.ofHours(1);
+  private static final FirstFile FILE = new FirstFile("file", 0644, new byte[1]);
 
   private final Scope scope = new Scope();
   private final Scope peerEnd = new Scope();
@@ -92,6 +95,11 @@ class InitChannelTest {
     @Override
     public void section(Written written) {
       told.add("section " + written.stdoutSize() + " " + written.stderrSize());
+    }
+
+    @Override
+    public void looked(byte[] entries) {
+      told.add("looked " + new String(entries, US_ASCII));
     }
 
     @Override
@@ -236,7 +244,11 @@ class InitChannelTest {
 
   // --- our end ---
 
-  private StartRequest request(String... command) {
+  private static StartRequest request(String... command) {
+    return request(ExecKind.COMMAND, command);
+  }
+
+  private static StartRequest request(ExecKind kind, String... command) {
     return new StartRequest(
         List.of(command),
         List.of(),
@@ -250,12 +262,16 @@ class InitChannelTest {
         false,
         true,
         false,
-        ExecKind.COMMAND,
+        kind,
         StartRequest.Share.BY_CGROUP);
   }
 
   private void start() throws KernelException {
-    channel.start(EXEC, request("true"), List.of(), events);
+    start(ExecKind.COMMAND);
+  }
+
+  private void start(ExecKind kind) throws KernelException {
+    channel.start(EXEC, request(kind, "true"), List.of(), events);
   }
 
   private boolean isUp() throws InterruptedException {
@@ -338,9 +354,12 @@ class InitChannelTest {
   }
 
   private static byte[] looked(int errno, String entries) {
+    return message(Protocol.MESSAGE_LOOKED, 0, report(errno, entries));
+  }
+
+  private static byte[] report(int errno, String entries) {
     byte[] text = entries.getBytes(US_ASCII);
-    byte[] body = Protocol.buffer(Integer.BYTES + text.length).putInt(errno).put(text).array();
-    return message(Protocol.MESSAGE_LOOKED, 0, body);
+    return Protocol.buffer(Integer.BYTES + text.length).putInt(errno).put(text).array();
   }
 
   private Optional<byte[]> look() throws Exception {
@@ -357,7 +376,7 @@ class InitChannelTest {
 
   private void assertNothingIsAsked() throws Exception {
     assertThat(look()).isEmpty();
-    assertThat(channel.place("file", 0644, new byte[1], Deadline.in(FOREVER))).isEmpty();
+    assertThat(channel.place(FILE, Deadline.in(FOREVER))).isEmpty();
     assertThat(peer.receive(peerEnd, new byte[1]).bytes()).isNegative();
   }
 
@@ -382,6 +401,71 @@ class InitChannelTest {
   void anInitOfBeforeIsNotAsked() throws Exception {
     greet(9);
     assertNothingIsAsked();
+  }
+
+  @Test
+  void whatWasThereIsCountedBeforeAFileIsPlaced() throws Exception {
+    greet(Protocol.PROTOCOL_VERSION);
+    var asked = new FutureTask<>(() -> channel.countAndPlace(FILE, Deadline.in(FOREVER)));
+    Thread.ofVirtual().start(asked);
+    byte[] place = Protocol.place(FILE.name(), FILE.mode(), FILE.content());
+    byte[] both = hear(Protocol.HEADER_SIZE + place.length);
+    assertThat(Arrays.copyOf(both, Protocol.HEADER_SIZE)).isEqualTo(Protocol.count());
+    assertThat(Arrays.copyOfRange(both, Protocol.HEADER_SIZE, both.length)).isEqualTo(place);
+    byte[] contents = Protocol.buffer(24).putInt(1).putInt(2).putLong(3).putLong(4).array();
+    say(message(Protocol.MESSAGE_COUNTED, 0, contents));
+    say(message(Protocol.MESSAGE_PLACED, 0, report(0, "entry")));
+    InitChannel.Counted counted = asked.get().orElseThrow();
+    assertThat(counted.contents()).isEqualTo(new BoxContents(1, 2, 3, 4));
+    assertThat(counted.placed()).contains("entry".getBytes(US_ASCII));
+  }
+
+  @Test
+  void oneThatIsTooLongIsNotPlacedButTheRestIsCounted() throws Exception {
+    greet(Protocol.PROTOCOL_VERSION);
+    var file = new FirstFile("long", 0644, new byte[Protocol.PLACE_MAX + 1]);
+    var asked = new FutureTask<>(() -> channel.countAndPlace(file, Deadline.in(FOREVER)));
+    Thread.ofVirtual().start(asked);
+    assertThat(hear(Protocol.HEADER_SIZE)).isEqualTo(Protocol.count());
+    say(message(Protocol.MESSAGE_COUNTED, 0, new byte[24]));
+    assertThat(asked.get().orElseThrow().placed()).isEmpty();
+  }
+
+  /** The flags of the first START that the peer is told. */
+  private int startFlags() {
+    byte[] message = hear(Protocol.HEADER_SIZE);
+    return ByteBuffer.wrap(message)
+        .order(ByteOrder.nativeOrder())
+        .getInt(Protocol.HEADER_SIZE + 8 * Long.BYTES);
+  }
+
+  @Test
+  void aProgramIsToldOfWithWhatItLeaves() throws Exception {
+    greet(Protocol.PROTOCOL_VERSION);
+    start(new ExecKind.Program());
+    assertThat(startFlags()).isEqualTo(Protocol.START_HAS_LEAF | Protocol.START_LOOK);
+    say(message(Protocol.MESSAGE_LOOKED, EXEC, report(0, "left")));
+    say(ended(0));
+    soon().until(() -> events.told.contains("ended BY_ITSELF 0"));
+    assertThat(events.told).containsSequence("looked left", "ended BY_ITSELF 0");
+  }
+
+  @Test
+  void whatCannotBeToldIsNot() throws Exception {
+    greet(Protocol.PROTOCOL_VERSION);
+    start(new ExecKind.Program());
+    say(message(Protocol.MESSAGE_LOOKED, EXEC, report(Errno.E2BIG.number(), "")));
+    say(message(Protocol.MESSAGE_LOOKED, EXEC + 1, report(0, "another")));
+    say(ended(0));
+    soon().until(() -> events.told.contains("ended BY_ITSELF 0"));
+    assertThat(events.told).noneMatch(word -> word.startsWith("looked"));
+  }
+
+  @Test
+  void forAnInitOfBeforeAProgramIsACommand() throws Exception {
+    greet(10);
+    start(new ExecKind.Program());
+    assertThat(startFlags()).isEqualTo(Protocol.START_HAS_LEAF);
   }
 
   @Test

@@ -12,6 +12,7 @@ import dev.ebb.engine.History;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Holding;
+import dev.ebb.pool.Beginning;
 import dev.ebb.pool.Fate;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.pool.WarmPool;
@@ -276,15 +277,15 @@ public final class Boxes implements AutoCloseable {
   /**
    * Makes a box and fills it for one who was admitted.
    *
-   * @param command what is to run in it at once, and may have been waited for
+   * @param beginning what is to run in it at once, and may have been waited for
    */
   public ServedBox createAdmitted(
-      Caller caller, BoxOrder order, Filling filling, Optional<ExecSpec> command)
+      Caller caller, BoxOrder order, Filling filling, Beginning beginning)
       throws IOException, InterruptedException {
     requireOpen();
     order.name().ifPresent(word -> requireFree(new Key(caller.tenant(), word)));
     var note = new BoxNote(caller.tenant(), order, Instant.now(), Optional.empty());
-    return makeAndFill(note, filling, command);
+    return makeAndFill(note, filling, beginning);
   }
 
   /**
@@ -340,16 +341,17 @@ public final class Boxes implements AutoCloseable {
   private ServedBox admitAndMake(BoxNote note, Filling filling, BooleanSupplier hasLeft)
       throws IOException, InterruptedException {
     try (Permit _ = entrance.admit(note.tenant(), BOX, hasLeft)) {
-      return makeAndFill(note, filling, Optional.empty());
+      return makeAndFill(note, filling, Beginning.UNKNOWN);
     }
   }
 
   /** A box that cannot hold what it was ordered with is none. */
-  private ServedBox makeAndFill(BoxNote note, Filling filling, Optional<ExecSpec> command)
+  private ServedBox makeAndFill(BoxNote note, Filling filling, Beginning beginning)
       throws IOException, InterruptedException {
     Instant begun = Instant.now();
     // ORDER: admitted by now; one who waits for room keeps no box from others.
-    var box = new ServedBox(engine, events, metrics, note, pool.take(note.order().spec(), command));
+    var warm = pool.take(note.order().spec(), beginning);
+    var box = new ServedBox(engine, events, metrics, note, warm);
     try {
       makeAndFill(box, filling);
       return box;

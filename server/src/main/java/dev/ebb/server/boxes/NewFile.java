@@ -1,6 +1,7 @@
 package dev.ebb.server.boxes;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.ebb.backend.FirstFile;
 import dev.ebb.code.WorkspaceFiles;
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.FileEntry;
@@ -51,17 +52,28 @@ public record NewFile(String path, byte[] bytes) {
     return into.write(path, DEFAULT_MODE, new ByteArrayInputStream(bytes));
   }
 
-  /** The same in a box in which nothing has happened yet: a few short ones need no process. */
+  /** As what a box can hold without a process, if it is in its working directory itself. */
+  public Optional<FirstFile> asFirst() {
+    return FirstFile.isName(name())
+        ? Optional.of(new FirstFile(name(), DEFAULT_MODE, bytes))
+        : Optional.empty();
+  }
+
+  /**
+   * The same in a box in which nothing has happened yet: a few short ones need no process, and the
+   * first may be there already.
+   */
   public static Map<String, Optional<FileEntry>> writeFirst(ServedBox box, List<NewFile> files)
       throws IOException, InterruptedException {
     var into = new BoxFiles(box.box());
     var written = new LinkedHashMap<String, Optional<FileEntry>>();
     int left = PLACED_MOST;
     for (NewFile file : files) {
-      Optional<FileEntry> placed = Optional.empty();
-      if (file.name().indexOf('/') < 0 && file.bytes.length <= left) {
+      Optional<FileEntry> placed = written.isEmpty() ? box.placed() : Optional.empty();
+      Optional<FirstFile> first = file.asFirst();
+      if (placed.isEmpty() && first.isPresent() && file.bytes.length <= left) {
         left -= file.bytes.length;
-        placed = into.place(file.name(), DEFAULT_MODE, file.bytes);
+        placed = into.place(first.get());
       }
       written.put(file.path, placed.isPresent() ? placed : file.write(into));
     }

@@ -11,6 +11,7 @@ import dev.ebb.egress.Decision;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.exec.FileEntry;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.pool.PoolItem;
 import dev.ebb.server.metrics.Metrics;
@@ -236,6 +237,11 @@ public final class ServedBox {
   /** The box that it would have been, had it not been refused; once. */
   Optional<PoolItem> takeUnused() {
     return warm.filter(_ -> isClaimed.compareAndSet(false, true));
+  }
+
+  /** The file that it was taken with, if it could be placed. */
+  Optional<FileEntry> placed() {
+    return warm.flatMap(PoolItem::placed);
   }
 
   /** It will never be made. */

@@ -91,7 +91,7 @@ public final class CodeRun {
         CodeResult.Phase.RUN,
         word,
         program,
-        Optional.of(requireNonNull(watch).written(task.outputs())));
+        Optional.of(requireNonNull(watch).writtenBy(program.exec(), task.outputs())));
   }
 
   /** Of a box that was made for this, and in which nothing else runs before, all is known then. */

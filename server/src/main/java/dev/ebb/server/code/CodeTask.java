@@ -3,6 +3,7 @@ package dev.ebb.server.code;
 import dev.ebb.code.Glob;
 import dev.ebb.code.Language;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.pool.Beginning;
 import dev.ebb.server.boxes.NewFile;
 import java.util.List;
 import java.util.Optional;
@@ -26,5 +27,12 @@ public record CodeTask(
   public CodeTask {
     files = List.copyOf(files);
     outputs = List.copyOf(outputs);
+  }
+
+  /** Of a box of its own. The program may have been started ahead, if nothing comes before it. */
+  public Beginning beginning() {
+    return new Beginning(
+        compile.isEmpty() ? Optional.of(run) : Optional.empty(),
+        files.stream().findFirst().flatMap(NewFile::asFirst));
   }
 }

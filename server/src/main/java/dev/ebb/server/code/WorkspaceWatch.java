@@ -4,6 +4,7 @@ import dev.ebb.box.SandboxException;
 import dev.ebb.code.Glob;
 import dev.ebb.code.WorkspaceFiles;
 import dev.ebb.exec.BoxFiles;
+import dev.ebb.exec.Exec;
 import dev.ebb.exec.FileContent;
 import dev.ebb.exec.FileEntry;
 import dev.ebb.server.boxes.ServedBox;
@@ -44,9 +45,24 @@ final class WorkspaceWatch {
 
   /** What is new or not as it was, and what is in the files that {@code wanted} matches. */
   CodeResult.Written written(List<Glob> wanted) throws IOException, InterruptedException {
+    return written(() -> WorkspaceFiles.of(box), wanted);
+  }
+
+  /** The same of what was there when {@code exec} had ended. */
+  CodeResult.Written writtenBy(Exec exec, List<Glob> wanted)
+      throws IOException, InterruptedException {
+    return written(() -> WorkspaceFiles.after(box, exec), wanted);
+  }
+
+  private interface Look {
+    WorkspaceFiles files() throws InterruptedException;
+  }
+
+  private CodeResult.Written written(Look now, List<Glob> wanted)
+      throws IOException, InterruptedException {
     WorkspaceFiles changed;
     try {
-      changed = WorkspaceFiles.of(box).since(before);
+      changed = now.files().since(before);
     } catch (SandboxException e) {
       // The code took its box along, or has left it without room for a process.
       return CodeResult.Written.lost(String.valueOf(e.getMessage()));

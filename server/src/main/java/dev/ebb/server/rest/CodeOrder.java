@@ -43,7 +43,7 @@ public record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
     files.addAll(ordered.files());
     boolean certificate = fields.flag("certificate", true);
     fields.end();
-    run = input.isPresent() ? run.withInput() : run;
+    run = (input.isPresent() ? run.withInput() : run).withLook();
     return new CodeOrder(
         new CodeTask(language, files, compile, run, input, globs), ordered.order(), certificate);
   }

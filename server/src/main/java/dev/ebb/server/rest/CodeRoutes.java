@@ -5,6 +5,7 @@ import dev.ebb.code.Language;
 import dev.ebb.code.Languages;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.OutputLog;
+import dev.ebb.pool.Beginning;
 import dev.ebb.pressure.Permit;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.boxes.Boxes;
@@ -18,7 +19,6 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 
@@ -88,7 +88,7 @@ final class CodeRoutes {
       throws IOException, InterruptedException {
     try (Permit _ = boxes.admitRun(exchange.caller(), exchange::hasLeft)) {
       var order = Orders.box(Fields.none(), policy.caps()).order();
-      ServedBox box = boxes.createAdmitted(exchange.caller(), order, _ -> {}, Optional.empty());
+      ServedBox box = boxes.createAdmitted(exchange.caller(), order, _ -> {}, Beginning.UNKNOWN);
       try {
         for (Language each : which) {
           versions.put(tools(each), version(box, each));
@@ -123,10 +123,8 @@ final class CodeRoutes {
     CodeOrder order = CodeOrder.parse(fields, languages, policy.caps());
     policy.check(exchange.caller(), order.box().spec());
     try (Permit permit = boxes.admitRun(exchange.caller(), exchange::hasLeft)) {
-      // Its program may have been started ahead, if nothing comes before it.
-      Optional<ExecSpec> program =
-          order.task().compile().isEmpty() ? Optional.of(order.task().run()) : Optional.empty();
-      ServedBox box = boxes.createAdmitted(exchange.caller(), order.box(), _ -> {}, program);
+      ServedBox box =
+          boxes.createAdmitted(exchange.caller(), order.box(), _ -> {}, order.task().beginning());
       try {
         run(exchange, order, box, permit);
       } catch (IOException | InterruptedException | RuntimeException | Error e) {

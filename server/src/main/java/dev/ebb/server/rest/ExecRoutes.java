@@ -8,6 +8,7 @@ import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Stdin;
 import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Certificate;
+import dev.ebb.pool.Beginning;
 import dev.ebb.pressure.Permit;
 import dev.ebb.server.access.Policy;
 import dev.ebb.server.boxes.BoxOrder;
@@ -21,7 +22,6 @@ import java.io.OutputStream;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 
 /** Commands: started, waited for, read, written to, killed. */
@@ -185,7 +185,7 @@ final class ExecRoutes {
             exchange.caller(),
             order,
             made -> NewFile.write(made, files),
-            Optional.of(command.spec()).filter(_ -> isBare));
+            isBare ? Beginning.of(command.spec()) : Beginning.UNKNOWN);
     try {
       ServedExec exec = boxes.startAdmitted(box, command.spec());
       if (detach) {
