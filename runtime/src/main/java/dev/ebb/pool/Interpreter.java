@@ -58,6 +58,13 @@ public enum Interpreter {
 
   private static final Pattern NODE_ONLY = Pattern.compile("\\b(import|export|await|crypto)\\b");
 
+  /**
+   * Python keeps what it made of a program to compile it until that ends, and a copy would have to
+   * free its own copy of it then. So its program is this.
+   */
+  private static final String RUN_NEXT =
+      "exec(compile(__import__('sys').argv.pop(1), '<string>', 'exec'))";
+
   /** What the runner calls its process while it waits. */
   static final String WAITING = "ebb-waiting";
 
@@ -115,7 +122,7 @@ public enum Interpreter {
   abstract boolean reads(List<String> command);
 
   private boolean canRun(ExecSpec spec, boolean preloads) {
-    return spec.kind().equals(ExecKind.COMMAND)
+    return (spec.kind() instanceof ExecKind.Command || spec.kind() instanceof ExecKind.Program)
         && !spec.operator()
         && spec.workdir().equals(SandboxSpec.WORKSPACE)
         && spec.environment().keySet().stream().noneMatch(name -> isRead(name, preloads));
@@ -139,7 +146,7 @@ public enum Interpreter {
   }
 
   private List<String> command(String role, List<String> preload) {
-    var command = new ArrayList<>(List.of(program, option, runner, role));
+    var command = new ArrayList<>(List.of(program, option, RUN_NEXT, runner, role));
     command.addAll(preload);
     return command;
   }

@@ -35,11 +35,12 @@ def ebb():
         reopen(0, "stdin", "r")
 
     status = []  # of the program, once it is known
+    kept = []  # what nobody needs any more, and would be written to by whoever frees it
 
     def finish():
         # The end of a copy, as the interpreter ends, but for what was there before the program: taking that apart would
         # copy all of it first. Whatever is out of the ordinary is left to the interpreter.
-        if len(status) != 1:
+        if len(status) != 1 or not kept:
             return
         try:
             sys.stdout.flush()
@@ -118,6 +119,29 @@ def ebb():
             modules["tempfile"]._name_sequence = None
             modules["tempfile"].tempdir = None
 
+    def read(name):
+        file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        data = b""
+        while more := os.read(file, 1 << 20):
+            data += more
+        os.close(file)
+        return data
+
+    def rehearse():
+        # What a copy touches for the first time is copied then, page by page, 4 us each. So it does once what each
+        # program does, while nobody waits for it.
+        import io
+        file = io.open(os.devnull, "w")
+        names = {"__builtins__": __builtins__}
+        text = read(os.devnull).decode() + "def f(x):\n    return str(x)\nx = [f(1 + 1)]\n"
+        exec(compile(text, "<string>", "exec", dont_inherit=True), names)
+        print(names["x"][0], 1, file=file, flush=True)
+        file.close()
+        [name for name in sys.modules if name == "__main__" or name not in present]
+        names = text = None
+        for _ in range(2):
+            borrow("gc").collect()
+
     is_zygote = sys.argv[1] == "nursery"
     if is_zygote:
         borrow("atexit").register(finish)  # before whatever is imported does: the last
@@ -127,6 +151,18 @@ def ebb():
         leave = serve()
         renew()
         present = set(sys.modules)
+    # All that does not need the order comes before it.
+    sys.orig_argv[1:] = []
+    main = sys.modules["__main__"].__dict__
+    del main["ebb"]
+    if is_zygote:
+        # One that the collector of garbage, which leaves alone what was there before, can find.
+        module = sys.modules["__main__"] = type(sys)("__main__")
+        module.__dict__.update(main)
+        main = module.__dict__
+        del module
+        kept += sys._getframe(1).f_code, sys._getframe(2).f_code, call, take, reopen, read_nothing, serve, renew, rehearse, read
+        rehearse()
     mine = call(b"ebb-waiting")
     words = take(int.from_bytes(take(4), "little")).decode("utf-8", "surrogateescape").split("\0")
     call(mine)
@@ -139,9 +175,7 @@ def ebb():
         os.environ[name] = value
         if name == "PYTHONDONTWRITEBYTECODE":
             sys.dont_write_bytecode = value != ""
-    sys.orig_argv[:] = [sys.orig_argv[0], *arguments]
-    main = sys.modules["__main__"].__dict__
-    del main["ebb"]
+    sys.orig_argv += arguments
     if arguments[0] == "-c":
         sys.argv[:] = ["-c", *arguments[2:]]
         code, name = arguments[1] + "\n", "<string>"
@@ -149,11 +183,7 @@ def ebb():
         sys.argv[:] = arguments
         name = os.getcwd() + "/" + arguments[0]
         try:
-            file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
-            code = b""
-            while more := os.read(file, 1 << 20):
-                code += more
-            os.close(file)
+            code = read(name)
             code.decode()
             if 0 in code:
                 raise ValueError
@@ -164,12 +194,6 @@ def ebb():
         main["__file__"] = name
         main["__cached__"] = None
         main["__loader__"] = sys.modules["_frozen_importlib_external"].SourceFileLoader("__main__", name)
-    if is_zygote:
-        # One that the collector of garbage, which leaves alone what was there before, can find.
-        module = sys.modules["__main__"] = type(sys)("__main__")
-        module.__dict__.update(main)
-        main = module.__dict__
-        del module
     program = None
     try:
         program = compile(code, name, "exec", dont_inherit=True)
