@@ -311,7 +311,7 @@ static void want_logs(struct exec *exec)
 /* One read, so that a flood in one pipe does not keep us from the rest of the box. */
 static ssize_t copy_output(struct exec *exec, struct stream *stream, size_t most)
 {
-	char chunk[OUTPUT_CHUNK];
+	static char chunk[OUTPUT_CHUNK]; // KERNEL: on a stack each page of it is copied after a fork
 	bool is_cut = exec->ended.flags & ENDED_TRUNCATED;
 	size_t room = exec->is_kept && !is_cut ? OUTPUT_KEPT_MAX - stream->size : sizeof chunk;
 	if (exec->is_full || exec->section_due)
@@ -662,7 +662,7 @@ void exec_attend(struct exec *exec, enum exec_source source)
 static bool tell(struct exec *exec, int control, enum message_type type, const void *word,
                  size_t size)
 {
-	char body[sizeof(struct ended) + sizeof(struct told) + sizeof kept[0]];
+	static char body[sizeof(struct ended) + sizeof(struct told) + sizeof kept[0]];
 	uint32_t told[2] = {0, 0};
 	size_t end = size + sizeof told;
 	for (int i = 0; i < 2 && exec->is_kept; i++) {

@@ -288,8 +288,9 @@ size_t files_entry(char *room, size_t size, const struct stat *status, const cha
                    const char *name); /* how long it is, whole or not */
 
 /* seccomp.c: what a command may not ask of the kernel */
-bool seccomp_build(void); /* once, before the first is applied */
-bool seccomp_apply(void);
+bool seccomp_build(void);            /* once, before the first is taken on */
+bool seccomp_restrict_init(void);    /* and all that it starts from then on */
+bool seccomp_restrict_command(void); /* beyond that */
 
 /* process.c */
 #define NEVER UINT64_MAX

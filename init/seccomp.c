@@ -1,4 +1,4 @@
-// The filter under which every command runs: all is allowed but what this table denies.
+// The filters under which every command runs: all is allowed but what these tables deny.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/ioprio.h>
@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -65,9 +66,9 @@ struct rule {
 #define NO_FAMILY_IF(name, ...) {__NR_##name, EAFNOSUPPORT, {__VA_ARGS__}}
 #define NO_PROTOCOL_IF(...) {__NR_socket, EPROTONOSUPPORT, {__VA_ARGS__}}
 
+/* For init, too: what it has taken on its commands need not. */
 static const struct rule rules[] = {
-	// Their flags are behind a pointer, where a filter cannot look. libc has other ways.
-	ABSENT(clone3),
+	// Its flags are behind a pointer, where a filter cannot look. libc has other ways.
 	ABSENT(openat2),
 
 	// Families and protocols that are not namespaced, or load modules. Netlink: only to list
@@ -102,9 +103,7 @@ static const struct rule rules[] = {
 	DENY_IF(ioctl, {EQUALS, 1, TIOCLINUX}),
 	DENY_IF(ioctl, {EQUALS, 1, TIOCSETD}),
 
-	// Init has our uid, so its limits and its turns would be ours to set: it could neither open
-	// a log nor keep a deadline.
-	DENY_IF(prlimit64, {DIFFERS, 0, 0}),
+	// Init has our uid, so its turns would be ours to set: it could not keep a deadline.
 	DENY_IF(sched_setscheduler, {EQUALS, 0, INIT}), DENY_IF(sched_setparam, {EQUALS, 0, INIT}),
 	DENY_IF(sched_setattr, {EQUALS, 0, INIT}), DENY_IF(sched_setaffinity, {EQUALS, 0, INIT}),
 	DENY_IF(setpriority, {EQUALS, 1, INIT}), DENY_IF(setpriority, {EQUALS, 0, PRIO_USER}),
@@ -135,18 +134,28 @@ static const struct rule rules[] = {
 #endif
 };
 
-#define RULES (sizeof rules / sizeof *rules)
-#define PROGRAM_MAX (8 + RULES * (5 + 2 * CONDITIONS_MAX))
+/* What init itself does, and no command may. */
+static const struct rule rules_of_commands[] = {
+	ABSENT(clone3), // as openat2
+	// Init has our uid, so its limits would be ours to set: it could not open a log.
+	DENY_IF(prlimit64, {DIFFERS, 0, 0}),
+};
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+#define PROGRAM_MAX (8 + COUNT(rules) * (5 + 2 * CONDITIONS_MAX))
 #define CHAIN_MAX 8 /* rules that are looked at one after the other */
 
-static struct {
+struct program {
 	unsigned short length;
 	struct sock_filter code[PROGRAM_MAX];
-} program;
+};
+
+static struct program of_all, of_commands;
+static struct program *program; // the one that is built
 
 static void emit(struct sock_filter instruction)
 {
-	program.code[program.length++] = instruction;
+	program->code[program->length++] = instruction;
 }
 
 static void load(size_t offset)
@@ -240,31 +249,49 @@ static bool add_tree(const struct rule *const *first, size_t count)
 		add_chain(first, count);
 		return true;
 	}
-	unsigned short node = program.length;
+	unsigned short node = program->length;
 	jump(BPF_JGE, first[middle]->call, 0, 0);
 	bool is_built = add_tree(first, middle);
-	int left = program.length - node - 1;
-	program.code[node].jt = left;
+	int left = program->length - node - 1;
+	program->code[node].jt = left;
 	return is_built && left <= UINT8_MAX && add_tree(first + middle, count - middle);
+}
+
+static bool build(struct program *into, const struct rule *table, size_t count)
+{
+	const struct rule *sorted[COUNT(rules)];
+	program = into;
+	for (size_t i = 0; i < count; i++) {
+		size_t place = i;
+		for (; place > 0 && sorted[place - 1]->call > table[i].call; place--)
+			sorted[place] = sorted[place - 1];
+		sorted[place] = &table[i];
+	}
+	check_abi();
+	return add_tree(sorted, count);
 }
 
 bool seccomp_build(void)
 {
-	const struct rule *sorted[RULES];
-	if (program.length > 0)
-		return true; // by the nursery
-	for (size_t i = 0; i < RULES; i++) {
-		size_t place = i;
-		for (; place > 0 && sorted[place - 1]->call > rules[i].call; place--)
-			sorted[place] = sorted[place - 1];
-		sorted[place] = &rules[i];
-	}
-	check_abi();
-	return add_tree(sorted, RULES);
+	return of_all.length > 0 || // by the nursery
+	       (build(&of_all, rules, COUNT(rules)) &&
+	        build(&of_commands, rules_of_commands, COUNT(rules_of_commands)));
 }
 
-bool seccomp_apply(void)
+static bool take_on(const struct program *taken)
 {
-	struct sock_fprog filter = {program.length, program.code};
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0;
+	struct sock_fprog filter = {taken->length, (struct sock_filter *)taken->code};
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0;
+}
+
+bool seccomp_restrict_init(void)
+{
+	return take_on(&of_all);
+}
+
+/* KERNEL: of two that deny a call the younger tells how. */
+bool seccomp_restrict_command(void)
+{
+	return take_on(&of_commands);
 }

@@ -121,7 +121,7 @@ noreturn void start_run(const struct start *start)
 	if (!limit(RLIMIT_NOFILE, request->open_files) ||
 	    !limit(RLIMIT_FSIZE, request->file_size) ||
 	    (request->data_size && !limit(RLIMIT_DATA, request->data_size)) ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !seccomp_apply())
+	    !seccomp_restrict_command())
 		start_refuse(start, STEP_LIMITS, errno);
 	offer_to_oom_killer();
 	if (request->flags & START_FILE) {

@@ -25,6 +25,13 @@ class SeccompTest(Case):
             wrong = {name: f"{got} instead of {want}" for name, (got, want) in results.items() if got != want}
             self.assertEqual({}, wrong)
 
+    def test_init_is_under_most_of_it(self):
+        with self.a_box() as box:
+            filters = "grep -h Seccomp_filters /proc/1/status /proc/self/status | tr -dc '0-9\\n'"
+            init, command = map(int, box.shell(filters).output().split())
+            outer = int(field("self", "Seccomp_filters:"))
+            self.assertEqual((outer + 1, outer + 2), (init, command))
+
     def test_other_architectures_are_killed(self):
         source = "int main(void){ int r; __asm__ volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return 0; }"
         with self.a_box() as box:

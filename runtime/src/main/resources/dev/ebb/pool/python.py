@@ -161,7 +161,11 @@ def ebb():
         module.__dict__.update(main)
         main = module.__dict__
         del module
-        kept += sys._getframe(1).f_code, sys._getframe(2).f_code, call, take, reopen, read_nothing, serve, renew, rehearse, read
+        kept += call, take, reopen, read_nothing, serve, renew, rehearse, read
+        frame = sys._getframe(1)
+        while frame:
+            kept.append(frame.f_code)
+            frame = frame.f_back
         rehearse()
     mine = call(b"ebb-waiting")
     words = take(int.from_bytes(take(4), "little")).decode("utf-8", "surrogateescape").split("\0")
