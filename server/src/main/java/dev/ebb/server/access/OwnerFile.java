@@ -40,6 +40,10 @@ final class OwnerFile {
 
   /** Changes with every change of the file; to ask opens nothing. */
   String version() {
+    // Asked with every request: where there is none, that is no exception.
+    if (!file.toFile().exists()) {
+      return "";
+    }
     try {
       var attributes = Files.readAttributes(file, BasicFileAttributes.class);
       return attributes.fileKey() + " " + attributes.lastModifiedTime() + " " + attributes.size();
