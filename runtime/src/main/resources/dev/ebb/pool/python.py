@@ -47,7 +47,6 @@ def ebb():
             sys.stderr.flush()
         except BaseException:
             return
-        collect = borrow("gc").collect
         for name in "stdin", "stdout", "stderr":
             setattr(sys, name, getattr(sys, "__" + name + "__"))
         sys.last_type = sys.last_value = sys.last_traceback = None
@@ -83,14 +82,13 @@ def ebb():
 
     def serve():
         # See init/zygote.c. What comes after it happens in a box, in the first process but init.
-        gc = borrow("gc")
         # What watches for a fork, as a pool of threads does, ends these before it.
         child = os.fork()
         if child == 0:
             os._exit(0)
         os.waitpid(child, 0)
-        gc.collect()
-        gc.freeze()
+        collect()
+        freeze()
         spec = type(sys.__spec__)("ebb", None, origin="/tmp/ebb-zygote.so")
         try:
             sys.modules["_imp"].create_dynamic(spec)
@@ -139,12 +137,15 @@ def ebb():
         file.close()
         [name for name in sys.modules if name == "__main__" or name not in present]
         names = text = None
-        for _ in range(2):
-            borrow("gc").collect()
+        collect()
+        collect()
 
     is_zygote = sys.argv[1] == "nursery"
     if is_zygote:
         borrow("atexit").register(finish)  # before whatever is imported does: the last
+        gc = borrow("gc")
+        collect, freeze = gc.collect, gc.freeze
+        del gc
     for name in sys.argv[2:]:
         __import__(name)
     if is_zygote:

@@ -285,6 +285,22 @@ final class ZygoteKernelTest extends PythonKernelTest {
     }
   }
 
+  /** What it touches for the first time is a fault of a page; the one who waits shall have few. */
+  @Test
+  void itHasTouchedWhatAProgramNeedsBeforeItIsHandedOut() throws Exception {
+    var spec = python("print(open('/proc/self/stat').read().rsplit(')')[1].split()[7])");
+    PoolItem item = copy(spec);
+    int waiting =
+        item.box().enclosure().procs().stream()
+            .filter(pid -> ProcFs.name(pid).equals(Optional.of(Interpreter.WAITING)))
+            .findFirst()
+            .orElseThrow();
+    String before = Files.readString(Path.of("/proc", Integer.toString(waiting), "stat"));
+    var run = runs.run(item.begin(), item.box(), "");
+    long faults = Long.parseLong(run.stdout().strip());
+    assertThat(faults - Long.parseLong(before.split("\\) ", 2)[1].split(" ")[7])).isLessThan(40);
+  }
+
   @Test
   void itsLimitsAreThoseOfItsOrder() throws Exception {
     var spec =
