@@ -115,10 +115,10 @@ class LookTest(Case):
 
     def test_nobody_writes_after_it_was_looked_at(self):
         with self.a_box() as box:
-            for script in "", "sleep 1000", "trap '' TERM; while :; do :; done":
+            for script, timeout in ("", 0), ("sleep 1000", 500 * PATIENCE), ("trap '' TERM; while :; do :; done", 500 * PATIENCE):
                 exec_ = box.shell("(while :; do echo more >>file; done) & until [ -s file ]; do :; done; " + script,
-                                  look=True, timeout=500, grace=50)
-                self.assertEqual(BY_ITSELF if script == "" else TIMED_OUT, exec_.ended["reason"], script)
+                                  look=True, timeout=timeout, grace=50)
+                self.assertEqual(TIMED_OUT if timeout else BY_ITSELF, exec_.ended["reason"], script)
                 self.assertEqual(exec_.seen, box.look(), script)
                 self.assertEqual(1, len(exec_.seen), script)
 
