@@ -1,17 +1,20 @@
 """Plays the engine against a real zygote: boxes whose first command is a copy of an interpreter."""
 
 import os
+import re
 import tempfile
 
 from nursery import *
 
-RUNNER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../runtime/src/main/resources/dev/ebb/pool/python.py")
+RUNTIME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../runtime/src/main/")
+RUNNER = RUNTIME + "resources/dev/ebb/pool/python.py"
+(RUN_NEXT,) = re.findall(r'RUN_NEXT =\s+"(.*)";', read(RUNTIME + "java/dev/ebb/pool/Interpreter.java"))
 
 
 class Zygote(Nursery):
     def __init__(self, binary, *modules, before="", **options):
         self.words = tempfile.TemporaryFile()
-        argv = [b"python3", b"-c", (before + read(RUNNER)).encode(), b"nursery", *(m.encode() for m in modules)]
+        argv = [b"python3", b"-c", RUN_NEXT.encode(), (before + read(RUNNER)).encode(), b"nursery", *(m.encode() for m in modules)]
         env = [f"{k}={v}".encode() for k, v in ENVIRONMENT.items()]
         self.words.write(b"".join(word + b"\0" for word in [*argv, b"", *env]))
         self.words.flush()

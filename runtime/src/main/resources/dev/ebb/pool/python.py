@@ -47,9 +47,15 @@ def ebb():
             sys.stderr.flush()
         except BaseException:
             return
+        # ORDER: once before anything is taken apart, as the interpreter does. What was never looked at is finalised in
+        # the order it was made in: a file before what is still to be written to it.
+        collect()
+        forget()
         for name in "stdin", "stdout", "stderr":
             setattr(sys, name, getattr(sys, "__" + name + "__"))
         sys.last_type = sys.last_value = sys.last_traceback = None
+        if hasattr(sys, "last_exc"):
+            sys.last_exc = None
         left = []
         for name in [name for name in sys.modules if name == "__main__" or name not in present]:
             module = sys.modules.pop(name)
@@ -65,12 +71,23 @@ def ebb():
                         names[name] = None
         names = None
         collect()
+        write_out()
         for stream in sys.stdout, sys.stderr:
             try:
                 stream.flush()
             except BaseException:
                 pass
         leave(status[0])
+
+    def write_out():
+        # What a program has left where it outlives it: in a module that was there before, as a handler.
+        for kinds in texts, buffers:
+            for each in objects():
+                if issubclass(type(each), kinds):
+                    try:
+                        each.flush()
+                    except BaseException:
+                        pass
 
     def borrow(name):
         # A module that nobody shall find here.
@@ -142,10 +159,11 @@ def ebb():
 
     is_zygote = sys.argv[1] == "nursery"
     if is_zygote:
-        borrow("atexit").register(finish)  # before whatever is imported does: the last
-        gc = borrow("gc")
-        collect, freeze = gc.collect, gc.freeze
-        del gc
+        atexit, gc, io = borrow("atexit"), borrow("gc"), sys.modules["io"]
+        atexit.register(finish)  # before whatever is imported does: the last
+        forget, collect, freeze, objects = atexit._clear, gc.collect, gc.freeze, gc.get_objects
+        texts, buffers = io.TextIOWrapper, (io.BufferedWriter, io.BufferedRandom)
+        del atexit, gc, io
     for name in sys.argv[2:]:
         __import__(name)
     if is_zygote:

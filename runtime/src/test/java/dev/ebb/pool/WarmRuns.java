@@ -143,6 +143,23 @@ final class WarmRuns implements AutoCloseable {
     return cold;
   }
 
+  /** What a program has left in a file, and how it ended, is the same. */
+  void assertSameIn(String file, ExecSpec spec) throws Exception {
+    Box box = engine.create(BoxSpec.defaults());
+    String cold = leftIn(file, engine.start(box, spec), box);
+    PoolItem item = warm(spec);
+    assertThat(leftIn(file, item.begin(), item.box())).isEqualTo(cold).isNotEmpty();
+  }
+
+  private String leftIn(String file, Exec exec, Box box) throws Exception {
+    ExitCause cause = exec.await().cause();
+    try (var content = new BoxFiles(box).read(file, 0)) {
+      return cause + " " + new String(content.readAllBytes(), StandardCharsets.UTF_8);
+    } finally {
+      assertThat(engine.release(box).isClean()).isTrue();
+    }
+  }
+
   private static void write(Box box, Map<String, String> files) throws Exception {
     for (var each : files.entrySet()) {
       byte[] bytes = each.getValue().getBytes(StandardCharsets.UTF_8);
