@@ -16,6 +16,9 @@
 // What is written before there is a log. Beside the execs, so that looking at all of those is quick.
 static char kept[SLOTS][2][OUTPUT_KEPT_MAX + MARKER_MAX];
 
+// The same, of what the workspace held when they ended.
+static struct report seen[SLOTS];
+
 void exec_clear(struct exec *exec)
 {
 	*exec = (struct exec){
@@ -476,6 +479,8 @@ static void finish(struct exec *exec)
 	exec->ended.stderr_size = exec->streams[1].size;
 	exec->ended.cpu_us = cpu_of_the_dead() - exec->cpu_before;
 	exec->look_due = exec->looks && !(exec->ended.flags & ENDED_STUCK);
+	if (exec->look_due)
+		contents_look(&seen[exec->slot]);
 	release(exec);
 }
 
@@ -680,19 +685,13 @@ static bool tell(struct exec *exec, int control, enum message_type type, const v
 	return true;
 }
 
-static bool report_look(struct exec *exec, int control)
-{
-	struct report report;
-	contents_look(&report);
-	return contents_tell(&report, control, MESSAGE_LOOKED, exec->id);
-}
-
 static bool report_last(struct exec *exec, int control)
 {
 	if (exec->refusal.step)
 		return message_send(control, MESSAGE_REFUSED, exec->id, &exec->refusal,
 		                    sizeof exec->refusal, -1);
-	if (exec->look_due && !report_look(exec, control))
+	if (exec->look_due &&
+	    !contents_tell(&seen[exec->slot], control, MESSAGE_LOOKED, exec->id))
 		return false;
 	exec->look_due = false;
 	return tell(exec, control, MESSAGE_ENDED, &exec->ended, sizeof exec->ended);

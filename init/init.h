@@ -81,7 +81,7 @@ struct contents contents_count(void); /* all ones: cannot be told */
 
 struct report { /* an errno, or 0 and entries */
 	uint32_t error;
-	char entries[3600]; /* in a message less than a page, see message_send */
+	char entries[REPORT_MAX];
 	size_t size;        /* of the entries */
 };
 

@@ -20,6 +20,7 @@
 #define NONCE_SIZE 16
 #define OUTPUT_KEPT_MAX 4096 /* bytes of one stream that need no log */
 #define PLACE_MAX (64 * 1024) /* bytes of a file that init itself writes */
+#define REPORT_MAX 3600 /* bytes of entries in PLACED or LOOKED: in a message less than a page */
 
 struct message_header {
 	uint32_t size; /* of the body */

@@ -15,6 +15,7 @@ class PlaceTest(Case):
             ((kind, mode, size, mtime, target, name),) = box.place(b"main.py", b"print(1 + 1)")
             self.assertEqual((b"f", b"644", b"12", b"", b"main.py"), (kind, mode, size, target, name))
             self.assertLess(abs(time.time() - int(mtime) / 1e9), 60 * PATIENCE)
+            self.assertLess(int(mtime), time.time_ns() - 20_000_000)
             self.assertEqual(b"2\n", box.run(PYTHON, "main.py").output())
             self.assertEqual(0, box.shell("[ -O main.py ]").wait()["status"])
 
@@ -121,6 +122,17 @@ class LookTest(Case):
                 self.assertEqual(TIMED_OUT if timeout else BY_ITSELF, exec_.ended["reason"], script)
                 self.assertEqual(exec_.seen, box.look(), script)
                 self.assertEqual(1, len(exec_.seen), script)
+
+    def test_it_is_told_as_it_was_when_it_ended(self):
+        with self.a_box() as box:
+            flood = [box.start("/bin/sh", "-c", "head -c 4000 /dev/zero", kept=True) for _ in range(60)]
+            exec_ = box.start("/bin/sh", "-c", "echo 1 >first", look=True)
+            wait_until(lambda: len(members(box.cgroup)) == 1, 20, "their end")
+            late = box.start("/bin/sh", "-c", "echo 1 >second")
+            late.wait()
+            exec_.wait()
+            self.assertEqual([b"first"], [entry[5] for entry in exec_.seen])
+            self.assertTrue(all(each.wait() for each in flood))
 
     def test_one_that_never_ran_has_left_nothing(self):
         with self.a_box() as box:

@@ -8,14 +8,18 @@ package dev.ebb.backend;
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
 public record FirstFile(String name, int mode, byte[] content) {
+  private static final int NAME_MAX = 255;
+
   public FirstFile {
     if (!isName(name)) {
       throw new IllegalArgumentException("no name of a file in the workspace: " + name);
     }
   }
 
-  /** Whether it can be one: a directory is none of its parts. */
+  /** Whether it can be one: not too long for a file system, and without a directory. */
   public static boolean isName(String name) {
-    return !name.isEmpty() && name.chars().noneMatch(c -> c == '/' || c == '\0');
+    return !name.isEmpty()
+        && name.length() <= NAME_MAX
+        && name.chars().noneMatch(c -> c == '/' || c == '\0');
   }
 }

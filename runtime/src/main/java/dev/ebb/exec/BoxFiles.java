@@ -113,9 +113,9 @@ public final class BoxFiles {
     return seen.isPresent() ? byName(FileEntry.parse(seen.get())) : list(SandboxSpec.WORKSPACE);
   }
 
-  /** The same as it was when {@code exec} had ended, if that was told; else as it is now. */
+  /** The same as it was when {@code exec} had ended, if that was told; else, or later, as it is. */
   public List<FileEntry> workspaceAfter(Exec exec) throws InterruptedException {
-    Optional<byte[]> seen = exec.workspace();
+    Optional<byte[]> seen = exec.takeWorkspace();
     return seen.isPresent() ? byName(FileEntry.parse(seen.get())) : workspace();
   }
 

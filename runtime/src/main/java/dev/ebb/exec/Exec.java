@@ -444,7 +444,9 @@ public final class Exec implements AutoCloseable {
 
     @Override
     public void looked(byte[] entries) {
-      seen = entries;
+      if (spec.kind() instanceof ExecKind.Program) {
+        seen = entries;
+      }
     }
 
     @Override
@@ -603,9 +605,14 @@ public final class Exec implements AutoCloseable {
     return !section.isEnd(stdoutRead, stderrRead);
   }
 
-  /** The entries of the workspace when it had ended, see init/protocol.h; empty: not told. */
-  Optional<byte[]> workspace() {
-    return Optional.ofNullable(seen);
+  /**
+   * The entries of the workspace when it had ended, see init/protocol.h; once, for ended ones are
+   * many. Empty: not told.
+   */
+  Optional<byte[]> takeWorkspace() {
+    Optional<byte[]> taken = Optional.ofNullable(seen);
+    seen = null;
+    return taken;
   }
 
   /** Empty unless the command takes input. */

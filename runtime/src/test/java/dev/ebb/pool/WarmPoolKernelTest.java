@@ -162,7 +162,7 @@ final class WarmPoolKernelTest {
   @Test
   void whatCannotBePlacedIsNoFlaw() throws Exception {
     fill(1, 1);
-    var file = new FirstFile("n".repeat(256), 0644, new byte[1]);
+    var file = new FirstFile("ü".repeat(255), 0644, new byte[1]);
     PoolItem item = pool.take(BoxSpec.defaults(), with(file)).orElseThrow();
     assertThat(item.placed()).isEmpty();
     assertThat(new BoxFiles(item.box()).workspace()).isEmpty();

@@ -668,16 +668,7 @@ public final class InitChannel {
         exec(exec, true).ifPresent(e -> e.ended(ended));
       }
       case Protocol.MESSAGE_LISTENING -> listening(body.getInt());
-      case Protocol.MESSAGE_PLACED, Protocol.MESSAGE_LOOKED -> {
-        int errno = body.getInt();
-        byte[] entries = new byte[body.remaining()];
-        body.get(entries);
-        if (exec == 0) {
-          change(() -> report = new Report(errno, entries));
-        } else if (errno == 0) {
-          exec(exec, false).ifPresent(e -> e.looked(entries));
-        }
-      }
+      case Protocol.MESSAGE_PLACED, Protocol.MESSAGE_LOOKED -> report(type, exec, body);
       case Protocol.MESSAGE_COUNTED -> {
         var counted = Protocol.counted(body);
         change(() -> contents = counted);
@@ -689,6 +680,20 @@ public final class InitChannel {
         Step.HEAR_KNOWN.reach();
         known(body);
       }
+    }
+  }
+
+  private void report(int type, int exec, ByteBuffer body) throws KernelException {
+    int errno = body.getInt();
+    if (body.remaining() > Protocol.REPORT_MAX || (exec != 0 && type != Protocol.MESSAGE_LOOKED)) {
+      throw new KernelException("understand a report of " + body.remaining(), Errno.EINVAL);
+    }
+    byte[] entries = new byte[body.remaining()];
+    body.get(entries);
+    if (exec == 0) {
+      change(() -> report = new Report(errno, entries));
+    } else if (errno == 0) {
+      exec(exec, false).ifPresent(e -> e.looked(entries));
     }
   }
 

@@ -19,6 +19,7 @@ final class Protocol {
   static final int NONCE_SIZE = 16;
   static final int OUTPUT_KEPT_MAX = 4096;
   static final int PLACE_MAX = 64 * 1024;
+  static final int REPORT_MAX = 3600;
   static final int HEADER_SIZE = 16;
 
   static final int MESSAGE_LAUNCHED = 1;

@@ -461,6 +461,28 @@ class InitChannelTest {
     assertThat(events.told).noneMatch(word -> word.startsWith("looked"));
   }
 
+  private void assertLost(String reason) {
+    hearTheEnd();
+    soon().until(() -> events.told.contains("lost"));
+    assertThat(log.lines()).singleElement().asString().contains(reason);
+  }
+
+  @Test
+  void moreThanAReportHoldsIsNotUnderstood() throws Exception {
+    greet(Protocol.PROTOCOL_VERSION);
+    start(new ExecKind.Program());
+    say(message(Protocol.MESSAGE_LOOKED, EXEC, report(0, "x".repeat(Protocol.REPORT_MAX + 1))));
+    assertLost("cannot understand a report of " + (Protocol.REPORT_MAX + 1));
+  }
+
+  @Test
+  void nothingIsPlacedByAnExec() throws Exception {
+    greet(Protocol.PROTOCOL_VERSION);
+    start(new ExecKind.Program());
+    say(message(Protocol.MESSAGE_PLACED, EXEC, report(0, "left")));
+    assertLost("cannot understand a report of 4");
+  }
+
   @Test
   void forAnInitOfBeforeAProgramIsACommand() throws Exception {
     greet(10);

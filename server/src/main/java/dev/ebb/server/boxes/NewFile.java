@@ -72,9 +72,9 @@ public record NewFile(String path, byte[] bytes) {
       Optional<FileEntry> placed = written.isEmpty() ? box.placed() : Optional.empty();
       Optional<FirstFile> first = file.asFirst();
       if (placed.isEmpty() && first.isPresent() && file.bytes.length <= left) {
-        left -= file.bytes.length;
         placed = into.place(first.get());
       }
+      left -= placed.isPresent() ? file.bytes.length : 0;
       written.put(file.path, placed.isPresent() ? placed : file.write(into));
     }
     return written;
