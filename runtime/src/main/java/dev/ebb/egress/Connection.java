@@ -256,8 +256,9 @@ final class Connection {
     byte[] first = asked.isTunnel() ? head : join(asked.forwarded().getBytes(ISO_8859_1), head);
     long left = asked.isTunnel() ? Flow.ENDLESS : Math.max(0, asked.length()) - head.length;
     byte[] answer = asked.isTunnel() ? ESTABLISHED : new byte[0];
-    toServer = new Flow(client.fd, reached.fd, first, left, box.sent());
-    toClient = new Flow(reached.fd, client.fd, answer, Flow.ENDLESS, box.received());
+    AnswerHead answered = asked.isTunnel() ? AnswerHead.none() : AnswerHead.ofRequest();
+    toServer = new Flow(client.fd, reached.fd, first, left, box.sent(), AnswerHead.none());
+    toClient = new Flow(reached.fd, client.fd, answer, Flow.ENDLESS, box.received(), answered);
     head = new byte[0];
     phase = Phase.RELAYING;
     deadline = after(box.settings().idlePatience());

@@ -17,6 +17,7 @@ final class Flow {
   private final Fd from;
   private final Fd to;
   private final LongAdder carried;
+  private final AnswerHead head;
 
   /** How much more it takes. */
   private long left;
@@ -33,8 +34,10 @@ final class Flow {
    * @param begin what is to be sent first
    * @param left how much is to follow
    * @param carried counts the bytes
+   * @param head of what is to follow
    */
-  Flow(Fd from, Fd to, byte[] begin, long left, LongAdder carried) {
+  Flow(Fd from, Fd to, byte[] begin, long left, LongAdder carried, AnswerHead head) {
+    this.head = head;
     this.from = from;
     this.to = to;
     this.left = left;
@@ -70,8 +73,13 @@ final class Flow {
   private boolean take(ByteBuffer buffer) throws KernelException {
     int received = TcpSocket.receive(from, limited(buffer.clear()));
     hasEnded = received == 0;
-    if (received > 0) {
-      left -= left == ENDLESS ? 0 : received;
+    left -= left == ENDLESS ? 0 : Math.max(0, received);
+    if (received >= 0 && !head.isPassed()) {
+      byte[] came = new byte[received];
+      buffer.flip().get(came);
+      pending = hasEnded ? head.rest() : head.edit(came);
+      sent = 0;
+    } else if (received > 0) {
       carried.add(Math.max(0, TcpSocket.send(to, buffer.flip())));
       pending = new byte[buffer.remaining()];
       buffer.get(pending);

@@ -61,6 +61,19 @@ final class EgressToolsKernelTest {
     }
   }
 
+  /** The registry closes without a word; who is not told so may send the next request there. */
+  @Test
+  void whoAsksIsToldThatHisConnectionIsForOneRequest() throws Exception {
+    internet.put("index.test", "127.0.0.1");
+    try (var registry = Origin.registry("index.test")) {
+      String ask =
+          "python3 -c 'import urllib.request as u; answer = u.urlopen(\"http://index.test:"
+              + registry.port()
+              + "/tide\"); print(answer.headers.get_all(\"Connection\"), b\"dist\" in answer.read())'";
+      assertThat(sh(allowing("index.test:" + registry.port()), ask)).isEqualTo("['close'] True");
+    }
+  }
+
   @Test
   void npmInstallsFromARegistryThatIsAllowedAndSaysWhyWhenItIsNot() throws Exception {
     require("/usr/bin/npm");
