@@ -285,8 +285,8 @@ static bool renew_exec(struct box *box)
 	struct exec *exec = find_exec(box, box->message.header.exec);
 	if (exec)
 		exec_renew(exec, &request);
-	return (request.flags & ~(START_KEEP | START_LOOK)) == 0 && request.argc == 0 && request.envc == 0 &&
-	       request.rows == 0 && request.columns == 0;
+	return (request.flags & ~(START_KEEP | START_LOOK)) == 0 && request.argc == 0 &&
+	       request.envc == 0 && request.rows == 0 && request.columns == 0;
 }
 
 static bool count(struct box *box)

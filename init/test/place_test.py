@@ -1,6 +1,8 @@
 """What init itself writes to the workspace, and sees there."""
 
+import contextlib
 import errno
+import os
 import struct
 import time
 
@@ -125,14 +127,33 @@ class LookTest(Case):
 
     def test_it_is_told_as_it_was_when_it_ended(self):
         with self.a_box() as box:
-            flood = [box.start("/bin/sh", "-c", "head -c 4000 /dev/zero", kept=True) for _ in range(60)]
-            exec_ = box.start("/bin/sh", "-c", "echo 1 >first", look=True)
+            # The socket is full, so its end waits there to be told while another writes.
+            script = "head -c 4000 /dev/zero; head -c 4000 /dev/zero >&2"
+            flood = [box.start("/bin/sh", "-c", script, kept=True) for _ in range(60)]
             wait_until(lambda: len(members(box.cgroup)) == 1, 20, "their end")
-            late = box.start("/bin/sh", "-c", "echo 1 >second")
-            late.wait()
+            exec_ = box.start("/bin/sh", "-c", "echo 1 >first; exec sleep 0.2", look=True)
+            pid = self.sleeper(box)
+            wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 20, "its end")
+            late = box.start("/bin/sh", "-c", "echo 1 >second; exec sleep 1000")
+            self.sleeper(box)
             exec_.wait()
             self.assertEqual([b"first"], [entry[5] for entry in exec_.seen])
             self.assertTrue(all(each.wait() for each in flood))
+            late.kill(grace=0)
+            late.wait()
+
+    def sleeper(self, box):
+        """The pid of the command that sleeps, once it does."""
+        found = []
+
+        def look():
+            for pid in members(box.cgroup):
+                with contextlib.suppress(OSError):
+                    found.extend([pid] if read(f"/proc/{pid}/comm") == "sleep\n" else [])
+            return found
+
+        wait_until(look, 20, "a sleeper")
+        return found[0]
 
     def test_one_that_never_ran_has_left_nothing(self):
         with self.a_box() as box:
