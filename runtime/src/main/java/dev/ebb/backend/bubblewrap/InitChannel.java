@@ -328,8 +328,8 @@ public final class InitChannel {
   /** Asks init to start a command; {@code fds}: logs, leaf directory, stdin. */
   public void start(int exec, StartRequest request, List<Fd> fds, ExecEvents events)
       throws KernelException {
-    boolean looks = version() >= LOOKS_IN_THE_END_SINCE;
-    byte[] message = Protocol.start(exec, fds.size(), looks ? request : request.withoutLook());
+    boolean canLook = version() >= LOOKS_IN_THE_END_SINCE;
+    byte[] message = Protocol.start(exec, fds.size(), request, canLook);
     if (fds.size() > Protocol.MESSAGE_FDS_MAX) {
       throw new IllegalArgumentException("too many descriptors for one message: " + fds.size());
     }

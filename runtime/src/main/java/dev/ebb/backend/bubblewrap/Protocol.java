@@ -140,9 +140,15 @@ final class Protocol {
   }
 
   static byte[] start(int exec, int fds, StartRequest request) {
+    return start(exec, fds, request, true);
+  }
+
+  /** The same for an init that may not know how to look at the workspace in the end. */
+  static byte[] start(int exec, int fds, StartRequest request, boolean canLook) {
+    int known = canLook ? ~0 : ~START_LOOK;
     byte[] strings = strings(request);
     return limits(message(MESSAGE_START, fds, exec, START_REQUEST_SIZE + strings.length), request)
-        .putInt(flags(request))
+        .putInt(flags(request) & known)
         .putInt(request.command().size())
         .putInt(request.environment().size())
         .putShort((short) rows(request.kind()))

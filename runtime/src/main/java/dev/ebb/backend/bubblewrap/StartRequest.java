@@ -31,27 +31,6 @@ public record StartRequest(
     ExecKind kind,
     Share share) {
 
-  /** For an init that does not know how to look at the workspace in the end. */
-  StartRequest withoutLook() {
-    return kind instanceof ExecKind.Program
-        ? new StartRequest(
-            command,
-            environment,
-            workdir,
-            timeout,
-            grace,
-            outputLimit,
-            openFiles,
-            fileSize,
-            hasStdin,
-            keep,
-            hasLeaf,
-            isKept,
-            ExecKind.COMMAND,
-            share)
-        : this;
-  }
-
   /**
    * Limits of the box where no cgroup holds them; 0 where one does.
    *
