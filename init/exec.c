@@ -124,15 +124,15 @@ static bool connect_streams(struct exec *exec, struct start *start, struct messa
 
 static enum start_step launch_herd(struct exec *exec, struct start *start)
 {
-	exec->tree.shepherd = herd_fork(start, &exec->tree.events);
-	if (exec->tree.shepherd < 0)
+	int news = -1;
+	pid_t shepherd = -1;
+	if (open_pipe(exec, &exec->tree.events, &news, SOURCE_TREE))
+		shepherd = herd_fork(start, news);
+	close_fd(&news);
+	if (shepherd < 0)
 		return STEP_CLONE;
-	if (watch(exec, exec->tree.events, SOURCE_TREE))
-		return 0;
-	int error = errno;
-	herd_doom(exec->tree.shepherd);
-	errno = error;
-	return STEP_CLONE;
+	exec->tree.shepherd = shepherd;
+	return 0;
 }
 
 /* Everything that can fail comes before the fork; returns where it did, or 0. */
@@ -414,12 +414,20 @@ void exec_resize(struct exec *exec, uint16_t rows, uint16_t columns)
 
 // ------------------------------------------------------------------------ end
 
+/* RACE: where it joins its leaf by itself it may not be there yet, and cgroup.kill does not wait. */
+static void signal_leader(const struct exec *exec, int signal)
+{
+	if (!tree_is_herd(&exec->tree) && !exec->reaped)
+		kill(exec->leader, signal);
+}
+
 static void kill_tree(struct exec *exec)
 {
 	exec->phase = EXEC_KILLING;
 	exec->deadline = after(STUCK_AFTER);
 	if (exec->tree.shepherd && !exec->leader)
 		kill(exec->tree.shepherd, SIGKILL); // it may not have begun
+	signal_leader(exec, SIGKILL);
 	exec->kill_again = !tree_kill(&exec->tree);
 }
 
@@ -428,7 +436,8 @@ static void ask(struct exec *exec)
 {
 	if (!exec->leader)
 		return;
-	tree_signal(&exec->tree, exec->asked);
+	if (tree_signal(&exec->tree, exec->asked) == 0)
+		signal_leader(exec, exec->asked);
 	tree_signal(&exec->tree, SIGCONT);
 	exec->asked = 0;
 }

@@ -72,26 +72,16 @@ static noreturn void keep_herd(const struct start *start, int news)
 	_exit(EXIT_SUCCESS);
 }
 
-pid_t herd_fork(const struct start *start, int *news)
+pid_t herd_fork(const struct start *start, int news)
 {
-	int ends[2];
-	*news = -1;
 	errno = EAGAIN;
-	if (shepherd_count == HERDS_MAX || pipe2(ends, O_CLOEXEC) != 0)
+	if (shepherd_count == HERDS_MAX)
 		return -1;
 	pid_t pid = fork();
 	if (pid == 0)
-		keep_herd(start, ends[1]);
-	int error = errno;
-	close(ends[1]);
-	errno = error;
-	if (pid < 0) {
-		close_fd(&ends[0]);
-		return -1;
-	}
-	*news = ends[0];
-	fcntl(*news, F_SETFL, O_NONBLOCK);
-	shepherds[shepherd_count++] = (struct shepherd){.pid = pid};
+		keep_herd(start, news);
+	if (pid > 0)
+		shepherds[shepherd_count++] = (struct shepherd){.pid = pid};
 	return pid;
 }
 
@@ -105,6 +95,11 @@ void herd_forget(pid_t reaped)
 unsigned herd_count(void)
 {
 	return shepherd_count;
+}
+
+pid_t herd_shepherd(unsigned i)
+{
+	return shepherds[i].pid;
 }
 
 static struct shepherd *find_shepherd(pid_t pid)
@@ -126,6 +121,7 @@ struct member {
 	pid_t pid, parent;
 	char state;
 	uint32_t threads;
+	pid_t thread;   /* one that lives; 0: the first does */
 	pid_t shepherd; /* 0: a stray, that is, whose shepherd is dead */
 };
 
@@ -172,7 +168,8 @@ static void read_threads(struct member *member)
 	DIR *threads = opendir(path);
 	for (struct dirent *each; threads && member->state == 'Z' && (each = readdir(threads));) {
 		snprintf(path, sizeof path, "task/%.20s/stat", each->d_name);
-		read_stat(member, path);
+		if (read_stat(member, path))
+			member->thread = atoi(each->d_name);
 	}
 	if (threads)
 		closedir(threads);
@@ -407,10 +404,12 @@ struct usage herd_usage(pid_t shepherd)
 {
 	struct usage usage = {0};
 	for (const struct member *each = NULL; (each = next(&census, each, shepherd));) {
-		char text[128];
+		char name[32] = "statm", text[128];
 		unsigned long resident, shared;
 		usage.processes += each->threads;
-		if (read_proc(each->pid, "statm", text, sizeof text) > 0 &&
+		if (each->thread) // KERNEL: who has ended has no memory, though the process has
+			snprintf(name, sizeof name, "task/%d/statm", each->thread);
+		if (read_proc(each->pid, name, text, sizeof text) > 0 &&
 		    sscanf(text, "%*u %lu %lu", &resident, &shared) == 2 && resident > shared)
 			usage.memory += (resident - shared) * sysconf(_SC_PAGESIZE);
 	}

@@ -135,9 +135,10 @@ struct usage {
 	uint32_t processes; /* and threads */
 };
 
-pid_t herd_fork(const struct start *start, int *news); /* the shepherd's pid, and what it tells */
+pid_t herd_fork(const struct start *start, int news); /* the shepherd's pid; what it tells goes to news */
 void herd_forget(pid_t reaped);
 unsigned herd_count(void); /* of shepherds */
+pid_t herd_shepherd(unsigned i);
 uint64_t herd_processes(uint64_t most); /* with those that are ours */
 unsigned herd_signal(pid_t shepherd, int signal); /* 0: those whose shepherd is dead */
 bool herd_is_empty(pid_t shepherd);

@@ -39,6 +39,7 @@ struct box {
 	enum message_type report_due; /* 0: none */
 	uint32_t listening_error;
 	uint64_t look_at;          /* what herds use; NEVER while there is none */
+	uint64_t memory;           /* that they may use together, as we were told last */
 	uint64_t deadline;         /* of the box */
 	struct hello hello;
 	struct report report;
@@ -178,7 +179,10 @@ static void start(struct box *box)
 		exec_refuse(exec, id, STEP_REQUEST, EAGAIN);
 	else
 		exec_start(exec, &box->message);
-	if (exec->tree.shepherd && box->look_at == NEVER)
+	if (!exec->tree.shepherd)
+		return;
+	box->memory = exec->memory;
+	if (box->look_at == NEVER)
 		box->look_at = now();
 }
 
@@ -574,6 +578,27 @@ static void kill_herds(struct box *box)
 			exec_used(exec, herd_usage(exec->tree.shepherd)); // as they were counted for that
 }
 
+static bool is_waited_for(const struct box *box, pid_t shepherd)
+{
+	each_exec(box, exec)
+		if (exec->tree.shepherd == shepherd && exec->phase != EXEC_OVER)
+			return true;
+	return false;
+}
+
+/* What commands were allowed to leave is the first to go, where all together use too much. */
+static void look_at_kept(const struct box *box, uint64_t all)
+{
+	for (unsigned i = 0; box->memory && i < herd_count(); i++) {
+		pid_t shepherd = herd_shepherd(i);
+		if (is_waited_for(box, shepherd))
+			continue;
+		all += herd_usage(shepherd).memory;
+		if (all > box->memory)
+			herd_doom(shepherd);
+	}
+}
+
 /* Where no cgroup limits memory we look at it: coarsely, but a box has one limit, as there. */
 static void look_at_herds(struct box *box, uint64_t time)
 {
@@ -593,6 +618,7 @@ static void look_at_herds(struct box *box, uint64_t time)
 		if (exec->memory && all > exec->memory)
 			exec_end(exec, END_OUT_OF_MEMORY, SIGKILL, 0);
 	}
+	look_at_kept(box, all);
 	// A crowd takes long to look at, and shall not keep us from anything else.
 	box->look_at = after(LOOK_EVERY + 10 * (now() - time));
 }

@@ -210,6 +210,27 @@ class HerdTest(Case):
             self.assertGreater(exec_.ended["peak_memory"], 90 << 20)
             self.assertEqual(1, len(stays.members()))
 
+    def test_memory_of_a_process_whose_first_thread_has_ended_counts(self):
+        eater = ("import ctypes, threading, time\ndef eat():\n  time.sleep(0.2)\n  x = b'x' * (200 << 20)\n  time.sleep(1000)\n"
+                 "threading.Thread(target=eat).start()\nctypes.CDLL(None).pthread_exit(None)")
+        with self.a_box() as box:
+            exec_ = box.start(PYTHON, "-c", eater, memory=100 << 20)
+            exec_.wait()
+            self.assertEqual((OUT_OF_MEMORY, CLD_KILLED), tuple(exec_.ended[k] for k in ("reason", "code")))
+
+    def test_memory_of_what_was_kept_counts_and_it_is_the_first_to_go(self):
+        eater = "import time\nx = b'x' * (%d << 20)\nopen('eaten', 'w')\ntime.sleep(1000)"
+        with self.a_box() as box:
+            kept = box.shell(f'setsid {PYTHON} -c "{eater % 60}" & until [ -e eaten ]; do sleep 0.01; done', keep=True, memory=100 << 20)
+            self.assert_exited(kept)
+            self.assertEqual(1, len(kept.members()))
+            exec_ = self.start(box, eater.replace("open('eaten', 'w')", "print('ready', flush=True)") % 60, memory=100 << 20)
+            wait_until(lambda: kept.members() == [], 20, "the end of what was kept")
+            self.assertEqual(1, len(exec_.members()))
+            alone = box.shell(f'setsid {PYTHON} -c "{eater % 150}" & sleep 0.01', keep=True, memory=100 << 20)
+            wait_until(lambda: len(members(box.cgroup)) == 3, 20, "its end, but for init, the other and its shepherd")
+            self.assertEqual(1, len(exec_.members()))
+
     def test_limits_of_each_process_and_of_their_number(self):
         with self.a_box() as box:
             big = box.run(PYTHON, "-c", "x = bytearray(200 << 20)", data_size=100 << 20)

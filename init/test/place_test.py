@@ -161,6 +161,14 @@ class LookTest(Case):
             self.assertEqual((STEP_EXEC, errno.ENOENT), exec_.refused)
             self.assertIsNone(exec_.seen)
 
+    def test_a_file_system_of_others_in_it_is_not_looked_at(self):
+        """Whoever serves it may never answer."""
+        with self.a_box(options=["--tmpfs", "/workspace/shown"]) as box:
+            self.assertEqual(errno.EOPNOTSUPP, box.look())
+            self.assertEqual(errno.EOPNOTSUPP, box.shell("touch file", look=True).seen)
+        with self.a_box(options=["--tmpfs", "/workspaces", "--tmpfs", "/tmp/workspace"]) as box:
+            self.assertEqual([], box.look())
+
     def test_what_cannot_be_told_is_no_harm(self):
         with self.a_box() as box:
             self.assertEqual(errno.E2BIG, box.shell("for i in $(seq 100 300); do touch file-$i; done", look=True).seen)
