@@ -145,12 +145,14 @@ build_if_needed() {
   fi
 }
 
-# The dist, ready to run; what is there already is good enough where it cannot be written. EBB_BUILD=never takes it as it is.
+# The dist, ready to run "$@"; what is there already is good enough where it cannot be written. EBB_BUILD=never takes it as
+# it is. Of a dist that is there, doctor tells what is missing to run it, and installs nothing.
 ready() {
-  need_to_run
+  [ "${1:-}" = doctor ] || need_to_run
   find_jdk
   [ "${EBB_BUILD:-}" = never ] && return
   is_built && is_trained && return
+  need_to_run
   if [ -w "$dist" ] || { [ ! -e "$dist" ] && [ -w "$root/dist" ]; }; then
     alone build_if_needed || exit
   elif [ ! -d "$lib" ]; then
@@ -160,14 +162,14 @@ ready() {
 
 # --- java ---
 
-# Becomes java with the flags of ebb, its modules, and "$@"; under $launcher, or kept by $keeper, if there is one.
+# Becomes java with the flags of ebb, its modules, and "$@"; under $launcher, or behind ebb-init in the role $guard, if there is one.
 # Not with --illegal-native-access=deny: the JVM then drops the module graph and the linked classes of the cache and starts
 # 85 ms later. The compiler and every test JVM hold that line instead.
 become_java() {
   jars=''
   for jar in "$lib"/*.jar ${more:+"$more"/*.jar}; do jars=$jars:$jar; done
   # shellcheck disable=SC2086 # options
-  exec ${launcher:-} ${keeper:+"$keeper" keep $room --} "$jdk/bin/java" -XX:+UseSerialGC -XX:ActiveProcessorCount=2 -XX:-UsePerfData -Xlog:disable \
+  exec ${launcher:-} ${guard:+"$lib/ebb-init" $guard --} "$jdk/bin/java" -XX:+UseSerialGC -XX:ActiveProcessorCount=2 -XX:-UsePerfData -Xlog:disable \
     --module-path "${jars#:}" --enable-native-access=dev.ebb.kernel "$@"
 }
 
@@ -175,17 +177,31 @@ become_java() {
 # would hang, be killed, or refuse all it is asked. beds/container/test starts it with just that, and with a little less.
 room='--pids 48 --files 160 --memory 160'
 
+# The same for a command that makes a box by itself: java alone would hang, or be killed without a word.
+room_of_command='--pids 24 --files 64 --memory 64'
+
+# A command is a java of its own. Whoever asks doctor is told by doctor's list what java lacks.
+become_command() {
+  guard="room $room_of_command"
+  case "${1:-}: $* " in
+    doctor:*' --json '*) guard="$guard --as json" ;;
+    doctor:*) guard="$guard --as doctor" ;;
+  esac
+  become_java -XX:TieredStopAtLevel=1 -XX:AOTCache="$aot" -Debb.root="$root" -m dev.ebb.cli/dev.ebb.cli.Main "$@"
+}
+
 # The daemon lives long: it has the second compiler, and a keeper that reaps what it leaves when it is killed.
 become_server() {
-  [ "$1" != serve ] || keeper=$lib/ebb-init
+  [ "$1" != serve ] || guard="keep $room"
   # A name server that does not answer holds a thread of the proxy for 4 s, not 10. Who has an opinion keeps it.
   export RES_OPTIONS="${RES_OPTIONS-timeout:2 attempts:2}"
   become_server_with -XX:AOTCache="$server_aot" -m "$server_main" "$@"
 }
 server_main=dev.ebb.server/dev.ebb.server.Main
 
-# Its heap begins small on a large host, too, where it would take a 64th of the memory before it collects anything.
+# Its heap begins small on a large host, too, where it would take a 64th of the memory before it collects anything. Whoever
+# has no memory left has lost something, nobody knows what: the next daemon begins with what is there.
 become_server_with() {
   more=$server
-  become_java -Xms16m "$@"
+  become_java -Xms16m -XX:+ExitOnOutOfMemoryError "$@"
 }

@@ -8,6 +8,7 @@
  *   inside    pid 1 of the box: starts commands, copies their output, ends
  *             their trees, reaps everything, and dies with the engine, or waits for
  *             the next one when it was detached
+ *   room      before a program: tells if it has too little of anything, or becomes it
  *   keep      around the daemon, as two processes: passes signals on, ends with its
  *             status, and reaps what it left
  *
@@ -94,13 +95,19 @@ void contents_place(const char *name, mode_t mode, const void *data, size_t size
 int egress_listen(uint16_t port); /* on the loopback; -1: errno says why */
 
 /* room.c */
+enum room_style { ROOM_ERROR, ROOM_DOCTOR, ROOM_JSON };
+
 struct room {
 	uint32_t pids;   /* processes and threads, beside us */
 	uint32_t files;  /* open at once */
 	uint32_t memory; /* MiB */
+	enum room_style style;
+	unsigned told; /* of what there is too little */
 };
 
-bool room_is_enough(const struct room *needed);
+int room(int argc, char **argv);
+char **room_parse(struct room *needed, int argc, char **argv);
+bool room_is_enough(struct room *needed);
 
 /* keep.c */
 int keep(int argc, char **argv);
@@ -295,6 +302,12 @@ bool seccomp_restrict_command(void); /* beyond that */
 
 /* process.c */
 #define NEVER UINT64_MAX
+
+#define OWN_FAILURE 125 /* how what was to become a program ends, as a shell says it */
+#define NOT_EXECUTED 126
+#define NOT_FOUND 127
+
+noreturn void become(char **argv);
 
 #define die(...) (complain(__VA_ARGS__), exit(EXIT_FAILURE))
 

@@ -1,5 +1,4 @@
 // Around the daemon: who waits for what it leaves, also where the host's pid 1 never does.
-#include <getopt.h>
 #include <poll.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -10,9 +9,6 @@
 #include "init.h"
 
 #define PATIENCE 1000 /* ms, for all that dies with the program */
-#define OWN_FAILURE 125
-#define NOT_EXECUTED 126
-#define NOT_FOUND 127
 
 /*
  * The outer process (its pid is what a shell or systemd knows) ─▶ the inner one ─▶ the program.
@@ -107,10 +103,7 @@ static noreturn void run(struct keeper *keeper, int gate, char **argv)
 		_exit(OWN_FAILURE);
 	introduce(keeper);
 	sigprocmask(SIG_SETMASK, &keeper->mask, NULL);
-	execv(argv[0], argv);
-	int status = errno == ENOENT ? NOT_FOUND : NOT_EXECUTED;
-	complain("execute %s", argv[0]);
-	_exit(status);
+	become(argv);
 }
 
 // -------------------------------------------------------- the inner process
@@ -293,32 +286,16 @@ static void open_signals(struct keeper *keeper)
 		die("open a signalfd");
 }
 
-/* The program, and what it needs. */
-static char **parse(struct room *needed, int argc, char **argv)
-{
-	static const struct option options[] = {
-		{"pids", 1, 0, 'p'}, {"files", 1, 0, 'f'}, {"memory", 1, 0, 'm'}, {0},
-	};
-	for (int option; (option = getopt_long(argc, argv, "+", options, NULL)) != -1;)
-		switch (option) {
-		case 'p': needed->pids = number(optarg); break;
-		case 'f': needed->files = number(optarg); break;
-		case 'm': needed->memory = number(optarg); break;
-		default: exit(OWN_FAILURE);
-		}
-	errno = EINVAL;
-	if (!argv[optind])
-		die("keep nothing");
-	return argv + optind;
-}
-
 int keep(int argc, char **argv)
 {
 	struct keeper keeper = {.outer = getpid(), .pidfd = -1, .has_children = true};
 	struct room needed = {0};
 	int link[2], gate[2];
 
-	char **program = parse(&needed, argc, argv);
+	char **program = room_parse(&needed, argc, argv);
+	errno = EINVAL;
+	if (!program[0])
+		die("keep nothing");
 	occupy_standard_fds();
 	if (!room_is_enough(&needed))
 		return OWN_FAILURE;

@@ -12,6 +12,8 @@ int main(int argc, char **argv)
 		return template(atoi(argv[2]));
 	if (strcmp(role, "inside") == 0 && argc == 5)
 		return inside(atoi(argv[2]), atoi(argv[3]));
+	if (strcmp(role, "room") == 0 && argc > 2)
+		return room(argc - 1, argv + 1);
 	if (strcmp(role, "keep") == 0 && argc > 3)
 		return keep(argc - 1, argv + 1);
 	fputs("ebb-init is started by the engine of Ebb\n", stderr);

@@ -21,6 +21,14 @@ void complain(const char *format, ...)
 	dprintf(STDERR_FILENO, line, text, name);
 }
 
+noreturn void become(char **argv)
+{
+	execv(argv[0], argv);
+	int status = errno == ENOENT ? NOT_FOUND : NOT_EXECUTED;
+	complain("execute %s", argv[0]);
+	_exit(status);
+}
+
 /* Of an option; -1 is one. */
 long number(const char *text)
 {

@@ -2,6 +2,7 @@
  * Is there room for a program? Told before it begins: a JVM that lacks threads hangs and heeds no
  * signal, one that lacks memory is killed without a word.
  */
+#include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <sys/resource.h>
@@ -17,19 +18,51 @@ struct memory {
 	char source[PATH_MAX];
 };
 
-static bool demand(bool is_enough, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static bool demand(bool is_enough, const char *format, ...)
+/* A string of JSON. */
+static void print_quoted(const char *text)
 {
-	va_list arguments;
-	va_start(arguments, format);
-	if (!is_enough) {
-		dprintf(STDERR_FILENO, "ebb: too little room here: ");
-		vdprintf(STDERR_FILENO, format, arguments);
-		dprintf(STDERR_FILENO, "\n");
+	putchar('"');
+	for (; *text; text++)
+		if (*text == '"' || *text == '\\')
+			printf("\\%c", *text);
+		else if ((unsigned char)*text < ' ')
+			printf("\\u%04x", *text);
+		else
+			putchar(*text);
+	putchar('"');
+}
+
+/* As a line of doctor's, as one of his list for programs, or for whoever meant to start something. */
+static void tell(const struct room *needed, const char *finding, const char *remedy)
+{
+	if (needed->style == ROOM_JSON) {
+		fputs(needed->told == 1 ? "[" : ",", stdout);
+		fputs("{\"name\":\"room\",\"verdict\":\"failed\",\"finding\":", stdout);
+		print_quoted(finding);
+		fputs(",\"remedy\":", stdout);
+		print_quoted(remedy);
+		putchar('}');
+	} else if (needed->style == ROOM_DOCTOR) {
+		printf("%-8s  %-12s  %s\n%-8s  %-12s  -> %s\n", "failed", "room", finding, "", "", remedy);
+	} else {
+		fprintf(stderr, "ebb: too little room here: %s; %s\n", finding, remedy);
 	}
+}
+
+static void demand(struct room *needed, bool is_enough, const char *remedy, const char *format,
+                   ...) __attribute__((format(printf, 4, 5)));
+
+static void demand(struct room *needed, bool is_enough, const char *remedy, const char *format, ...)
+{
+	char finding[PATH_MAX + 256];
+	va_list arguments;
+	if (is_enough)
+		return;
+	va_start(arguments, format);
+	vsnprintf(finding, sizeof finding, format, arguments);
 	va_end(arguments);
-	return is_enough;
+	needed->told++;
+	tell(needed, finding, remedy);
 }
 
 /* By trying: no limit that holds is forgotten, nor what others use of it. They end with us. */
@@ -107,26 +140,62 @@ static void memory_limit(struct memory *least)
 }
 
 /* Says what is too little, all of it. */
-bool room_is_enough(const struct room *needed)
+bool room_is_enough(struct room *needed)
 {
 	struct rlimit files;
 	struct memory memory;
 	uint32_t pids = pids_left(needed->pids);
 	getrlimit(RLIMIT_NOFILE, &files);
 	memory_limit(&memory);
-	bool has_pids = demand(
-		pids >= needed->pids,
-		"%u more processes and threads can be started, %u are needed; raise pids.max of the "
-		"cgroup (docker: --pids-limit, systemd: TasksMax=), or ulimit -u",
-		pids, needed->pids);
-	bool has_files = demand(
-		files.rlim_max >= needed->files,
-		"%u files can be open, %u are needed; raise ulimit -n (docker: --ulimit nofile=, systemd: "
-		"LimitNOFILE=)",
-		(unsigned)files.rlim_max, needed->files);
-	bool has_memory = demand(
-		memory.bytes >> 20 >= needed->memory,
-		"%u MiB of memory by %s, %u are needed; raise it (docker: --memory, systemd: MemoryMax=)",
-		(unsigned)(memory.bytes >> 20), memory.source, needed->memory);
-	return has_pids && has_files && has_memory;
+	demand(needed, pids >= needed->pids,
+	       "raise pids.max of the cgroup (docker: --pids-limit, systemd: TasksMax=), or ulimit -u",
+	       "%u more processes and threads can be started, %u are needed", pids, needed->pids);
+	demand(needed, files.rlim_max >= needed->files,
+	       "raise ulimit -n (docker: --ulimit nofile=, systemd: LimitNOFILE=)",
+	       "%u files can be open, %u are needed", (unsigned)files.rlim_max, needed->files);
+	demand(needed, memory.bytes >> 20 >= needed->memory,
+	       "raise it (docker: --memory, systemd: MemoryMax=)",
+	       "%u MiB of memory by %s, %u are needed", (unsigned)(memory.bytes >> 20), memory.source,
+	       needed->memory);
+	if (needed->told > 0 && needed->style == ROOM_JSON)
+		puts("]");
+	fflush(stdout);
+	return needed->told == 0;
+}
+
+static enum room_style style(const char *word)
+{
+	errno = EINVAL;
+	if (strcmp(word, "doctor") != 0 && strcmp(word, "json") != 0)
+		die("tell it as %s", word);
+	return *word == 'j' ? ROOM_JSON : ROOM_DOCTOR;
+}
+
+/* The program behind what it needs, if there is one. */
+char **room_parse(struct room *needed, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"pids", 1, 0, 'p'}, {"files", 1, 0, 'f'}, {"memory", 1, 0, 'm'}, {"as", 1, 0, 'a'}, {0},
+	};
+	for (int option; (option = getopt_long(argc, argv, "+", options, NULL)) != -1;)
+		switch (option) {
+		case 'p': needed->pids = number(optarg); break;
+		case 'f': needed->files = number(optarg); break;
+		case 'm': needed->memory = number(optarg); break;
+		case 'a': needed->style = style(optarg); break;
+		default: exit(OWN_FAILURE);
+		}
+	return argv + optind;
+}
+
+/* Becomes the program, if there is room for it, and if there is one. */
+int room(int argc, char **argv)
+{
+	struct room needed = {0};
+	char **program = room_parse(&needed, argc, argv);
+	if (!room_is_enough(&needed))
+		return OWN_FAILURE;
+	if (program[0])
+		become(program);
+	return EXIT_SUCCESS;
 }

@@ -1,5 +1,7 @@
 """Too little room for a program is told before it begins."""
 
+import json
+import pathlib
 import resource
 import subprocess
 import tempfile
@@ -11,9 +13,57 @@ NOBODY = 59999  # has no process: its RLIMIT_NPROC counts ours alone
 
 class RoomTest(Case):
     def keep(self, *needed, **options):
-        """Code, stdout and stderr of a program that has what it needs, or does not begin."""
-        result = subprocess.run([self.binary, "keep", *needed, "--", "/bin/echo", "begun"], capture_output=True, text=True, **options)
+        """Code, stdout and stderr of a program that has what it needs, or does not begin; kept or not, they are the same."""
+        results = [self.run_as("room", *needed, "--", "/bin/echo", "begun", **options),
+                   self.run_as("keep", *needed, "--", "/bin/echo", "begun", **options)]
+        self.assertEqual(*[(code, out, complaint.replace("keep: unr", "room: unr")) for code, out, complaint in results])
+        return results[0]
+
+    def run_as(self, *words, **options):
+        result = subprocess.run([self.binary, *words], capture_output=True, text=True, **options)
         return result.returncode, result.stdout, result.stderr
+
+    def test_without_a_program_it_only_looks(self):
+        self.assertEqual((0, "", ""), self.run_as("room", "--pids", "8"))
+        code, out, complaint = self.run_as("room", "--pids", "20", **self.limited(resource.RLIMIT_NPROC, 20))
+        self.assertEqual((125, ""), (code, out))
+        self.assertIn("19 more processes and threads can be started, 20 are needed", complaint)
+
+    def test_doctor_tells_it_in_his_way(self):
+        needed = ["--files", "65", "--memory", "4000000000", "--", "/bin/echo", "begun"]
+        there = self.limited(resource.RLIMIT_NOFILE, 64)
+        code, out, complaint = self.run_as("room", "--as", "doctor", *needed, **there)
+        self.assertEqual((125, ""), (code, complaint))
+        self.assertTrue(out.startswith(
+            "failed    room          64 files can be open, 65 are needed\n"
+            "                        -> raise ulimit -n (docker: --ulimit nofile=, systemd: LimitNOFILE=)\n"
+            "failed    room          "), out)
+        code, out, complaint = self.run_as("room", "--as", "json", *needed, **there)
+        self.assertEqual((125, ""), (code, complaint))
+        files, memory = json.loads(out)
+        self.assertEqual({
+            "name": "room", "verdict": "failed", "finding": "64 files can be open, 65 are needed",
+            "remedy": "raise ulimit -n (docker: --ulimit nofile=, systemd: LimitNOFILE=)"}, files)
+        self.assertRegex(memory["finding"], r"\d+ MiB of memory by .*, 4000000000 are needed")
+        self.assertEqual((0, "begun\n", ""), self.run_as("room", "--as", "json", "--files", "64", *needed[4:], **there))
+
+    def test_a_path_with_quotes_is_still_json(self):
+        """KERNEL: a name of a cgroup may have any byte but a slash and a newline; systemd escapes by backslashes."""
+        name = 'ebb-room-"\\x2d\t%d' % os.getpid()
+        place = pathlib.Path("/sys/fs/cgroup/memory" if os.path.exists("/sys/fs/cgroup/memory") else "/sys/fs/cgroup", name)
+        if not os.access(place.parent, os.W_OK):
+            self.skipTest("host lacks writable cgroups of memory")
+        place.mkdir()
+        self.addCleanup(place.rmdir)
+        limit = place / ("memory.limit_in_bytes" if "memory" in str(place.parent) else "memory.max")
+        if not limit.exists():
+            self.skipTest("host lacks the controller memory for children of its root")
+        limit.write_text(str(64 << 20))
+        _, out, _ = self.run_as("room", "--as", "json", "--memory", "65", preexec_fn=lambda: (place / "cgroup.procs").write_text("0"))
+        self.assertEqual(f"64 MiB of memory by {limit}, 65 are needed", json.loads(out)[0]["finding"])
+
+    def test_a_program_that_is_not_there_is_told(self):
+        self.assertEqual((127, "", "ebb-init: cannot execute /nowhere: ENOENT\n"), self.run_as("room", "--pids", "1", "--", "/nowhere"))
 
     def setUp(self):
         super().setUp()
