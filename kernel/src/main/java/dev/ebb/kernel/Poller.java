@@ -216,7 +216,7 @@ public final class Poller implements Owned {
           due = System.nanoTime() + tick.periodNanos;
         }
       }
-    } catch (KernelException e) {
+    } catch (Throwable e) {
       LOG.log(Level.ERROR, "event=poller_died", e);
     }
   }

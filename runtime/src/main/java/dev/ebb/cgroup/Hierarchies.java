@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -227,12 +228,24 @@ public record Hierarchies(
   }
 
   /**
-   * False before Linux 5.14.
+   * Whether there is cgroup.kill, from Linux 5.14 on; empty where there is no cgroup to look at.
    *
-   * <p>KERNEL: the root cgroup has no cgroup.kill to look at; any child has it or none has.
+   * <p>KERNEL: the root cgroup has none; of all others each has it or none has.
    */
-  public static boolean hasKill(String release) {
-    return KernelVersion.isAtLeast(release, 5, 14);
+  public Optional<Boolean> hasKill() throws IOException {
+    if (unified.isEmpty()) {
+      return Optional.empty();
+    }
+    Path base = unified.get();
+    if (Files.exists(base.resolve("cgroup.type"))) {
+      return Optional.of(Files.exists(base.resolve("cgroup.kill")));
+    }
+    try (Stream<Path> entries = Files.list(base)) {
+      return entries
+          .filter(entry -> Files.exists(entry.resolve("cgroup.type")))
+          .findAny()
+          .map(cgroup -> Files.exists(cgroup.resolve("cgroup.kill")));
+    }
   }
 
   /** Lets the children of our subtree {@code name} have controllers, where there are any. */

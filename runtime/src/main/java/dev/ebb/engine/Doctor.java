@@ -8,9 +8,13 @@ import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.KernelFeatures;
+import dev.ebb.kernel.KernelFeatures.Lack;
+import dev.ebb.pressure.Gauges;
+import dev.ebb.pressure.Reading;
+import dev.ebb.pressure.Resource;
+import dev.ebb.pressure.Thresholds;
 import dev.ebb.process.Confinement;
 import dev.ebb.process.ExitCause;
-import dev.ebb.process.PidLimit;
 import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcFs;
 import dev.ebb.store.Home;
@@ -24,7 +28,9 @@ import java.util.Optional;
 
 /** Looks at the host, runs a real box, and tells what works, what is degraded, and what to do. */
 public final class Doctor {
-  private static final long FEW_PIDS = 100;
+  /** Beside those that are there already. */
+  private static final long FEW_PIDS = 75;
+
   private static final long FEW_FILES = 256;
 
   private Doctor() {}
@@ -59,13 +65,13 @@ public final class Doctor {
     checks.add(attempt("user", () -> user(Privileges.ofThisProcess(), UidClaims.arePossible())));
     checks.add(attempt("namespaces", () -> namespaces(Confinement.ofThisProcess())));
     checks.add(attempt("proc", () -> proc(Confinement.ofThisProcess())));
-    checks.add(attempt("cgroups", () -> cgroups(Hierarchies.detect(true), release)));
-    checks.add(attempt("pids", () -> pids(PidLimit.tightest())));
+    checks.add(attempt("pids", () -> pids(ofPids())));
     checks.add(attempt("files", () -> files(ProcFs.openFilesLimit())));
     checks.add(attempt("privileges", () -> privileges(Privileges.ofThisProcess())));
     Path home = Home.locate(System.getenv());
     checks.add(new Check("home", Verdict.OK, home.toString(), ""));
-    checks.addAll(boxes());
+    // ORDER: an engine may move us to another cgroup.
+    checks.addAll(lively(cgroups()));
     return checks;
   }
 
@@ -89,11 +95,16 @@ public final class Doctor {
     return new Check(name, Verdict.DEGRADED, finding, remedy);
   }
 
-  static Check kernel(String release, List<String> lacks) {
+  static Check kernel(String release, List<Lack> lacks) {
     String name = "Linux " + release;
-    return lacks.isEmpty()
-        ? ok("kernel", name)
-        : degraded("kernel", name + " lacks " + String.join("; ", lacks), "use a newer kernel");
+    if (lacks.isEmpty()) {
+      return ok("kernel", name);
+    }
+    return new Check(
+        "kernel",
+        lacks.stream().anyMatch(Lack::isVital) ? Verdict.FAILED : Verdict.DEGRADED,
+        name + " lacks " + String.join("; ", lacks.stream().map(Lack::what).toList()),
+        "use a newer kernel");
   }
 
   static Check bubblewrap(List<Path> places) {
@@ -130,19 +141,13 @@ public final class Doctor {
   }
 
   static Check namespaces(Confinement host) {
-    boolean forbidden =
-        host.userNamespaces() == 0 || !host.unprivilegedClone() || host.appArmorRestricts();
-    if (!forbidden) {
-      return ok(
-          "namespaces",
-          "user namespaces allowed: "
-              + host.userNamespaces()
-              + (host.seccomp() ? ", unless the seccomp filter on us forbids them" : ""));
-    }
-    return degraded(
-        "namespaces",
-        "user namespaces are restricted, boxes need them",
-        String.join("; ", Refusal.namespaces(host)));
+    List<String> remedies = Refusal.namespaces(host);
+    return remedies.isEmpty()
+        ? ok("namespaces", "user namespaces allowed: " + host.userNamespaces())
+        : degraded(
+            "namespaces",
+            "user namespaces are restricted, boxes need them",
+            String.join("; ", remedies));
   }
 
   static Check proc(Confinement host) {
@@ -154,7 +159,7 @@ public final class Doctor {
             Refusal.MASKED);
   }
 
-  static Check cgroups(Hierarchies hierarchies, String release) {
+  static Check cgroups(Hierarchies hierarchies) throws IOException {
     String finding = "mode " + hierarchies.mode().word() + ": " + hierarchies.reason();
     if (hierarchies.mode() == CgroupMode.NONE) {
       return degraded(
@@ -166,7 +171,7 @@ public final class Doctor {
           "run where cgroups are writable: as root on a host, or in a systemd unit with"
               + " Delegate=yes");
     }
-    return Hierarchies.hasKill(release)
+    return hierarchies.hasKill().orElse(true)
         ? ok("cgroups", finding)
         : degraded(
             "cgroups",
@@ -174,14 +179,21 @@ public final class Doctor {
             "use Linux 5.14 or newer");
   }
 
-  static Check pids(PidLimit limit) {
-    String finding = limit.max() + " processes and threads, by " + limit.source();
-    return limit.max() >= FEW_PIDS
+  private static Reading ofPids() throws KernelException {
+    return new Gauges(Path.of("/"), Thresholds.DEFAULT).read().of(Resource.PIDS);
+  }
+
+  /** The JVM's own threads are among those that are there. */
+  static Check pids(Reading nearest) {
+    String finding =
+        "%d of %d processes and threads are there, by %s"
+            .formatted(nearest.use(), nearest.limit(), nearest.source());
+    return nearest.limit() - nearest.use() >= FEW_PIDS
         ? ok("pids", finding)
         : degraded(
             "pids",
-            finding + "; Ebb itself takes some 25, a command 2 and what it starts",
-            "raise it to " + FEW_PIDS + " or more (docker: --pids-limit)");
+            finding + "; a command takes 2 or 3 and what it starts",
+            "raise it to " + (nearest.use() + FEW_PIDS) + " or more (docker: --pids-limit)");
   }
 
   static Check files(long max) {
@@ -203,16 +215,34 @@ public final class Doctor {
             "grant it, or raise the limits of the shell that starts ebb");
   }
 
-  /** The only proof that counts: the first is made by bwrap, the second by a nursery. */
-  private static List<Check> boxes() throws InterruptedException {
+  /** What an engine shows, if there is one: it has a cgroup, of which more can be told. */
+  private static List<Check> lively(Look cgroups) throws InterruptedException {
     try (Engine engine = Engine.openForProcess()) {
-      Check first = box(engine);
-      return first.verdict() == Verdict.OK
-          ? List.of(nursery(box(engine), engine.nurseryRefusal()), first)
-          : List.of(first);
+      var checks = new ArrayList<>(List.of(attempt("cgroups", cgroups)));
+      checks.addAll(boxes(engine));
+      return checks;
     } catch (SandboxException e) {
-      return List.of(noBox(e));
+      return List.of(attempt("cgroups", cgroups), noBox(e));
     }
+  }
+
+  private static Look cgroups() {
+    try {
+      var hierarchies = Hierarchies.detect(true);
+      return () -> cgroups(hierarchies);
+    } catch (IOException e) {
+      return () -> {
+        throw e;
+      };
+    }
+  }
+
+  /** The only proof that counts: the first is made by bwrap, the second by a nursery. */
+  private static List<Check> boxes(Engine engine) throws InterruptedException {
+    Check first = box(engine);
+    return first.verdict() == Verdict.OK
+        ? List.of(nursery(box(engine), engine.nurseryRefusal()), first)
+        : List.of(first);
   }
 
   static Check nursery(Check box, Optional<String> refusal) {
@@ -227,12 +257,14 @@ public final class Doctor {
             "see what is degraded above; it needs user namespaces in user namespaces");
   }
 
-  private static Check noBox(SandboxException e) {
-    return new Check(
-        "box",
-        Verdict.FAILED,
-        String.valueOf(e.getMessage()),
-        "see what is degraded above, and docs/containers.md");
+  /** What is to be done stands below what went wrong, where that is known. */
+  static Check noBox(SandboxException e) {
+    List<String> lines = String.valueOf(e.getMessage()).lines().map(String::strip).toList();
+    String remedy =
+        lines.size() > 1
+            ? String.join("; ", lines.subList(1, lines.size()))
+            : "see what is degraded above, and docs/containers.md";
+    return new Check("box", Verdict.FAILED, lines.getFirst(), remedy);
   }
 
   private static Check box(Engine engine) throws InterruptedException {

@@ -3,9 +3,11 @@ package dev.ebb.process;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.KernelFeatures;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /**
  * What keeps this process from making user namespaces and what lies in them.
@@ -14,6 +16,7 @@ import java.util.Optional;
  * @param unprivilegedClone Debian's old switch
  * @param appArmorRestricts Ubuntu's: user namespaces are empty of privileges
  * @param seccomp a filter is on this process
+ * @param namespacesFiltered and it forbids namespaces
  * @param maskedProc mounts that hide something of /proc, by their paths
  */
 public record Confinement(
@@ -21,6 +24,7 @@ public record Confinement(
     boolean unprivilegedClone,
     boolean appArmorRestricts,
     boolean seccomp,
+    boolean namespacesFiltered,
     List<String> maskedProc) {
 
   /** What hosts mount there themselves, and what hides nothing. */
@@ -32,17 +36,19 @@ public record Confinement(
   }
 
   public static Confinement ofThisProcess() throws KernelException {
-    return of(Path.of("/proc"));
+    return of(Path.of("/proc"), KernelFeatures::areNamespacesForbidden);
   }
 
-  /** By what {@code proc} says. */
-  static Confinement of(Path proc) throws KernelException {
+  /** By what {@code proc} says, and who is asked if there is a filter. */
+  static Confinement of(Path proc, BooleanSupplier forbidsNamespaces) throws KernelException {
+    boolean isFiltered = isFiltered(Filesystem.read(proc.resolve("self/status")));
     Path settings = proc.resolve("sys");
     return new Confinement(
         number(settings.resolve("user/max_user_namespaces")).orElse(0L),
         number(settings.resolve("kernel/unprivileged_userns_clone")).orElse(1L) != 0,
         number(settings.resolve("kernel/apparmor_restrict_unprivileged_userns")).orElse(0L) != 0,
-        isFiltered(Filesystem.read(proc.resolve("self/status"))),
+        isFiltered,
+        isFiltered && forbidsNamespaces.getAsBoolean(),
         masks(Filesystem.read(proc.resolve("self/mountinfo"))));
   }
 

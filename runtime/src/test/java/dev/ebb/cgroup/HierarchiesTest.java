@@ -327,6 +327,44 @@ class HierarchiesTest {
     }
   }
 
+  /** KERNEL: a cgroup hands controllers on only while no process is in it. */
+  @Test
+  void whoIsInWhatWasDelegatedGoesToALeafOfIt() throws IOException {
+    Path own = delegated("17\n");
+    Hierarchies delegated = asUser(true);
+    assertThat(delegated.leafOfOurs("ebb-1")).isEmpty();
+    Files.writeString(own.resolve("cgroup.procs"), ProcessHandle.current().pid() + "\n");
+    assertThat(delegated.leafOfOurs("ebb-1")).contains(own.resolve("ebb-1-self"));
+  }
+
+  /** KERNEL: nobody need leave the real root, the only one without cgroup.type. */
+  @Test
+  void inTheRealRootWeStay() throws IOException {
+    controllers(root, "cpu io memory pids");
+    Files.writeString(root.resolve("cgroup.procs"), ProcessHandle.current().pid() + "\n");
+    assertThat(detect(UNIFIED).leafOfOurs("ebb-1")).isEmpty();
+  }
+
+  @Test
+  void cgroupKillIsLookedForWhereItCanBe() throws IOException {
+    Path own = delegated("17\n");
+    assertThat(asUser(true).hasKill()).contains(false);
+    Files.createFile(own.resolve("cgroup.kill"));
+    assertThat(asUser(true).hasKill()).contains(true);
+  }
+
+  @Test
+  void theRootHasNoCgroupKillButItsChildren() throws IOException {
+    controllers(mounted(""), "cpu io memory pids");
+    assertThat(detect(UNIFIED).hasKill()).isEmpty();
+    Path child = Files.createDirectory(root.resolve("system.slice"));
+    assertThat(detect(UNIFIED).hasKill()).isEmpty();
+    Files.createFile(child.resolve("cgroup.type"));
+    assertThat(detect(UNIFIED).hasKill()).contains(false);
+    Files.createFile(child.resolve("cgroup.kill"));
+    assertThat(detect(UNIFIED).hasKill()).contains(true);
+  }
+
   @Test
   void rootUsesWhatSystemdDelegatedAndElseTheRoot() throws IOException {
     Path own = delegated("17\n");

@@ -52,14 +52,14 @@ class ConfinementTest {
 
   @Test
   void aPlainHostKeepsUsFromNothing() throws Exception {
-    assertThat(Confinement.of(proc))
-        .isEqualTo(new Confinement(63304, true, false, false, List.of()));
+    assertThat(Confinement.of(proc, () -> true))
+        .isEqualTo(new Confinement(63304, true, false, false, false, List.of()));
   }
 
   @Test
   void withoutTheSettingTheKernelHasNoUserNamespaces() throws Exception {
     Files.delete(proc.resolve("sys/user/max_user_namespaces"));
-    assertThat(Confinement.of(proc).userNamespaces()).isZero();
+    assertThat(Confinement.of(proc, () -> true).userNamespaces()).isZero();
   }
 
   @ParameterizedTest
@@ -74,16 +74,18 @@ class ConfinementTest {
       String setting, int value, long namespaces, boolean clone, boolean appArmor)
       throws Exception {
     write(setting, value + "\n");
-    assertThat(Confinement.of(proc))
-        .isEqualTo(new Confinement(namespaces, clone, appArmor, false, List.of()));
+    assertThat(Confinement.of(proc, () -> true))
+        .isEqualTo(new Confinement(namespaces, clone, appArmor, false, false, List.of()));
   }
 
   @Test
   void aContainerHasAFilterAndMasks() throws Exception {
     write("self/status", "Seccomp:\t2\n");
     write("self/mountinfo", DOCKER);
-    assertThat(Confinement.of(proc).seccomp()).isTrue();
-    assertThat(Confinement.of(proc).maskedProc())
+    assertThat(Confinement.of(proc, () -> true).seccomp()).isTrue();
+    assertThat(Confinement.of(proc, () -> true).namespacesFiltered()).isTrue();
+    assertThat(Confinement.of(proc, () -> false).namespacesFiltered()).isFalse();
+    assertThat(Confinement.of(proc, () -> true).maskedProc())
         .containsExactly("/proc/bus", "/proc/sys", "/proc/kcore", "/proc/scsi");
   }
 

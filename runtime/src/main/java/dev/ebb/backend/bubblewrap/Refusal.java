@@ -25,11 +25,12 @@ public final class Refusal {
 
   private static final String UID_MAP =
       "root without CAP_SETFCAP cannot be mapped: run as an ordinary user (docker: --user 1000;"
-          + " Kubernetes: runAsUser: 1000), or with the capabilities SETUID and SETGID";
+          + " compose: user: \"1000\"; Kubernetes: runAsUser: 1000), or with the capabilities SETUID and SETGID";
 
   private static final String DENIED =
-      "a security module forbids it: docker: --security-opt apparmor=unconfined, or label=disable"
-          + " with SELinux; Kubernetes: appArmorProfile {type: Unconfined}";
+      "a security module forbids it: docker and compose: security-opt apparmor=unconfined, or"
+          + " label=disable with SELinux; Kubernetes: appArmorProfile {type: Unconfined}, or"
+          + " seLinuxOptions {type: spc_t}";
 
   private static final String APP_ARMOR =
       "AppArmor leaves user namespaces without privileges: sysctl"
@@ -60,6 +61,9 @@ public final class Refusal {
     if (said.contains("Permission denied") && (said.contains("mount") || isEssential(said))) {
       return List.of(DENIED);
     }
+    if (said.contains("pidfd") && said.contains("ENOSYS")) {
+      return List.of("this kernel has no pidfds: use Linux 5.4 or newer");
+    }
     if (said.contains("mount proc")) {
       return List.of(MASKED);
     }
@@ -78,8 +82,7 @@ public final class Refusal {
     } else if (!host.unprivilegedClone()) {
       remedies.add("user namespaces are for root only: sysctl kernel.unprivileged_userns_clone=1");
     } else {
-      // The one does not tell of the other: a filter may well let them be made.
-      if (host.seccomp()) {
+      if (host.namespacesFiltered()) {
         remedies.add(SECCOMP);
       }
       if (host.appArmorRestricts()) {

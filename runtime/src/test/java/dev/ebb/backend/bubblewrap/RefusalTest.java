@@ -20,8 +20,8 @@ class RefusalTest {
   private static final String SECCOMP = "security-opt seccomp=dist/container/seccomp.json";
   private static final String APP_ARMOR = "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
   private static final String MASKED = "security-opt systempaths=unconfined";
-  private static final String DENIED = "--security-opt apparmor=unconfined";
-  private static final String UID_MAP = "docker: --user 1000";
+  private static final String DENIED = "docker and compose: security-opt apparmor=unconfined";
+  private static final String UID_MAP = "docker: --user 1000; compose: user: \"1000\"";
 
   private static final Confinement FREE = host("");
 
@@ -31,7 +31,8 @@ class RefusalTest {
         what.contains("o") ? 0 : 63304,
         !what.contains("r"),
         what.contains("a"),
-        what.contains("s"),
+        what.contains("s") || what.contains("n"),
+        what.contains("n"),
         what.contains("m") ? List.of("/proc/kcore") : List.of());
   }
 
@@ -47,11 +48,11 @@ class RefusalTest {
   @CsvSource({
     "o, " + SWITCHED_OFF,
     "r, " + ROOT_ONLY,
-    "s, " + SECCOMP,
+    "n, " + SECCOMP,
     "a, " + APP_ARMOR,
-    "os, " + SWITCHED_OFF,
-    "ors, " + SWITCHED_OFF,
-    "rs, " + ROOT_ONLY,
+    "on, " + SWITCHED_OFF,
+    "orn, " + SWITCHED_OFF,
+    "rn, " + ROOT_ONLY,
     "m, " + MASKED
   })
   void withoutANamespaceTheHostTellsWhy(String host, String remedy) {
@@ -59,11 +60,18 @@ class RefusalTest {
     assertTold("bwrap: Creating new namespace failed: No space left", host(host), remedy);
   }
 
+  /** It may be there for other reasons. */
+  @Test
+  void aFilterThatForbidsNoNamespaceIsNotBlamedForIt() {
+    assertTold(NO_NAMESPACE, host("s"));
+    assertTold(NO_NAMESPACE, host("sa"), APP_ARMOR);
+  }
+
   @Test
   void allThatIsMissingIsToldAtOnce() {
-    assertTold(NO_NAMESPACE, host("sm"), SECCOMP, MASKED);
-    assertTold(NO_NAMESPACE, host("sa"), SECCOMP, APP_ARMOR);
-    assertTold(NO_NAMESPACE, host("sam"), SECCOMP, APP_ARMOR, MASKED);
+    assertTold(NO_NAMESPACE, host("nm"), SECCOMP, MASKED);
+    assertTold(NO_NAMESPACE, host("na"), SECCOMP, APP_ARMOR);
+    assertTold(NO_NAMESPACE, host("nam"), SECCOMP, APP_ARMOR, MASKED);
     assertTold(NO_NAMESPACE, host("om"), SWITCHED_OFF, MASKED);
   }
 
@@ -97,6 +105,11 @@ class RefusalTest {
   }
 
   @Test
+  void aKernelWithoutPidfdsIsTooOld() {
+    assertTold("cannot open a pidfd of bwrap: ENOSYS", FREE, "use Linux 5.4 or newer");
+  }
+
+  @Test
   void aSecurityModuleSaysPermissionDenied() {
     assertTold("bwrap: Can't mount tmpfs on /newroot/tmp: Permission denied", FREE, DENIED);
     assertTold("bwrap: Can't bind mount /oldroot/usr: Permission denied", host("s"), DENIED);
@@ -111,7 +124,7 @@ class RefusalTest {
 
   @Test
   void kubernetesIsToldToo() {
-    assertTold(NO_NAMESPACE, host("sm"), "seccompProfile {type: Localhost,", "procMount: Unmasked");
+    assertTold(NO_NAMESPACE, host("nm"), "seccompProfile {type: Localhost,", "procMount: Unmasked");
     assertTold("bwrap: setting up uid map: Operation not permitted", FREE, "runAsUser: 1000");
     assertTold("bwrap: pivot_root: Permission denied", FREE, "appArmorProfile {type: Unconfined}");
   }
