@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -176,6 +177,25 @@ final class DaemonStdinAcceptanceTest {
     execs.await(cat.number(), SOON);
     assertThat(output(cat)).hasSize(600_000);
     assertThat(output(cat).chars().filter(c -> c == 'a').count()).isEqualTo(300_000);
+  }
+
+  /** Nobody reads from the connection then, for longer than it may be idle. */
+  @Test
+  @Tag("long")
+  void whoWaitsForALateReaderIsHeard() throws Exception {
+    Exec late = start("sleep 65; wc -c");
+    var keys = new PipedOutputStream();
+    var typed = new PipedInputStream(keys, 1_000_000);
+    var feeding = background(() -> execs.feedAll(late.number(), typed));
+    keys.write(new byte[1_000_000]);
+    keys.flush();
+    await().atMost(Duration.ofSeconds(100)).until(() -> typed.available() == 0);
+    assertThat(execs.await(late.number(), Duration.ofSeconds(66)).hasEnded()).isFalse();
+    keys.write(new byte[1000]);
+    keys.close();
+    feeding.get(20, TimeUnit.SECONDS);
+    assertThat(execs.await(late.number(), SOON).exitCode()).isZero();
+    assertThat(output(late)).isEqualTo("1001000\n");
   }
 
   @Test

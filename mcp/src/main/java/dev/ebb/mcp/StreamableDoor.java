@@ -10,7 +10,7 @@ import dev.ebb.server.rest.Problem;
 import io.modelcontextprotocol.common.McpTransportContext;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.json.TypeRef;
-import io.modelcontextprotocol.json.jackson3.JacksonMcpJsonMapperSupplier;
+import io.modelcontextprotocol.json.jackson3.JacksonMcpJsonMapper;
 import io.modelcontextprotocol.json.schema.JsonSchemaValidator.ValidationResponse;
 import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.spec.HttpHeaders;
@@ -38,6 +38,9 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
+import tools.jackson.core.StreamReadConstraints;
+import tools.jackson.core.json.JsonFactory;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Streamable HTTP as the daemon does it: the transport of the SDK's server. A request is attended
@@ -52,6 +55,10 @@ final class StreamableDoor implements McpDoor, McpStreamableServerTransportProvi
 
   private static final String CANCELLED = "notifications/cancelled";
   private static final int NO_SESSION = -32001;
+
+  /** SAFETY: one of two bytes becomes some twenty. */
+  private static final long MOST_TOKENS = 500_000;
+
   private static final List<String> VERSIONS =
       List.of(
           ProtocolVersions.MCP_2024_11_05,
@@ -64,7 +71,7 @@ final class StreamableDoor implements McpDoor, McpStreamableServerTransportProvi
 
   private final House house;
   private final Sessions sessions;
-  private final McpJsonMapper json = new JacksonMcpJsonMapperSupplier().get();
+  private final McpJsonMapper json = new JacksonMcpJsonMapper(mapper());
   private McpStreamableServerSession.@Nullable Factory factory;
 
   StreamableDoor(House house) {
@@ -154,6 +161,11 @@ final class StreamableDoor implements McpDoor, McpStreamableServerTransportProvi
           throw new Refused(
               400, ErrorCodes.INVALID_REQUEST, null, "no " + other.getClass().getSimpleName());
     }
+  }
+
+  private static JsonMapper mapper() {
+    var bounds = StreamReadConstraints.builder().maxTokenCount(MOST_TOKENS).build();
+    return JsonMapper.builder(JsonFactory.builder().streamReadConstraints(bounds).build()).build();
   }
 
   private JSONRPCMessage parse(byte[] body) throws Refused {

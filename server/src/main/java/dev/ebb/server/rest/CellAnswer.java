@@ -53,7 +53,7 @@ final class CellAnswer {
       } else {
         answer.whole();
       }
-    } catch (IOException | InterruptedException e) {
+    } catch (IOException | InterruptedException | RuntimeException e) {
       ordered.cancel();
       ordered.cell().await(grace.plus(LADDER_SLACK));
       throw e;

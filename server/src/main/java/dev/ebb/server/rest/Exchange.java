@@ -25,7 +25,8 @@ import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 /** One request and its answer, in our words. Blocking: each has a virtual thread of its own. */
 @SuppressWarnings("exports") // for the door of MCP, see module-info
 public final class Exchange {
-  private static final int BODY_MOST = 16 << 20;
+  static final int BODY_MOST = 16 << 20;
+  private static final int BODY_SHORT = 64 * 1024;
   private static final int BODY_CHUNK = 16 * 1024;
   private static final int BODY_RATE = 64 * 1024;
   private static final Duration BODY_PATIENCE = Duration.ofSeconds(15);
@@ -38,6 +39,7 @@ public final class Exchange {
   private final Map<String, String> path;
   private final Query query;
   private final Departures.Watch departure;
+  private final BodyRoom.Place place;
   private boolean upgraded;
 
   Exchange(
@@ -47,7 +49,8 @@ public final class Exchange {
       Caller caller,
       Map<String, String> path,
       Query query,
-      Departures.Watch departure) {
+      Departures.Watch departure,
+      BodyRoom room) {
     this.request = request;
     this.response = response;
     this.callback = callback;
@@ -55,6 +58,7 @@ public final class Exchange {
     this.path = path;
     this.query = query;
     this.departure = departure;
+    this.place = room.new Place(BODY_SHORT);
   }
 
   public Caller caller() {
@@ -143,9 +147,18 @@ public final class Exchange {
     return Content.Source.asInputStream(request);
   }
 
-  /** The content, for as long as a command may read it. */
+  /** When it has been attended to. */
+  void forgetBody() {
+    place.close();
+  }
+
+  /**
+   * The content, for as long as a command may read it; how long that takes is the command's affair.
+   */
   StdinBody content(ServedExec exec) {
     requirePlain();
+    // Else the request fails for good while nobody reads, which is while the command does not.
+    request.addIdleTimeoutListener(_ -> false);
     return new StdinBody(request, exec);
   }
 
@@ -170,8 +183,9 @@ public final class Exchange {
     byte[] chunk = new byte[BODY_CHUNK];
     try (InputStream content = content()) {
       for (int n = content.read(chunk); n >= 0; n = content.read(chunk)) {
+        requireShort(body.size() + n);
+        place.add(n);
         body.write(chunk, 0, n);
-        requireShort(body.size());
         requireInTime(System.nanoTime() - begun, body.size());
       }
     }

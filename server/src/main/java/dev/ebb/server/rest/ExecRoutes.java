@@ -301,18 +301,23 @@ final class ExecRoutes {
     exchange.done();
   }
 
-  /** Whoever types may pause for longer than a connection may be idle, while the command runs. */
+  /**
+   * Whoever types may pause for longer than a connection may be idle, while the command runs. A
+   * timeout that comes again is the last one: then there is no more to wait for.
+   */
   private static int read(InputStream content, byte[] chunk, ServedExec exec) throws IOException {
+    Throwable last = null;
     while (true) {
       try {
         return content.read(chunk);
       } catch (IOException e) {
-        if (!(e.getCause() instanceof TimeoutException)) {
+        if (!(e.getCause() instanceof TimeoutException timeout) || timeout.equals(last)) {
           throw e;
         }
         if (!exec.isRunning()) {
           throw closed(exec);
         }
+        last = timeout;
       }
     }
   }

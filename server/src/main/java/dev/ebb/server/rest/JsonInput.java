@@ -14,11 +14,15 @@ final class JsonInput {
   /** SAFETY: each level takes some of the thread's stack. */
   private static final int DEEPEST = 32;
 
+  /** SAFETY: a value of two bytes becomes some twenty. */
+  private static final int MOST_VALUES = 100_000;
+
   private static final int LONGEST_NUMBER = 40;
 
   private final String text;
   private int at;
   private int depth;
+  private int values;
 
   private JsonInput(String text) {
     this.text = text;
@@ -36,6 +40,9 @@ final class JsonInput {
   }
 
   private @Nullable Object value() {
+    if (++values > MOST_VALUES) {
+      throw bad("there are more than " + MOST_VALUES + " values in it");
+    }
     skipSpace();
     return switch (next()) {
       case '{' -> object();

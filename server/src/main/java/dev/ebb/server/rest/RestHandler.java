@@ -32,6 +32,7 @@ public final class RestHandler extends Handler.Abstract {
   private final Watches watches;
   private final List<Route> open;
   private final List<Route> routes;
+  private final BodyRoom bodies = BodyRoom.ofHeap(Exchange.BODY_MOST);
 
   /** {@code open} needs no key. */
   RestHandler(Gate gate, Metrics metrics, Watches watches, List<Route> open, List<Route> routes) {
@@ -97,8 +98,13 @@ public final class RestHandler extends Handler.Abstract {
             caller,
             route.match(path).orElseThrow(),
             query(route, request),
-            departure);
-    route.handling().handle(exchange);
+            departure,
+            bodies);
+    try {
+      route.handling().handle(exchange);
+    } finally {
+      exchange.forgetBody();
+    }
     return exchange;
   }
 

@@ -1,6 +1,7 @@
 package dev.ebb.server.rest;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import java.nio.charset.StandardCharsets;
@@ -77,6 +78,15 @@ class FieldsTest {
         .isThrownBy(() -> parse(deep))
         .withMessageEndingWith("it is nested deeper than 32");
     assertThat(parse("{\"a\":\"" + "[".repeat(1000) + "\\\"{\"}").text("a")).isPresent();
+  }
+
+  @Test
+  void valuesAreCounted() {
+    String many = "{\"a\":[0" + ",0".repeat(99_998) + "]}";
+    assertThatCode(() -> parse(many)).doesNotThrowAnyException();
+    assertThatExceptionOfType(Problem.class)
+        .isThrownBy(() -> parse(many.replace("]", ",0]")))
+        .withMessageEndingWith("there are more than 100000 values in it");
   }
 
   @Test
