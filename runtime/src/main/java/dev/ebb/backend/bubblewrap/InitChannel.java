@@ -85,8 +85,8 @@ public final class InitChannel {
   private @Nullable BoxContents contents;
   private int version;
 
-  /** A socket was asked for, and has not come yet. */
-  private boolean awaitsSocket;
+  /** So many sockets were asked for, and have not come yet; only the last is waited for. */
+  private int awaitedSockets;
 
   private @Nullable Listening listening;
 
@@ -482,13 +482,7 @@ public final class InitChannel {
       if (version() < LISTENS_SINCE) {
         throw new KernelException(action + ", whose init is older", Errno.EOPNOTSUPP);
       }
-      change(
-          () -> {
-            listening = null;
-            awaitsSocket = true;
-          });
-      Step.SEND_LISTEN.reach();
-      sendAll(Protocol.listen(port), List.of());
+      askForSocket(port);
       await(() -> listening != null, deadline);
       Listening answer = listening;
       if (answer == null) {
@@ -497,6 +491,24 @@ public final class InitChannel {
       return answer.socket().orElseThrow(() -> new KernelException(action, answer.errno()));
     } finally {
       asking.unlock();
+    }
+  }
+
+  private void askForSocket(int port) throws KernelException {
+    change(
+        () -> {
+          listening = null;
+          awaitedSockets++;
+        });
+    boolean isAsked = false;
+    try {
+      Step.SEND_LISTEN.reach();
+      sendAll(Protocol.listen(port), List.of());
+      isAsked = true;
+    } finally {
+      if (!isAsked) {
+        change(() -> awaitedSockets--);
+      }
     }
   }
 
@@ -572,18 +584,18 @@ public final class InitChannel {
     }
   }
 
-  /** SAFETY: the pidfd of init, and a socket when one was asked for; our table is not the box's. */
+  /** SAFETY: the pidfd of init, and sockets that were asked for; our table is not the box's. */
   private void take(List<Fd> fds) throws KernelException {
     received.addAll(fds);
-    if (received.size() > (init().isPresent() ? 0 : 1) + (awaitsSocket() ? 1 : 0)) {
+    if (received.size() > (init().isPresent() ? 0 : 1) + awaitedSockets()) {
       throw new KernelException("take more descriptors from a box", Errno.EMFILE);
     }
   }
 
-  private boolean awaitsSocket() {
+  private int awaitedSockets() {
     state.lock();
     try {
-      return awaitsSocket;
+      return awaitedSockets;
     } finally {
       state.unlock();
     }
@@ -735,13 +747,17 @@ public final class InitChannel {
 
   private void listening(int errno) throws KernelException {
     Fd fd = received.poll();
-    if (!awaitsSocket() || (fd == null) != (errno != 0)) {
+    if (awaitedSockets() == 0 || (fd == null) != (errno != 0)) {
       throw new KernelException("understand what init listens at", Errno.EINVAL);
+    }
+    if (awaitedSockets() > 1 && fd != null) {
+      // Whoever asked for it has given up.
+      scope.release(fd);
     }
     change(
         () -> {
-          awaitsSocket = false;
-          listening = new Listening(errno, Optional.ofNullable(fd));
+          awaitedSockets--;
+          listening = awaitedSockets == 0 ? new Listening(errno, Optional.ofNullable(fd)) : null;
         });
   }
 

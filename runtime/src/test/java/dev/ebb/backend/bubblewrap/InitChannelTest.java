@@ -398,6 +398,34 @@ class InitChannelTest {
   }
 
   @Test
+  void aSocketThatComesLateHarmsNobody() throws Exception {
+    greet(Protocol.PROTOCOL_VERSION);
+    byte[] listen = Protocol.listen(1);
+    for (int i = 0; i < 2; i++) {
+      assertThatThrownBy(() -> channel.listen(1, Deadline.in(Duration.ZERO)))
+          .hasMessageContaining("in time");
+      assertThat(hear(listen.length)).isEqualTo(listen);
+    }
+    var asked = new FutureTask<>(() -> channel.listen(1, Deadline.in(FOREVER)));
+    Thread.ofVirtual().start(asked);
+    assertThat(hear(listen.length)).isEqualTo(listen);
+    sayListening("/dev/null");
+    say(message(Protocol.MESSAGE_LISTENING, 0, ints(Errno.EADDRINUSE.number())));
+    sayListening("/dev/zero");
+    byte[] zero = {1};
+    assertThat(asked.get().read(zero, 0, 1)).isEqualTo(1);
+    assertThat(zero).containsExactly(0);
+    assertThat(isUp()).isTrue();
+  }
+
+  private void sayListening(String path) throws KernelException {
+    try (var passing = new Scope()) {
+      byte[] message = message(Protocol.MESSAGE_LISTENING, 0, ints(0));
+      peer.send(message, 0, message.length, List.of(Fd.open(passing, Path.of(path), Fd.Flag.READ)));
+    }
+  }
+
+  @Test
   void anInitOfBeforeIsNotAsked() throws Exception {
     greet(9);
     assertNothingIsAsked();
