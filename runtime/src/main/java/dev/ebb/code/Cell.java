@@ -92,6 +92,9 @@ public final class Cell implements AutoCloseable {
   @GuardedBy("this")
   private final List<Shown> shown = new ArrayList<>();
 
+  @GuardedBy("this")
+  private boolean closed;
+
   private final AtomicLong taken = new AtomicLong();
   private volatile @Nullable Section section;
   private volatile @Nullable Thrown thrown;
@@ -164,8 +167,11 @@ public final class Cell implements AutoCloseable {
 
   // --- what it shows ---
 
-  /** Room for so many bytes, in our memory. */
-  boolean reserve(int size) {
+  /** Room for so many bytes, in our memory; none once nobody will look at them. */
+  synchronized boolean reserve(int size) {
+    if (closed) {
+      return false;
+    }
     if (size <= SMALL && small < SMALL_MOST) {
       small++;
       return true;
@@ -291,6 +297,7 @@ public final class Cell implements AutoCloseable {
 
   @Override
   public synchronized void close() {
+    closed = true;
     ALL.addAndGet(-taken.getAndSet(0));
     shown.clear();
     Section output = section;

@@ -838,16 +838,9 @@ public final class Engine implements AutoCloseable {
   }
 
   private void closeOnce() {
-    var stuck = new ArrayList<Certificate>();
+    var stuck = new ArrayList<String>();
     for (Box box : boxes) {
-      if (box.isDetached()) {
-        box.leave();
-        continue;
-      }
-      Certificate certificate = release(box);
-      if (!certificate.isClean()) {
-        stuck.add(certificate);
-      }
+      closeFor(box).ifPresent(stuck::add);
     }
     try (scope) {
       host.makers().close();
@@ -868,6 +861,21 @@ public final class Engine implements AutoCloseable {
     }
     if (!stuck.isEmpty()) {
       throw new SandboxException(ErrorCode.INTERNAL, "left for the next sweep: " + stuck);
+    }
+  }
+
+  /** What is left of it, if anything: whatever goes wrong with one, the others are released. */
+  private Optional<String> closeFor(Box box) {
+    try {
+      if (box.isDetached()) {
+        box.leave();
+        return Optional.empty();
+      }
+      Certificate certificate = release(box);
+      return certificate.isClean() ? Optional.empty() : Optional.of(certificate.toString());
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "event=box_not_released box=" + box.id(), e);
+      return Optional.of(box.id() + ": " + e.getMessage());
     }
   }
 

@@ -218,12 +218,20 @@ public final class Exec implements AutoCloseable {
       throws KernelException {
     box.starting().writeLock().lock();
     try {
+      return startWithInit(box, spec, scope, passing);
+    } finally {
+      box.starting().writeLock().unlock();
+    }
+  }
+
+  private static Exec startWithInit(Box box, ExecSpec spec, Scope scope, Scope passing)
+      throws KernelException {
+    try {
       Exec exec = start(box, spec, scope, passing, number -> box.enterLane(number));
       exec.awaitBirth();
       return exec;
     } finally {
       box.leaveLane();
-      box.starting().writeLock().unlock();
     }
   }
 

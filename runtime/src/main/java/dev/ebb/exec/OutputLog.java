@@ -3,6 +3,7 @@ package dev.ebb.exec;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
@@ -140,7 +141,12 @@ public final class OutputLog {
     }
     try (var scope = new Scope()) {
       Fd open = Fd.open(scope, file, Fd.Flag.READ);
-      return Math.max(0, open.readAt(position, buffer, 0, length));
+      int n = open.readAt(position, buffer, 0, length);
+      if (n <= 0) {
+        // ORDER: init writes before it counts. Whoever reads nothing would read it again at once.
+        throw new KernelException("read what was written to " + file, Errno.EIO);
+      }
+      return n;
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }

@@ -29,6 +29,8 @@ public final class WarmPool implements AutoCloseable {
   /** How long nothing is made after others needed the room. */
   private static final Duration WAY = Duration.ofSeconds(30);
 
+  private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
+
   /** Who makes boxes, and ends them. */
   public interface Maker {
     /** Makes one for an interpreter, or for anything. */
@@ -89,12 +91,22 @@ public final class WarmPool implements AutoCloseable {
   private void keep() {
     try {
       while (!closed) {
-        shelves.takeFlawed(policy.age()).forEach(each -> doom(each.item(), each.fate()));
-        destroyDoomed();
-        refill.next(most);
+        keepOnce();
       }
     } catch (InterruptedException e) {
       LOG.log(Level.DEBUG, "event=pool_ends");
+    }
+  }
+
+  /** Whatever goes wrong in one round, there is a next one. */
+  private void keepOnce() throws InterruptedException {
+    try {
+      shelves.takeFlawed(policy.age()).forEach(each -> doom(each.item(), each.fate()));
+      destroyDoomed();
+      refill.next(most);
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "event=pool_round_failed", e);
+      Thread.sleep(AFTER_FAILURE);
     }
   }
 

@@ -5,6 +5,7 @@ import static dev.ebb.exec.Workbench.eventually;
 import static dev.ebb.exec.Workbench.sh;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
@@ -121,12 +122,11 @@ final class PauseKernelTest {
 
   @Test
   void withoutCgroupsAPauseIsRefused() throws IOException {
-    if (!bench.hasShepherds()) {
-      return;
-    }
+    assumeTrue(bench.hasShepherds(), "host lacks the want of cgroups, see ./test --none");
     Box box = bench.box();
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(box::pause)
+        .withMessage("a box can be paused only where there are cgroups: ebb doctor")
         .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.UNSUPPORTED));
     assertThat(box.state()).isEqualTo(BoxState.RUNNING);
   }

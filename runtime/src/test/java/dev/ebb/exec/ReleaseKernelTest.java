@@ -7,15 +7,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.engine.Engine;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ExitCause.Exit;
 import dev.ebb.process.ExitCause.Killed;
+import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -47,6 +53,39 @@ final class ReleaseKernelTest {
     assertThat(certificate.released().get(Kind.PROCESS)).isGreaterThan(tree.members(bench));
     assertThat(box.state()).isEqualTo(BoxState.GONE);
     assertThat(Workbench.await(exec).cause()).isEqualTo(new Killed(new Exit(0, 9)));
+  }
+
+  /** A mount on it keeps a directory from being removed. */
+  @Test
+  void whatGoesWrongWithOneBoxKeepsNoOtherFromItsEnd() throws Exception {
+    TestHost.require(Feature.ROOT);
+    Path home = bench.home();
+    Engine engine = Engine.open(home);
+    Box stopped = engine.create(BoxSpec.defaults());
+    Workbench.await(engine.start(stopped, sh("head -c 100000 /dev/zero")));
+    assertThat(engine.stop(stopped).isClean()).isTrue();
+    Box other = engine.create(BoxSpec.defaults());
+    awaitOutput(engine.start(other, sh("echo ready; exec sleep 1000")), "ready");
+    Path logs;
+    try (var below = Files.walk(home)) {
+      logs = below.filter(path -> path.endsWith(stopped.id().value())).findFirst().orElseThrow();
+    }
+    run("mount", "-t", "tmpfs", "ebb-test", logs.toString());
+    try {
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(engine::close)
+          .withMessageContaining("left for the next sweep")
+          .withMessageContaining(stopped.id().value());
+      assertThat(other.state()).isEqualTo(BoxState.GONE);
+      assertThat(other.pids()).isEmpty();
+    } finally {
+      run("umount", logs.toString());
+    }
+    Engine.open(home).close();
+  }
+
+  private static void run(String... command) throws Exception {
+    assertThat(new ProcessBuilder(command).inheritIO().start().waitFor()).isZero();
   }
 
   @Test

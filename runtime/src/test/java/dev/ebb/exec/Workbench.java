@@ -15,6 +15,7 @@ import dev.ebb.testkit.TestHost;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -47,6 +48,10 @@ final class Workbench implements BeforeEachCallback, AfterEachCallback {
       engine.close();
       assertThat(engine.leaks()).as("busy cgroups").isZero();
     }
+  }
+
+  Path home() throws IOException {
+    return host.home();
   }
 
   Engine engine() throws IOException {

@@ -694,6 +694,8 @@ public final class Boxes implements AutoCloseable {
                 remove(box, true);
               } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
+              } catch (RuntimeException e) {
+                LOG.log(Level.ERROR, "event=box_end_failed box=" + box.id(), e);
               }
             });
   }
@@ -713,14 +715,22 @@ public final class Boxes implements AutoCloseable {
     try {
       while (!draining) {
         Thread.sleep(ROUND);
-        Instant now = Instant.now();
-        for (ServedBox box : all.values()) {
-          look(box, now);
-        }
-        forgetTheOldest(now);
+        keepHouse(Instant.now());
       }
     } catch (InterruptedException e) {
       LOG.log(Level.DEBUG, "event=housekeeper_ends");
+    }
+  }
+
+  /** Whatever goes wrong in one round, there is a next one. */
+  private void keepHouse(Instant now) {
+    try {
+      for (ServedBox box : all.values()) {
+        look(box, now);
+      }
+      forgetTheOldest(now);
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "event=housekeeping_failed", e);
     }
   }
 

@@ -16,6 +16,8 @@ import dev.ebb.ledger.Certificate;
 import dev.ebb.pool.PoolItem;
 import dev.ebb.server.metrics.Metrics;
 import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -44,6 +46,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One box of a tenant, from its order until it is forgotten. Thread-safe. */
 public final class ServedBox {
+  private static final Logger LOG = System.getLogger(ServedBox.class.getName());
+
   /** How many commands that have ended are remembered. */
   private static final int ENDED_KEPT = 100;
 
@@ -489,7 +493,20 @@ public final class ServedBox {
     ended.add(latest);
     if (endedCount.incrementAndGet() > ENDED_KEPT) {
       endedCount.decrementAndGet();
-      forget(ended.remove());
+      forgetFor(latest, ended.remove());
+    }
+  }
+
+  /** Whatever goes wrong with the one is not the other's end. */
+  private void forgetFor(ServedExec latest, ServedExec oldest) {
+    try {
+      forget(oldest);
+    } catch (SandboxException e) {
+      LOG.log(
+          Level.WARNING,
+          "event=exec_not_forgotten box=%s exec=%d for=%d"
+              .formatted(id, oldest.number(), latest.number()),
+          e);
     }
   }
 
@@ -554,7 +571,7 @@ public final class ServedBox {
 
   /** Ends a context and forgets it. */
   public void remove(ServedContext context) throws InterruptedException {
-    context.end();
+    context.endForGood();
     contexts.remove(context.id(), context);
     forget(context.exec());
   }

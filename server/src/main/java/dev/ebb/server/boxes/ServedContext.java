@@ -1,5 +1,8 @@
 package dev.ebb.server.boxes;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
 import dev.ebb.code.Cell;
 import dev.ebb.code.CellOrder;
 import dev.ebb.code.Context;
@@ -33,6 +36,10 @@ public final class ServedContext {
   private final Order order;
   private final Instant createdAt = Instant.now();
   private final ReentrantLock restarting = new ReentrantLock();
+
+  @GuardedBy("restarting")
+  private boolean isRemoved;
+
   private volatile Interpreter interpreter;
 
   ServedContext(ServedBox box, String id, Order order, ServedExec exec) {
@@ -146,6 +153,17 @@ public final class ServedContext {
     exec.await(KILL_PATIENCE);
   }
 
+  /** The same for good: no other is started after it. */
+  void endForGood() throws InterruptedException {
+    restarting.lockInterruptibly();
+    try {
+      isRemoved = true;
+      end();
+    } finally {
+      restarting.unlock();
+    }
+  }
+
   /** How another interpreter is had. */
   interface Start {
     ServedExec start() throws InterruptedException;
@@ -154,6 +172,9 @@ public final class ServedContext {
   void restart(Start start) throws InterruptedException {
     restarting.lockInterruptibly();
     try {
+      if (isRemoved) {
+        throw new SandboxException(ErrorCode.NOT_FOUND, "context " + id() + " was removed");
+      }
       end();
       interpreter = interpreter(start.start());
     } finally {

@@ -81,6 +81,7 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
   private volatile @Nullable BaselineWatch baseline;
   private volatile @Nullable Cleaned lastCleanup;
   private volatile Instant alertAt = Instant.MIN;
+  private long cleanedAt = System.nanoTime() - CLEANUP_PAUSE.toNanos(); // for the thread alone
   private final Thread thread;
 
   /** Whoever passes on what happens. */
@@ -305,25 +306,32 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
   // --- cleanup ---
 
   private void watch() {
-    long cleanedAt = System.nanoTime() - CLEANUP_PAUSE.toNanos();
     try {
       while (true) {
-        boolean isNew = awaitRound();
-        lookAtBaseline();
-        boolean isDue = System.nanoTime() - cleanedAt >= CLEANUP_PAUSE.toNanos();
-        // What was alarming for a moment only is reason enough to sweep.
-        if (isNew || (isDue && fresh().level().isAtLeast(PressureLevel.ALERT))) {
-          cleaning(true);
-          try {
-            clean();
-          } finally {
-            cleaning(false);
-          }
-          cleanedAt = System.nanoTime();
-        }
+        watch(awaitRound());
       }
     } catch (InterruptedException e) {
       LOG.log(Level.DEBUG, "event=pressure_watch_ends");
+    }
+  }
+
+  /** Whatever goes wrong in one round, there is a next one. */
+  private void watch(boolean isNew) throws InterruptedException {
+    try {
+      lookAtBaseline();
+      boolean isDue = System.nanoTime() - cleanedAt >= CLEANUP_PAUSE.toNanos();
+      // What was alarming for a moment only is reason enough to sweep.
+      if (isNew || (isDue && fresh().level().isAtLeast(PressureLevel.ALERT))) {
+        cleaning(true);
+        try {
+          clean();
+        } finally {
+          cleaning(false);
+        }
+        cleanedAt = System.nanoTime();
+      }
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "event=pressure_round_failed", e);
     }
   }
 

@@ -1,0 +1,37 @@
+package dev.ebb.code;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** What cells may show, all together, is bounded: none may keep what nobody will look at. */
+class CellTest {
+  private static final int MUCH = 1 << 20;
+
+  private static Cell cell() {
+    return new Cell(1, new CellOrder("1", Map.of(), Duration.ofSeconds(1), Duration.ZERO), "nonce");
+  }
+
+  @Test
+  void whatIsShownToNobodyTakesNoRoom() {
+    for (int i = 0; i < 1000; i++) {
+      Cell cell = cell();
+      cell.close();
+      assertThat(cell.reserve(MUCH)).isFalse();
+    }
+    try (Cell cell = cell()) {
+      assertThat(cell.reserve(MUCH)).as("room that is left").isTrue();
+    }
+  }
+
+  @Test
+  void whatWasShownIsGivenBack() {
+    for (int i = 0; i < 1000; i++) {
+      try (Cell cell = cell()) {
+        assertThat(cell.reserve(MUCH)).isTrue();
+      }
+    }
+  }
+}
