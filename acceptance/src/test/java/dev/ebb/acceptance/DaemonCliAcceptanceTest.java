@@ -122,8 +122,18 @@ final class DaemonCliAcceptanceTest {
       assertThat(removed.text()).contains("stuck: process", "state D");
       assertThat(removed.stderr()).isEqualTo("ebb: stuck is stuck; ebb why stuck explains\n");
       assertThat(ebb("why", "stuck")).contains("sleeps in the kernel");
+      String pid = removed.text().replaceAll("(?s).*process (\\d+).*", "$1");
+      assertThat(ebb("why", pid)).contains("process " + pid + " sleeps in the kernel");
+      assertThat(json("why", "--json", pid).string("reason")).contains("sleeps in the kernel");
+      fails("is taken", "create", "--name", "stuck");
       disk.thaw();
+      // Nobody asks again: it is tried until it is gone.
+      await()
+          .atMost(DaemonProcess.PATIENCE)
+          .until(() -> json("inspect", "--json", "stuck").string("state").equals("gone"));
+      fails("nothing here is, or belongs to, a box " + pid, "why", pid);
       assertThat(ebb("rm", "-f", "stuck")).contains("nothing left");
+      fails("nothing here is, or belongs to, a box stuck", "why", "stuck");
     } finally {
       disk.unmount();
     }
