@@ -41,8 +41,9 @@ public final class Pidfd {
   public static Pidfd open(Scope scope, int pid) throws KernelException {
     try (var frame = new Frame()) {
       long fd = frame.callForDescriptor(PIDFD_OPEN, pid, 0);
-      return of(
-          pid, Fd.adopt(scope, (int) Frame.check(fd, "open pidfd of " + pid), "pidfd " + pid));
+      boolean isOld = fd == -Errno.ENOSYS.number();
+      String action = "open pidfd of " + pid + (isOld ? " before Linux 5.4" : "");
+      return of(pid, Fd.adopt(scope, (int) Frame.check(fd, action), "pidfd " + pid));
     }
   }
 
