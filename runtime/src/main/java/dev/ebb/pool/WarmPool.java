@@ -106,7 +106,7 @@ public final class WarmPool implements AutoCloseable {
       refill.next(most);
     } catch (RuntimeException e) {
       LOG.log(Level.ERROR, "event=pool_round_failed", e);
-      Thread.sleep(AFTER_FAILURE);
+      shelves.awaitNews(AFTER_FAILURE.toNanos());
     }
   }
 

@@ -746,8 +746,9 @@ public final class InitChannel {
   }
 
   private void listening(int errno) throws KernelException {
-    Fd fd = received.poll();
-    if (awaitedSockets() == 0 || (fd == null) != (errno != 0)) {
+    // KERNEL: bytes of a message without descriptors may come with those of the next.
+    Fd fd = errno == 0 ? received.poll() : null;
+    if (awaitedSockets() == 0 || (errno == 0 && fd == null)) {
       throw new KernelException("understand what init listens at", Errno.EINVAL);
     }
     if (awaitedSockets() > 1 && fd != null) {
