@@ -56,9 +56,9 @@ static bool has_mounts(void)
 	if (answer == UNKNOWN)
 		answer = mounts ? NO : YES;
 	while (mounts && getline(&line, &size, mounts) > 0) {
-		char point[sizeof WORKSPACE + 1] = "";
-		sscanf(line, "%*s %*s %*s %*s %11s", point);
-		if (strcmp(point, WORKSPACE "/") == 0)
+		int point = 0;
+		sscanf(line, "%*s %*s %*s %*s %n", &point);
+		if (strncmp(line + point, WORKSPACE "/", sizeof WORKSPACE) == 0)
 			answer = YES;
 	}
 	free(line);

@@ -615,8 +615,10 @@ static void look_at_herds(struct box *box, uint64_t time)
 		struct usage usage = herd_usage(exec->tree.shepherd);
 		exec_used(exec, usage);
 		all += usage.memory;
-		if (exec->memory && all > exec->memory)
+		if (exec->memory && all > exec->memory) {
 			exec_end(exec, END_OUT_OF_MEMORY, SIGKILL, 0);
+			all -= usage.memory; // it goes, and takes nobody along
+		}
 	}
 	look_at_kept(box, all);
 	// A crowd takes long to look at, and shall not keep us from anything else.

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import sys
 import tempfile
 import unittest
@@ -44,6 +45,16 @@ class Case(unittest.TestCase):
             "files": [name for name in os.listdir("/tmp") if name.startswith(NAME)],
             "descriptors": sorted(os.listdir("/proc/self/fd")),
         }
+
+    def kill_early(self, box):
+        """Commands that are killed as they are started, one after the other."""
+        for grace, status in ((0, signal.SIGKILL), (60000, signal.SIGTERM)) * 20:
+            exec_ = box.start("sleep", "1000")
+            exec_.kill(grace=grace)
+            exec_.wait(4)
+            self.assertEqual((KILLED, 0, CLD_KILLED, status),
+                             tuple(exec_.ended[k] for k in ("reason", "flags", "code", "status")))
+            yield exec_
 
     def box(self, *args, **options):
         box = Box(BINARY, *args, **options)

@@ -159,12 +159,7 @@ class HerdTest(Case):
         with self.a_box() as box:
             stays = self.start(box, BYSTANDER)
             before = stays.members()
-            for number, status in ((0, signal.SIGKILL), (60000, signal.SIGTERM)) * 20:
-                exec_ = box.start("sleep", "1000")
-                exec_.kill(grace=number)
-                exec_.wait(4)
-                self.assertEqual((KILLED, 0, CLD_KILLED, status),
-                                 tuple(exec_.ended[k] for k in ("reason", "flags", "code", "status")))
+            for _ in self.kill_early(box):
                 self.assertEqual(3, len(members(box.cgroup)), "init, and the bystander with its shepherd")
             self.assertEqual(before, stays.members())
 
@@ -230,6 +225,17 @@ class HerdTest(Case):
             alone = box.shell(f'setsid {PYTHON} -c "{eater % 150}" & sleep 0.01', keep=True, memory=100 << 20)
             wait_until(lambda: len(members(box.cgroup)) == 3, 20, "its end, but for init, the other and its shepherd")
             self.assertEqual(1, len(exec_.members()))
+
+    def test_who_eats_all_memory_takes_nobody_along(self):
+        eater = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nx = b'x' * (200 << 20)\ntime.sleep(1000)"
+        with self.a_box() as box:
+            kept = box.shell("setsid sleep 1000 &", keep=True, memory=100 << 20)
+            hog = box.start(PYTHON, "-c", eater, memory=100 << 20)
+            later = self.start(box, BYSTANDER, memory=100 << 20)
+            box.shell("touch go", memory=100 << 20)
+            hog.wait()
+            self.assertEqual(OUT_OF_MEMORY, hog.ended["reason"])
+            self.assertEqual([1, 1], [len(each.members()) for each in (kept, later)])
 
     def test_limits_of_each_process_and_of_their_number(self):
         with self.a_box() as box:

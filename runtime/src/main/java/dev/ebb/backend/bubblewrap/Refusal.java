@@ -25,7 +25,8 @@ public final class Refusal {
 
   private static final String UID_MAP =
       "root without CAP_SETFCAP cannot be mapped: run as an ordinary user (docker: --user 1000;"
-          + " compose: user: \"1000\"; Kubernetes: runAsUser: 1000), or with the capabilities SETUID and SETGID";
+          + " compose: user: \"1000\"; Kubernetes: runAsUser: 1000), or with the capabilities SETUID"
+          + " and SETGID";
 
   private static final String DENIED =
       "a security module forbids it: docker and compose: security-opt apparmor=unconfined, or"
@@ -60,9 +61,6 @@ public final class Refusal {
     }
     if (said.contains("Permission denied") && (said.contains("mount") || isEssential(said))) {
       return List.of(DENIED);
-    }
-    if (said.contains("pidfd") && said.contains("ENOSYS")) {
-      return List.of("this kernel has no pidfds: use Linux 5.4 or newer");
     }
     if (said.contains("mount proc")) {
       return List.of(MASKED);

@@ -105,11 +105,6 @@ class RefusalTest {
   }
 
   @Test
-  void aKernelWithoutPidfdsIsTooOld() {
-    assertTold("cannot open a pidfd of bwrap: ENOSYS", FREE, "use Linux 5.4 or newer");
-  }
-
-  @Test
   void aSecurityModuleSaysPermissionDenied() {
     assertTold("bwrap: Can't mount tmpfs on /newroot/tmp: Permission denied", FREE, DENIED);
     assertTold("bwrap: Can't bind mount /oldroot/usr: Permission denied", host("s"), DENIED);
