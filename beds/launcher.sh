@@ -67,7 +67,7 @@ classes_of() {
     printf -- '--select-class=%s\n' "${file//\//.}"
   done
 }
-LAUNCHER='org.junit.platform.console.ConsoleLauncher execute --disable-banner --disable-ansi-colors --details=testfeed --exclude-tag=long --config=junit.jupiter.execution.timeout.mode=disabled'
+LAUNCHER='org.junit.platform.console.ConsoleLauncher execute --disable-banner --disable-ansi-colors --details=testfeed --exclude-tag=long --exclude-tag=attack --config=junit.jupiter.execution.timeout.mode=disabled'
 
 # Of a log of the launcher and of unittest: lines "passed failed skipped class"; what fails without a test, such as a suite, is
 # a class too. Lines "@ suite NAME", "@ status NAME CODE" and "@ done" stand around what each suite has said.
