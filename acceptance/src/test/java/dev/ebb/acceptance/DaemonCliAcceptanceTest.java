@@ -84,7 +84,8 @@ final class DaemonCliAcceptanceTest {
     assertThat(ebb("ls", "-q")).isEmpty();
     assertThat(ebb("ls", "-a")).contains(id).contains("gone");
     assertThat(ebb("rm", "life")).matches(CERTIFICATE);
-    fails("no box \"life\"", "rm", "life");
+    assertThat(ebb("rm", "life")).matches(CERTIFICATE);
+    fails("no box \"life\": it was removed at ", "stop", "life");
   }
 
   @Test

@@ -7,6 +7,7 @@ import dev.ebb.client.EbbException;
 import dev.ebb.client.Exec;
 import dev.ebb.client.json.JsonObject;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
@@ -28,10 +29,15 @@ final class EachBoxCommand {
       spec.addOption(Options.duration("--grace", "before SIGKILL, 0 for at once (default: 5s)"));
     }
     if (verb.equals("rm")) {
-      spec.addOption(Options.flag("end it first if it is not gone", "-f", "--force"));
+      spec.addOption(
+          Options.flag(
+              "end it first if it is not gone; an unknown box is no failure", "-f", "--force"));
     }
     if (verb.equals("rm") || verb.equals("stop")) {
       spec.addOption(Options.flag("print the name instead of the certificate", "-q", "--quiet"));
+    }
+    if (!verb.equals("pause") && !verb.equals("resume")) {
+      spec.addOption(Options.noWait());
     }
     return spec.addOption(Options.json())
         .addPositional(Options.positional("BOX...", "1..*", "ids or names"));
@@ -59,11 +65,17 @@ final class EachBoxCommand {
         try {
           code = Math.max(code, command.apply(client.boxes(), box));
         } catch (EbbException e) {
-          code = DaemonFailure.tell(e, parsed.hasMatchedOption("--json"));
+          int failure = DaemonFailure.tell(e, parsed.hasMatchedOption("--json"));
+          code = Math.max(code, command.isNoFailure(e) ? 0 : failure);
         }
       }
     }
     return code;
+  }
+
+  /** As with rm(1) and docker, -f of what is not there succeeds. */
+  private boolean isNoFailure(EbbException e) {
+    return verb.equals("rm") && parsed.hasMatchedOption("--force") && e.status() == 404;
   }
 
   private int apply(Boxes boxes, String box) throws IOException {
@@ -71,11 +83,16 @@ final class EachBoxCommand {
       case "pause" -> done(box, boxes.pause(box).document(), null);
       case "resume" -> done(box, boxes.resume(box).document(), null);
       case "stop" -> {
-        var stopped = boxes.stop(box, ExecOptions.grace(parsed));
+        Duration grace = ExecOptions.grace(parsed);
+        var stopped = waits() ? boxes.stop(box, grace) : boxes.beginStop(box, grace);
         yield done(box, stopped.document(), stopped.certificate());
       }
       case "rm" -> {
-        var removed = boxes.remove(box, parsed.hasMatchedOption("--force"));
+        boolean force = parsed.hasMatchedOption("--force");
+        if (force && !waits()) {
+          yield done(box, JsonObject.empty().with("id", boxes.beginRemove(box)), null);
+        }
+        var removed = boxes.remove(box, force);
         var document =
             JsonObject.empty()
                 .with("id", removed.subject())
@@ -83,12 +100,17 @@ final class EachBoxCommand {
         yield done(box, document, removed);
       }
       case "kill-all" -> {
-        List<Exec> ended = boxes.killAll(box, ExecOptions.grace(parsed));
+        Duration grace = ExecOptions.grace(parsed);
+        List<Exec> ended = waits() ? boxes.killAll(box, grace) : boxes.beginKillAll(box, grace);
         var documents = ended.stream().map(Exec::document).toList();
         yield done(box, JsonObject.empty().with("execs", documents), null);
       }
       default -> throw new IllegalStateException(verb);
     };
+  }
+
+  private boolean waits() {
+    return !parsed.hasMatchedOption("--no-wait");
   }
 
   /** A box of which something is left is a failure, and says so. */

@@ -24,6 +24,7 @@ final class KillCommand {
     return Options.command("kill", "End commands of a box by SIGTERM, grace, SIGKILL.")
         .addOption(signal)
         .addOption(Options.duration("--grace", "before SIGKILL, 0 for at once (default: 5s)"))
+        .addOption(Options.noWait())
         .addOption(Options.json())
         .addPositional(
             Options.positional("BOX EXEC...", "2..*", "the box, and numbers of commands"));
@@ -35,7 +36,7 @@ final class KillCommand {
     String signal = signal(Options.get(parsed, "--signal", "TERM"));
     try (EbbClient client = DaemonConnection.open()) {
       for (long number : numbers) {
-        Exec exec = kill(client.execs(box), number, signal, ExecOptions.grace(parsed));
+        Exec exec = kill(client.execs(box), number, signal, parsed);
         System.out.println(parsed.hasMatchedOption("--json") ? exec.document() : exec.number());
       }
     }
@@ -48,12 +49,19 @@ final class KillCommand {
     return upper.startsWith("SIG") ? upper.substring(3) : upper;
   }
 
-  private static Exec kill(Execs execs, long number, String signal, Duration grace)
+  private static Exec kill(Execs execs, long number, String signal, ParseResult parsed)
       throws IOException {
     return switch (signal) {
-      case "TERM", "15" -> execs.kill(number, grace);
-      case "KILL", "9" -> execs.kill(number, Duration.ZERO);
+      case "TERM", "15" -> end(execs, number, ExecOptions.grace(parsed), parsed);
+      case "KILL", "9" -> end(execs, number, Duration.ZERO, parsed);
       default -> execs.signal(number, signal);
     };
+  }
+
+  private static Exec end(Execs execs, long number, Duration grace, ParseResult parsed)
+      throws IOException {
+    return parsed.hasMatchedOption("--no-wait")
+        ? execs.beginKill(number, grace)
+        : execs.kill(number, grace);
   }
 }

@@ -56,6 +56,10 @@ final class Options {
     return flag("print JSON for programs", "--json");
   }
 
+  static OptionSpec noWait() {
+    return flag("return at once; the end comes later", "--no-wait");
+  }
+
   static OptionSpec size(String name, String description, ByteSize otherwise) {
     return value(
         name, "SIZE", ByteSize.class, Options::size, description + " (default: " + otherwise + ")");

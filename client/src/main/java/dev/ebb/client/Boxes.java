@@ -96,8 +96,15 @@ public final class Boxes {
     return Box.read(calls.json(Calls.post(target).with(Calls.patience(grace))));
   }
 
+  /** Begins what {@link #stop} does, and does not wait for it. */
+  public Box beginStop(String box, Duration grace) throws IOException {
+    Target target = target(box, "stop").with("graceMillis", grace.toMillis()).with("wait", false);
+    return Box.read(calls.json(Calls.post(target)));
+  }
+
   /**
-   * Forgets a box that is gone.
+   * Forgets a box that is gone. A box that was removed before has the same certificate again, as
+   * long as the daemon remembers it.
    *
    * @param force end it first if it is not
    */
@@ -107,14 +114,34 @@ public final class Boxes {
     return Certificate.read(answer.object("certificate"));
   }
 
+  /**
+   * Begins to end and to remove a box, and does not wait for it.
+   *
+   * @return its id
+   */
+  public String beginRemove(String box) throws IOException {
+    Target target = target(box).with("force", true).with("wait", false);
+    return calls.json(Request.of("DELETE", target)).string("id");
+  }
+
   /** For a ladder whose grace the daemon chooses. */
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   /** Ends all its commands at once by the ladder, and waits for it. */
   public List<Exec> killAll(String box, Duration grace) throws IOException {
-    Target target =
-        target(box, "kill-all").with("graceMillis", grace.toMillis()).with("wait", true);
-    JsonObject answer = calls.json(Calls.post(target).with(Calls.patience(grace)));
-    return Documents.list(answer.objects("execs"), Exec::read);
+    return killAll(Calls.post(killing(box, grace).with("wait", true)).with(Calls.patience(grace)));
+  }
+
+  /** Begins to end all its commands by the ladder, and does not wait for it. */
+  public List<Exec> beginKillAll(String box, Duration grace) throws IOException {
+    return killAll(Calls.post(killing(box, grace).with("wait", false)));
+  }
+
+  private static Target killing(String box, Duration grace) {
+    return target(box, "kill-all").with("graceMillis", grace.toMillis());
+  }
+
+  private List<Exec> killAll(Request request) throws IOException {
+    return Documents.list(calls.json(request).objects("execs"), Exec::read);
   }
 }

@@ -78,12 +78,17 @@ public final class Execs {
 
   /** Ends it by the ladder, SIGTERM, grace, SIGKILL, and waits for it. */
   public Exec kill(long number, Duration grace) throws IOException {
-    Target target =
-        target(number, "kill")
-            .with("signal", "TERM")
-            .with("graceMillis", grace.toMillis())
-            .with("wait", true);
-    return Exec.read(calls.json(Calls.post(target).with(Calls.patience(grace))));
+    Request request = Calls.post(killing(number, grace).with("wait", true));
+    return Exec.read(calls.json(request.with(Calls.patience(grace))));
+  }
+
+  /** Begins what {@link #kill} does, and does not wait for it. */
+  public Exec beginKill(long number, Duration grace) throws IOException {
+    return Exec.read(calls.json(Calls.post(killing(number, grace).with("wait", false))));
+  }
+
+  private Target killing(long number, Duration grace) {
+    return target(number, "kill").with("signal", "TERM").with("graceMillis", grace.toMillis());
   }
 
   /**

@@ -1,9 +1,9 @@
 package dev.ebb.mcp;
 
 import dev.ebb.ledger.Certificate;
+import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.ServedBox;
 import dev.ebb.server.rest.Fields;
-import dev.ebb.server.rest.Problem;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -61,14 +61,16 @@ final class BoxTools {
             "Remove a box",
             """
             Ends a box of this session with everything in it, and returns the proof that nothing is \
-            left. If it is your own box, the next call that needs one gets a new, empty one.""",
+            left. If it is your own box, the next call that needs one gets a new, empty one. \
+            Removing what was removed already is fine.""",
             Schema.object()
                 .needs("box", Schema.text("its id or name, from create_box or list_boxes"))
+                .has("wait", Schema.flag("false returns at once, without the proof; default true"))
                 .build(),
             Schema.object()
                 .needs("box", Schema.text("its id"))
-                .needs("clean", Schema.flag("whether all it held was seen to be gone"))
-                .needs("certificate", Schema.text("what it held, and what became of that"))
+                .has("clean", Schema.flag("whether all it held was seen to be gone"))
+                .has("certificate", Schema.text("what it held, and what became of that"))
                 .build(),
             Tool.Hint.REPLACES,
             this::remove));
@@ -141,21 +143,16 @@ final class BoxTools {
 
   private Reply remove(Call call, Fields arguments) throws InterruptedException {
     String word = Workplace.required(arguments, "box");
+    boolean wait = arguments.flag("wait", true);
     arguments.end();
-    ServedBox box = workplace.boxes().find(call.session().agent(), word);
-    if (!call.session().owns(box)) {
-      throw new Problem(
-          Problem.Code.FORBIDDEN, "box " + box.id() + " was not made in this session");
+    Boxes.Removal removal = call.session().remove(word, wait);
+    var document = Reply.object("box", removal.id());
+    if (removal.certificate().isEmpty()) {
+      return new Reply("box " + removal.id() + " is being removed", document);
     }
-    Certificate certificate = call.session().remove(box);
-    return new Reply(
-        certificate.toString(),
-        Reply.object(
-            "box",
-            box.id(),
-            "clean",
-            certificate.isClean(),
-            "certificate",
-            certificate.toString()));
+    Certificate certificate = removal.certificate().get();
+    document.put("clean", certificate.isClean());
+    document.put("certificate", certificate.toString());
+    return new Reply(certificate.toString(), document);
   }
 }

@@ -98,6 +98,9 @@ final class CommandTools {
                 .has(
                     "graceMillis",
                     Schema.whole("time between TERM and KILL; default 5000", 0, WAIT_MOST))
+                .has(
+                    "wait",
+                    Schema.flag("false returns at once, while the process ends; default true"))
                 .build(),
             ExecReply.schema().build(),
             Tool.Hint.REPLACES,
@@ -234,23 +237,27 @@ final class CommandTools {
       throw new Problem(
           Problem.Code.BAD_REQUEST, "\"signal\" must be one of " + String.join(", ", SIGNALS));
     }
+    boolean wait = arguments.flag("wait", true);
     int number = number(arguments);
     Optional<String> box = arguments.text("box");
     arguments.end();
     ServedExec exec = workplace.known(call, box).exec(number);
     Signal signal = Signal.parse(word).orElseThrow();
     switch (signal) {
-      case TERM -> end(call, exec, grace);
-      case KILL -> end(call, exec, Duration.ZERO);
+      case TERM -> end(call, exec, grace, wait);
+      case KILL -> end(call, exec, Duration.ZERO, wait);
       default -> exec.exec().signal(signal);
     }
     return ExecReply.of(
         exec, exec.exec().stdout().size(), exec.exec().stderr().size(), ExecReply.OUTPUT);
   }
 
-  private static void end(Call call, ServedExec exec, Duration grace)
+  private static void end(Call call, ServedExec exec, Duration grace, boolean wait)
       throws IOException, InterruptedException {
     exec.kill(grace);
+    if (!wait) {
+      return;
+    }
     long end = System.nanoTime() + grace.plus(LADDER_SLACK).toNanos();
     while (exec.await(EventStream.HEARTBEAT).isEmpty()) {
       if (System.nanoTime() > end) {

@@ -9,6 +9,7 @@ import dev.ebb.server.boxes.BoxOrder;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.ServedBox;
 import dev.ebb.server.rest.EventStream;
+import dev.ebb.server.rest.Problem;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import java.io.IOException;
 import java.time.Duration;
@@ -276,6 +277,7 @@ final class Session {
 
   /** A box that goes with it. */
   ServedBox make(Call call, BoxOrder order) throws IOException, InterruptedException {
+    dropRemoved();
     ServedBox box = boxes.create(agent(), order, Optional.empty(), empty -> {}, call::isOver).box();
     made.add(box);
     if (end.get() != null) {
@@ -290,10 +292,30 @@ final class Session {
     return made.contains(box);
   }
 
-  Certificate remove(ServedBox box) throws InterruptedException {
-    Certificate certificate = boxes.remove(box, true);
-    made.remove(box);
-    return certificate;
+  /** Removes a box that it made, or answers again what became of one that was removed. */
+  Boxes.Removal remove(String word, boolean wait) throws InterruptedException {
+    Optional<ServedBox> box = boxes.listed(agent(), word);
+    if (box.isPresent() && !owns(box.get())) {
+      throw new Problem(
+          Problem.Code.FORBIDDEN, "box " + box.get().id() + " was not made in this session");
+    }
+    var removal = boxes.remove(agent(), box.map(ServedBox::id).orElse(word), true, wait);
+    box.ifPresent(this::replace);
+    dropRemoved();
+    return removal;
+  }
+
+  /** Those that were removed; one that is being removed may be asked for again. */
+  private void dropRemoved() {
+    made.removeIf(box -> boxes.listed(agent(), box.id()).isEmpty());
+  }
+
+  /** Whoever needs its own box from now on gets another one. */
+  private void replace(ServedBox box) {
+    CompletableFuture<ServedBox> mine = own.get();
+    if (mine != null && mine.state() == Future.State.SUCCESS && mine.resultNow() == box) {
+      own.compareAndSet(mine, null);
+    }
   }
 
   private Optional<Certificate> release(ServedBox box) throws InterruptedException {

@@ -5,7 +5,6 @@ import dev.ebb.client.Certificate;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.EbbException;
 import dev.ebb.client.Exec;
-import dev.ebb.client.NotFoundException;
 import dev.ebb.oracle.Invariant;
 import dev.ebb.oracle.Trace;
 import java.io.IOException;
@@ -29,12 +28,10 @@ final class Answers {
     }
   }
 
-  /** Of a box that was removed: it is gone, or it goes now. */
+  /** Of a box that this daemon has removed: it has the certificate again, or goes now. */
   static List<Trace> removeAgain(EbbClient client, String id) throws IOException {
     try {
       return requireClean(id, "a second removal", client.boxes().remove(id, true));
-    } catch (NotFoundException e) {
-      return List.of();
     } catch (EbbException e) {
       return refused(id, "a second removal", e);
     }

@@ -14,6 +14,7 @@ import dev.ebb.client.Limits;
 import dev.ebb.client.NotFoundException;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.oracle.Invariant;
+import dev.ebb.oracle.Trace;
 import dev.ebb.torture.host.ServedHome;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -44,6 +45,10 @@ final class Worker {
 
   private final long began = System.nanoTime();
   private @Nullable String box;
+
+  /** The life of the daemon that has removed it; none yet. */
+  private int certifiedBy = -1;
+
   private Held held = Held.nothingOf("none");
 
   /** From now on it may be gone, whatever becomes of the daemon. */
@@ -255,7 +260,17 @@ final class Worker {
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
     judge.gone(held, where, patience());
-    tally.checked(Invariant.I12, where, Answers.removeAgain(daemon.client(), id));
+    if (certifiedBy == daemon.generation()) {
+      requireRemovedAgain(id);
+    }
+  }
+
+  /** RACE: the next daemon does not know it, and may come at any moment. */
+  private void requireRemovedAgain(String id) throws IOException {
+    List<Trace> wrong = Answers.removeAgain(daemon.client(), id);
+    if (certifiedBy == daemon.generation()) {
+      tally.checked(Invariant.I12, where, wrong);
+    }
   }
 
   /** What is promised by the daemon that made it must be so at once. */
@@ -269,11 +284,13 @@ final class Worker {
     if (round.ending() == Ending.REMOVE_TWICE_AT_ONCE) {
       other = Optional.of(Thread.ofVirtual().name("torture-twice").start(() -> removeToo(id)));
     }
+    int asking = daemon.generation();
     long asked = System.nanoTime();
     try {
       Certificate certificate = client.boxes().remove(id, true);
       if (certificate.clean()) {
         tally.count(Tally.Group.BOX, "certified");
+        certifiedBy = asking;
         tally.gone(held.size(), Duration.ofNanos(System.nanoTime() - asked));
         tally.checked(Invariant.I13, where, Answers.time(certificate, sinceBegin()));
       }

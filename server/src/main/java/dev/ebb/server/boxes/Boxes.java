@@ -36,7 +36,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -75,6 +74,8 @@ public final class Boxes implements AutoCloseable {
 
   private static final Cost FILES = COMMAND;
   private static final Cost RUN = new Cost(5, 18);
+  private static final String STOP = "ebb-stop-";
+  private static final String REMOVE = "ebb-remove-";
   private static final int FORGOTTEN_A_LOOK = 10;
   private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
 
@@ -101,8 +102,10 @@ public final class Boxes implements AutoCloseable {
   private final WarmPool pool;
   private final Thread housekeeper;
 
-  /** Those who remove boxes after the answer. */
-  private final Set<Thread> aside = ConcurrentHashMap.newKeySet();
+  private final RemovedBoxes removed = new RemovedBoxes();
+
+  /** Threads that stop or remove boxes after the answer, by name. */
+  private final Map<String, Thread> aside = new ConcurrentHashMap<>();
 
   private volatile boolean draining;
 
@@ -600,12 +603,23 @@ public final class Boxes implements AutoCloseable {
 
   /** By id, or by name. What is another tenant's does not exist. */
   public ServedBox find(Caller caller, String word) {
+    return listed(caller, word).orElseThrow(() -> unknown(caller, word));
+  }
+
+  /** The box of that id or name, if it was not removed. */
+  public Optional<ServedBox> listed(Caller caller, String word) {
     Long number = ids.get(word);
     ServedBox box = number == null ? named(caller, word) : all.get(number);
-    if (box == null || !caller.mayTouch(box.tenant())) {
-      throw new SandboxException(ErrorCode.NOT_FOUND, "no box \"" + word + "\"");
-    }
-    return box;
+    return Optional.ofNullable(box).filter(each -> caller.mayTouch(each.tenant()));
+  }
+
+  private SandboxException unknown(Caller caller, String word) {
+    String removal =
+        removed
+            .find(caller, word, Instant.now())
+            .map(box -> ": it was removed at " + box.at())
+            .orElse("");
+    return new SandboxException(ErrorCode.NOT_FOUND, "no box \"" + word + "\"" + removal);
   }
 
   private @Nullable ServedBox named(Caller caller, String word) {
@@ -623,43 +637,122 @@ public final class Boxes implements AutoCloseable {
   }
 
   /**
+   * The answer to a removal.
+   *
+   * @param certificate empty when the removal has only begun
+   */
+  public record Removal(String id, Optional<Certificate> certificate) {
+    public boolean isDone() {
+      return certificate.filter(Certificate::isClean).isPresent();
+    }
+  }
+
+  /**
+   * Ends a box and forgets it. Repeating it gives the same certificate, as long as the box is
+   * remembered.
+   *
+   * @param word its id, or its name
+   * @param force without it only what has ended is forgotten
+   * @param wait whether to return only when the box is gone, or stuck
+   */
+  public Removal remove(Caller caller, String word, boolean force, boolean wait)
+      throws InterruptedException {
+    Optional<ServedBox> box = listed(caller, word);
+    if (box.isEmpty()) {
+      // ORDER: a box is remembered as removed before it leaves the list.
+      return removed
+          .find(caller, word, Instant.now())
+          .map(before -> new Removal(before.id(), Optional.of(before.certificate())))
+          .orElseThrow(() -> unknown(caller, word));
+    }
+    if (force && !wait && box.get().state() != BoxState.GONE) {
+      aside(REMOVE, box.get(), () -> removeAndRemember(box.get(), true));
+      return new Removal(box.get().id(), Optional.empty());
+    }
+    Certificate certificate = removeAndRemember(box.get(), force);
+    return new Removal(box.get().id(), Optional.of(box.get().certificate().orElse(certificate)));
+  }
+
+  private Certificate removeAndRemember(ServedBox box, boolean force) throws InterruptedException {
+    Certificate certificate = end(box, force);
+    if (certificate.isClean()) {
+      remember(box);
+      leave(box);
+    }
+    return certificate;
+  }
+
+  private void remember(ServedBox box) {
+    box.certificate()
+        .ifPresent(
+            proof ->
+                removed.add(
+                    new RemovedBoxes.Removed(
+                        box.id(), box.tenant(), box.order().name(), proof, Instant.now())));
+  }
+
+  /** Begins to end a box: commands by the ladder, then the box. */
+  public void beginStop(ServedBox box, Duration grace) {
+    aside(STOP, box, () -> box.end(grace, ServedBox.EndedBy.REQUEST));
+  }
+
+  /**
    * Ends a box and forgets it; one that does not end stays.
    *
    * @param force without it only what has ended is forgotten
    */
   public Certificate remove(ServedBox box, boolean force) throws InterruptedException {
+    Certificate certificate = end(box, force);
+    if (certificate.isClean()) {
+      leave(box);
+    }
+    return certificate;
+  }
+
+  private static Certificate end(ServedBox box, boolean force) throws InterruptedException {
     if (!force && box.state() != BoxState.GONE) {
       throw new SandboxException(
           ErrorCode.WRONG_STATE,
           "box " + box.id() + " is " + box.state().word() + ": stop it first, or force it");
     }
-    Certificate certificate = box.end(Duration.ZERO, ServedBox.EndedBy.REQUEST);
-    if (certificate.isClean()) {
-      box.forget();
-      unlist(box);
-    }
-    return certificate;
+    return box.end(Duration.ZERO, ServedBox.EndedBy.REQUEST);
+  }
+
+  private void leave(ServedBox box) {
+    box.forget();
+    unlist(box);
   }
 
   /** Removes a box while nobody waits for it; a box that does not end then is stuck. */
   public void removeAside(ServedBox box) {
-    Thread remover =
+    aside(REMOVE, box, () -> remove(box, true));
+  }
+
+  private interface Ending {
+    Certificate end() throws InterruptedException;
+  }
+
+  /** Ends a box after the answer, unless a thread does the same to it already. */
+  private void aside(String verb, ServedBox box, Ending ending) {
+    String name = verb + box.id();
+    Thread ender =
         Thread.ofVirtual()
-            .name("ebb-remove-" + box.id())
+            .name(name)
             .unstarted(
                 () -> {
                   try {
-                    remove(box, true);
+                    ending.end();
                   } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                   } catch (RuntimeException e) {
                     LOG.log(Level.ERROR, "event=box_end_failed box=" + box.id(), e);
                   } finally {
-                    aside.remove(Thread.currentThread());
+                    aside.remove(name);
                   }
                 });
-    aside.add(remover);
-    remover.start();
+    if (aside.putIfAbsent(name, ender) == null) {
+      ender.start();
+    }
   }
 
   public WarmPool pool() {
@@ -784,8 +877,8 @@ public final class Boxes implements AutoCloseable {
 
   private void forget(ServedBox box) {
     try {
-      box.forget();
-      unlist(box);
+      remember(box);
+      leave(box);
     } catch (RuntimeException e) {
       LOG.log(Level.ERROR, "event=forget_failed box=" + box.id(), e);
     }
@@ -797,7 +890,9 @@ public final class Boxes implements AutoCloseable {
     draining = true;
     housekeeper.interrupt();
     pool.close();
-    var ending = new ArrayList<>(aside);
+    // The grace of a stop may be long; a detached box stays for the next daemon.
+    aside.forEach((name, thread) -> interruptIf(name.startsWith(STOP), thread));
+    var ending = new ArrayList<>(aside.values());
     var attached = all.values().stream().filter(box -> !box.order().detached()).toList();
     for (ServedBox box : attached) {
       ending.add(
@@ -811,6 +906,12 @@ public final class Boxes implements AutoCloseable {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  private static void interruptIf(boolean condition, Thread thread) {
+    if (condition) {
+      thread.interrupt();
     }
   }
 }

@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.regex.Pattern;
 
 /** Boxes: made, listed, paused, ended. */
@@ -37,11 +36,11 @@ final class BoxRoutes {
         Route.of("POST", "/v1/boxes", this::create),
         Route.of("GET", "/v1/boxes", this::list, "label", "state", "name", "limit", "after"),
         Route.of("GET", "/v1/boxes/{box}", this::inspect),
-        Route.of("DELETE", "/v1/boxes/{box}", this::remove, "force"),
+        Route.of("DELETE", "/v1/boxes/{box}", this::remove, "force", "wait"),
         Route.of("POST", "/v1/boxes/{box}/pause", this::pause),
         Route.of("POST", "/v1/boxes/{box}/resume", this::resume),
         Route.of("PUT", "/v1/boxes/{box}/network", this::changeNetwork),
-        Route.of("POST", "/v1/boxes/{box}/stop", this::stop, "graceMillis"));
+        Route.of("POST", "/v1/boxes/{box}/stop", this::stop, "graceMillis", "wait"));
   }
 
   private ServedBox box(Exchange exchange) {
@@ -161,19 +160,25 @@ final class BoxRoutes {
 
   private void stop(Exchange exchange) throws IOException, InterruptedException {
     Duration grace = exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE);
+    boolean wait = exchange.flag("wait", true);
     ServedBox box = box(exchange);
-    Certificate certificate = box.end(grace, ServedBox.EndedBy.REQUEST);
-    exchange.answer(certificate.isClean() ? 200 : 202, Documents.box(box));
+    if (wait || box.state() == BoxState.GONE) {
+      Certificate certificate = box.end(grace, ServedBox.EndedBy.REQUEST);
+      exchange.answer(certificate.isClean() ? 200 : 202, Documents.box(box));
+    } else {
+      boxes.beginStop(box, grace);
+      exchange.answer(202, Documents.box(box));
+    }
   }
 
   private void remove(Exchange exchange) throws IOException, InterruptedException {
     boolean force = exchange.flag("force", false);
-    ServedBox box = box(exchange);
-    Certificate certificate = boxes.remove(box, force);
-    Optional<Certificate> first = box.certificate();
-    exchange.answer(
-        certificate.isClean() ? 200 : 202,
-        Documents.object(
-            "id", box.id(), "certificate", Documents.certificate(first.orElse(certificate))));
+    boolean wait = exchange.flag("wait", true);
+    Boxes.Removal removal = boxes.remove(exchange.caller(), exchange.path("box"), force, wait);
+    var document = Documents.object("id", removal.id());
+    removal
+        .certificate()
+        .ifPresent(proof -> document.put("certificate", Documents.certificate(proof)));
+    exchange.answer(removal.isDone() ? 200 : 202, document);
   }
 }
