@@ -24,7 +24,9 @@ struct keeper {
 	int32_t code, status; /* how it ended; 0: not yet */
 	bool has_children;
 	bool was_inner_killed;
-	uint64_t deadline; /* when the inner one is left alone with what lives on */
+	bool is_dead;      /* the program, as its pidfd says; how it ended the inner one must tell */
+	int urged;         /* how often that one was made to */
+	uint64_t deadline; /* when what lives on is left alone, or the inner one is urged again */
 };
 
 // ------------------------------------------------------------------- both
@@ -58,6 +60,7 @@ static void note(struct keeper *keeper, const siginfo_t *child)
 		return;
 	keeper->code = child->si_code;
 	keeper->status = child->si_status;
+	keeper->deadline = after(PATIENCE);
 	if (!keeper->inner) { // we are it, or in its place
 		struct ended ended = {.code = keeper->code, .status = keeper->status};
 		message_send(keeper->link, MESSAGE_ENDED, 0, &ended, sizeof ended, -1);
@@ -228,17 +231,16 @@ static void await_launch(struct keeper *keeper, int gate)
 
 static int time_left(const struct keeper *keeper)
 {
-	bool may_leave = keeper->inner || keeper->pidfd < 0;
-	if (!keeper->code || !may_leave)
+	if (!keeper->code && !keeper->is_dead)
 		return -1;
 	uint64_t time = now();
 	return keeper->deadline > time ? (int)(keeper->deadline - time) : 0;
 }
 
 /*
- * If the inner process was killed there is no one else to reap what lives on, so we stay. If it
- * left by itself nothing of the program is left, and other children are not ours: those of the
- * shell that became us, or, as pid 1 of a container, of anyone.
+ * If the inner process left by itself nothing of the program is left, and other children are not
+ * ours: those of the shell that became us, or, as pid 1 of a container, of anyone. If it was killed
+ * we reap in its place, but not for longer than it would have had: a shell waits for us.
  */
 static bool is_over(const struct keeper *keeper)
 {
@@ -246,6 +248,35 @@ static bool is_over(const struct keeper *keeper)
 		return keeper->code;
 	return !keeper->inner &&
 	       (!keeper->was_inner_killed || !keeper->has_children || getpid() == 1);
+}
+
+/*
+ * The program is dead and the inner process has not said so: it is stopped, or frozen. Killed, it
+ * leaves the program to us. One that outlives even that leaves us without the program's status.
+ */
+static void urge(struct keeper *keeper)
+{
+	if (keeper->urged < 2 && keeper->inner)
+		kill(keeper->inner, keeper->urged ? SIGKILL : SIGCONT);
+	if (keeper->urged++ == 2) {
+		keeper->code = CLD_KILLED;
+		keeper->status = SIGKILL;
+	}
+	keeper->deadline = after(PATIENCE);
+}
+
+/* Once is enough: the pidfd of a dead program stays readable. */
+static bool is_watched(const struct keeper *keeper)
+{
+	return keeper->inner && !keeper->code && !keeper->is_dead;
+}
+
+static void watch_program(struct keeper *keeper, bool has_ended)
+{
+	if (keeper->code || !(has_ended || (keeper->is_dead && time_left(keeper) == 0)))
+		return;
+	keeper->is_dead = true;
+	urge(keeper);
 }
 
 static noreturn void end_like(const struct keeper *keeper)
@@ -263,11 +294,14 @@ static noreturn void outer(struct keeper *keeper, int gate)
 	await_launch(keeper, gate);
 	let_go(keeper);
 	while (reap(keeper), !is_over(keeper)) {
-		struct pollfd fds[] = {{keeper->signals, POLLIN, 0}, {keeper->link, POLLIN, 0}};
+		struct pollfd fds[] = {{keeper->signals, POLLIN, 0},
+		                       {keeper->link, POLLIN, 0},
+		                       {is_watched(keeper) ? keeper->pidfd : -1, POLLIN, 0}};
 		struct signalfd_siginfo signal;
-		poll(fds, 2, time_left(keeper));
+		poll(fds, 3, time_left(keeper));
 		if (fds[1].revents && !hear(keeper))
 			close_fd(&keeper->link);
+		watch_program(keeper, fds[2].revents);
 		while (next_signal(keeper, &signal))
 			pass_on(keeper, &signal);
 	}

@@ -342,12 +342,42 @@ print([line for line in open("/proc/self/status") if line.startswith(("SigB", "S
         self.kill(kept.inner)
         wait_until(lambda: int(field(kept.program, "PPid:")) == kept.outer.pid, what="the program as its child")
         kept.outer.terminate()
-        wait_until(lambda: not os.path.exists(f"/proc/{kept.program}"), what="the end of the program")
-        with self.assertRaises(subprocess.TimeoutExpired):
-            kept.outer.wait(1.5)
-        self.kill(kept.orphan)
         self.assertEqual(5, kept.end())
-        self.assertEqual([], children())
+        self.assertFalse(os.path.exists(f"/proc/{kept.program}"))
+        self.assertEqual([kept.orphan], children(), "what lives on is left to whoever comes next")
+        self.kill(kept.orphan)
+        self.adopt(kept.orphan)
+
+    def test_it_ends_though_inner_process_and_program_are_killed_and_something_lives_on(self):
+        kept = self.shell(LIVES_ON + "exec sleep 1000").introduce()
+        self.kill(kept.inner)
+        self.kill(kept.program)
+        self.assertEqual(-signal.SIGKILL, kept.end())
+        self.kill(kept.orphan)
+        self.adopt(kept.orphan)
+
+    def test_it_ends_with_the_program_though_the_inner_process_is_stopped(self):
+        kept = self.shell(LIVES_ON + "exec sleep 1000").introduce()
+        os.kill(kept.inner, signal.SIGSTOP)
+        wait_until(lambda: state(kept.inner) == "T", what="a stopped keeper")
+        self.kill(kept.program)
+        self.assertEqual(-signal.SIGKILL, kept.end())
+        self.assertEqual(kept.inner, int(field(kept.orphan, "PPid:")), "who goes on to reap")
+        self.kill(kept.orphan)
+        self.assertEqual(0, self.adopt(kept.inner))
+
+    def test_it_ends_with_the_program_though_the_inner_process_is_stopped_again_and_again(self):
+        kept = self.shell(TELL_WHO + "exec sleep 1000").introduce()
+        stopper = subprocess.Popen(
+            ["/bin/sh", "-c", f"while kill -STOP {kept.inner} 2>/dev/null; do :; done"]
+        )
+        try:
+            wait_until(lambda: state(kept.inner) == "T", what="a stopped keeper")
+            self.kill(kept.program)
+            self.assertEqual(-signal.SIGKILL, kept.end())
+        finally:
+            stopper.kill()
+            stopper.wait()
 
     def test_the_inner_process_may_be_killed_when_the_program_is_dead(self):
         kept = self.shell(LIVES_ON + "exit 7").introduce()
