@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.ebb.client.BoxQuery;
 import dev.ebb.client.BoxRequest;
+import dev.ebb.client.BoxState;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.testkit.LeakChecked;
@@ -101,6 +102,38 @@ final class DaemonKeeperAcceptanceTest {
     assertThat(daemon.client().boxes().list(BoxQuery.all())).hasSize(3);
     assertThat(daemon.stop()).isZero();
     awaitGone(all);
+  }
+
+  /** What lives on falls to whoever comes next: here to us. */
+  @Test
+  void aDaemonKilledWithItsInnerKeeperEndsThoughADetachedBoxLivesOn() throws Exception {
+    daemon.client().boxes().create(BoxRequest.defaults().withName("on").withDetached());
+    kill(parent(daemon.pid()));
+    kill(daemon.pid());
+    assertThat(status()).isEqualTo(KILLED);
+    daemon.start();
+    assertThat(daemon.client().boxes().inspect("on").state()).isEqualTo(BoxState.RUNNING);
+    // Its init is no child of that daemon's: we reap it, as the host's pid 1 would.
+    Thread reaper = Thread.ofPlatform().name("reaper").start(this::reapUntilInterrupted);
+    try {
+      assertThat(daemon.client().boxes().remove("on", true).clean()).isTrue();
+    } finally {
+      reaper.interrupt();
+      reaper.join();
+    }
+  }
+
+  private void reapUntilInterrupted() {
+    try {
+      while (true) {
+        TestHost.reapOrphans();
+        Thread.sleep(10);
+      }
+    } catch (InterruptedException e) {
+      // All is reaped.
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private static long parent(long pid) {

@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -123,10 +124,16 @@ final class DaemonProcess
   }
 
   void start() throws IOException {
+    start(Map.of());
+  }
+
+  /** With more environment than the others have. */
+  void start(Map<String, String> more) throws IOException {
+    var all = new HashMap<>(environment);
+    all.putAll(more);
     var words = new ArrayList<>(List.of("serve", "--listen", "127.0.0.1:0"));
     words.addAll(flags);
-    Process started =
-        new Ebb(host.home(), prefix.get(), environment).start(words.toArray(String[]::new));
+    Process started = new Ebb(host.home(), prefix.get(), all).start(words.toArray(String[]::new));
     process = started;
     BufferedReader said = started.inputReader();
     for (String line = said.readLine(); line != null; line = said.readLine()) {

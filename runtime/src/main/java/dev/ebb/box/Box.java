@@ -67,7 +67,6 @@ public final class Box {
   private static final Duration FREEZE_BOUND = Duration.ofSeconds(10);
   private static final Duration START_BOUND = Duration.ofSeconds(10);
   private static final Duration REAPED_BOUND = Duration.ofSeconds(5);
-  private static final Duration GREET_BOUND = Duration.ofSeconds(10);
   private static final Duration LISTEN_BOUND = Duration.ofSeconds(5);
 
   private static final long REAP_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -447,12 +446,21 @@ public final class Box {
       up.detach(directory(brief), left.map(Box::atLeastAMoment).orElse(Duration.ZERO));
       Step.CALL_DETACHED.reach();
       detached = true;
+      confirmDetached();
     } catch (KernelException e) {
       throw new SandboxException(
           ErrorCode.SETUP_FAILED, "cannot detach box " + id + ": " + e.getMessage(), e);
     } finally {
       releasing.unlock();
     }
+  }
+
+  /**
+   * Writes down that init was told: until then the box is not detached, whatever its record says.
+   */
+  public void confirmDetached() throws KernelException {
+    Step.CONFIRM_DETACHED.reach();
+    journal.append(BoxRecord.detachedEntry());
   }
 
   /** Zero would be never. */
@@ -488,11 +496,19 @@ public final class Box {
    * Finds a box again that another engine had detached: running, or paused, or dead.
    *
    * @param holdings what the ledger lists for it
+   * @param patience for its init to answer, or to be seen dead
    * @param callOff somebody wants its end instead
    */
   public static Box adopt(
-      BoxHost host, BoxId id, BoxRecord record, List<Holding> holdings, Heir heir, CallOff callOff)
+      BoxHost host,
+      BoxId id,
+      BoxRecord record,
+      List<Holding> holdings,
+      Heir heir,
+      Duration patience,
+      CallOff callOff)
       throws KernelException, IOException, InterruptedException {
+    Deadline deadline = Deadline.in(patience);
     Journal.Contents contents = host.instance().logs(id.value()).record().contents();
     List<JournalEntry> entries = contents.entries();
     Optional<BoxEnd> end = BoxEnd.find(id, entries);
@@ -518,11 +534,11 @@ public final class Box {
       box.certificate = end.get().certificate();
     }
     try {
-      boolean hears = init.isPresent() && box.reach(init.get(), record, callOff);
+      boolean hears = init.isPresent() && box.reach(init.get(), record, deadline, callOff);
       Step.INHERIT_EXECS.reach();
       heir.inherit(box, entries);
       if (hears) {
-        box.greet(init.get(), callOff);
+        box.greet(init.get(), deadline, callOff);
         box.resumeEgress(record.spec().network(), entries);
       }
       if (callOff.isCalled()) {
@@ -656,7 +672,8 @@ public final class Box {
   }
 
   /** False when nobody listens: its init is dying, and it is lost. */
-  private boolean reach(ProcessRef init, BoxRecord record, CallOff callOff) throws KernelException {
+  private boolean reach(ProcessRef init, BoxRecord record, Deadline deadline, CallOff callOff)
+      throws KernelException {
     try (var brief = new Scope()) {
       Step.OPEN_INIT.reach();
       Pidfd pidfd = open(init);
@@ -675,17 +692,17 @@ public final class Box {
       if (!e.is(Errno.ESRCH) && !e.is(Errno.ECONNREFUSED) && !e.is(Errno.ENOENT)) {
         throw e;
       }
-      requireDead(init, callOff);
+      requireDead(init, deadline, callOff);
       lifecycle.become(BoxState.LOST);
       return false;
     }
   }
 
-  private void greet(ProcessRef init, CallOff callOff)
+  private void greet(ProcessRef init, Deadline deadline, CallOff callOff)
       throws KernelException, InterruptedException {
     InitChannel up = requireNonNull(channel);
-    if (!up.greet(Deadline.in(GREET_BOUND), callOff)) {
-      requireDead(init, callOff);
+    if (!up.greet(deadline, callOff)) {
+      requireDead(init, deadline, callOff);
       lifecycle.become(BoxState.LOST);
     }
     watchOver(up);
@@ -703,8 +720,8 @@ public final class Box {
   }
 
   /** One that lives and does not answer is not ours to end: it may be late, or too new for us. */
-  private void requireDead(ProcessRef init, CallOff callOff) throws KernelException {
-    Deadline deadline = Deadline.in(REAPED_BOUND);
+  private void requireDead(ProcessRef init, Deadline deadline, CallOff callOff)
+      throws KernelException {
     while (init.isAlive()) {
       if (deadline.isOver() || callOff.isCalled()) {
         throw new KernelException("hear from the init of box " + id + ", " + init, Errno.EBUSY);

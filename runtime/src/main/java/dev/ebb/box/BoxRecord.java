@@ -34,6 +34,10 @@ public record BoxRecord(
   private static final String ABOUT = "box";
   private static final String NOTE = "note-";
   private static final String NETWORK = "network";
+  private static final String DETACHED = "detached";
+
+  /** In the first entry of a record that says when its box was detached. */
+  private static final String CONFIRMED = "confirmed";
 
   public BoxRecord {
     note = Map.copyOf(note);
@@ -75,6 +79,7 @@ public record BoxRecord(
             .with("disk", limits.disk().bytes())
             .with("temporary", limits.temporary().bytes())
             .with(NETWORK, spec.network())
+            .with(CONFIRMED, "later")
             .withAll("package", spec.packages());
     for (var each : note.entrySet()) {
       entry = entry.with(NOTE + each.getKey(), each.getValue());
@@ -88,6 +93,23 @@ public record BoxRecord(
     }
     entry = init.isPresent() ? entry.with("init", init.get()) : entry;
     return endsAt.isPresent() ? entry.with("ends-at", endsAt.get().toEpochMilli()) : entry;
+  }
+
+  /** Its init was told to live on. */
+  static JournalEntry detachedEntry() {
+    return JournalEntry.about(DETACHED);
+  }
+
+  /**
+   * Whether a box was detached for certain. One that was not, and is dead, never was: its engine
+   * died in the middle of making it, and nobody was told of it.
+   */
+  public static boolean isConfirmed(List<JournalEntry> entries) {
+    return entries.stream()
+        .anyMatch(
+            entry ->
+                entry.about().equals(DETACHED)
+                    || (entry.about().equals(ABOUT) && entry.find(CONFIRMED).isEmpty()));
   }
 
   /** The network of a box was changed. */

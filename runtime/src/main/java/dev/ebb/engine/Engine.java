@@ -24,6 +24,7 @@ import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.CgroupRemoval;
 import dev.ebb.cgroup.EmptyWait;
 import dev.ebb.cgroup.Hierarchies;
+import dev.ebb.cgroup.Subtrees;
 import dev.ebb.egress.Egress;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecResult;
@@ -50,12 +51,14 @@ import dev.ebb.step.Step;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
+import dev.ebb.store.Journal;
 import dev.ebb.store.UidClaims;
 import dev.ebb.store.UidRange;
 import dev.ebb.supervision.Audit;
 import dev.ebb.supervision.Purge;
 import dev.ebb.supervision.Recovery;
 import dev.ebb.supervision.SideHomes;
+import dev.ebb.supervision.Traces;
 import dev.ebb.supervision.Why;
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -97,6 +100,12 @@ public final class Engine implements AutoCloseable {
   private static final Duration AT_START = Duration.ofSeconds(2);
 
   private static final Duration AT_SWEEP = Duration.ofSeconds(10);
+
+  /** How long the init of a detached box may take to answer, before its engine goes on without. */
+  private static final Duration FIRST_WORD = Duration.ofSeconds(2);
+
+  /** The same for one that is tried again, which nobody waits for. */
+  private static final Duration NEXT_WORD = Duration.ofSeconds(10);
 
   private static final Duration ORPHAN_PATIENCE = Duration.ofSeconds(5);
 
@@ -227,7 +236,11 @@ public final class Engine implements AutoCloseable {
     var removal = new CgroupRemoval(emptyWait);
     var recovery = new Recovery(home, emptyWait, removal, AT_START);
     var recovered = new ArrayList<>(recovery.recover(false));
+    if (role == Role.DAEMON) {
+      recovered.addAll(recovery.recoverLost(false));
+    }
     Instance instance = instance(scope, home, role);
+    mendLedger(instance, home);
     recovered.addAll(releaseAttached(instance, recovery));
     var host =
         new BoxHost(
@@ -265,7 +278,7 @@ public final class Engine implements AutoCloseable {
     String self = ProcessRef.self().toString();
     try {
       return role == Role.DAEMON
-          ? home.createForDaemon(scope, self, uids)
+          ? home.createForDaemon(scope, self, uids, id -> hasTraces(home, id))
           : home.create(scope, self, uids);
     } catch (KernelException e) {
       if (e.is(Errno.EUSERS)) {
@@ -279,6 +292,33 @@ public final class Engine implements AutoCloseable {
   private static Makers.Policy nurseryOf(Role role) {
     return (role == Role.DAEMON ? Makers.Policy.ALWAYS : Makers.Policy.FROM_THE_SECOND_BOX)
         .orOverride();
+  }
+
+  private static boolean hasTraces(Home home, String instance) {
+    try {
+      return Traces.look(home).has(instance);
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
+  }
+
+  /** Lists what an instance that was taken over has on the host, should its ledger be damaged. */
+  private static void mendLedger(Instance instance, Home home) throws KernelException, IOException {
+    if (!instance.resumed()) {
+      return;
+    }
+    Ledger ledger = instance.ledger();
+    var unlisted =
+        Traces.look(home).unlisted(instance.id(), instance.directory(), ledger.holdings());
+    for (var each : unlisted.entrySet()) {
+      ledger.hold(each.getKey(), each.getValue());
+      LOG.log(
+          Level.WARNING,
+          "event=ledger_mended instance={0} box={1} found={2}",
+          instance.id(),
+          each.getKey(),
+          each.getValue());
+    }
   }
 
   /** Of an instance that was taken over: all but the detached boxes, and what they lie in. */
@@ -329,11 +369,22 @@ public final class Engine implements AutoCloseable {
         Cgroup.create(each);
       }
     }
+    paths.forEach(this::mark);
     if (ours.isPresent()) {
       new Cgroup(ours.get()).enter();
       movedTo = ours.get();
     }
     host.hierarchies().delegate(id);
+  }
+
+  /** So that this home knows it, should every file about it be lost. */
+  private void mark(Path cgroup) {
+    try {
+      Subtrees.mark(cgroup, home.identity());
+    } catch (IOException e) {
+      // Its claim of uids tells the same, where there is one.
+      LOG.log(Level.INFO, "event=cgroup_not_marked path={0} reason=\"{1}\" ignoring", cgroup, e);
+    }
   }
 
   private static boolean isSame(Holding held, Ledger.Entry entry) {
@@ -369,14 +420,38 @@ public final class Engine implements AutoCloseable {
     }
     byBox.values().removeIf(held -> held.stream().noneMatch(each -> each.kind() == Kind.RECORD));
     takeOutdated(byBox, history);
-    var adopted = new ArrayList<Adopted>();
-    for (var listed : byBox.entrySet()) {
-      var id = new BoxId(listed.getKey());
-      adopt(id, listed.getValue(), new CallOff())
-          .or(() -> leaveAlone(id, listed.getValue()))
-          .ifPresent(adopted::add);
+    // One that does not answer keeps no other waiting, nor this engine for long.
+    return Together.each(
+        byBox.entrySet(),
+        listed -> {
+          var id = new BoxId(listed.getKey());
+          return adopt(id, listed.getValue(), FIRST_WORD, new CallOff())
+              .or(() -> leaveAlone(id, listed.getValue()))
+              .filter(this::isWhole);
+        });
+  }
+
+  /** False: the last engine died before it was detached. What there was of it is gone. */
+  private boolean isWhole(Adopted adopted) {
+    Box box = adopted.box();
+    if (box.state() == BoxState.UNREACHABLE || box.state() == BoxState.GONE) {
+      return true;
     }
-    return adopted;
+    try {
+      if (BoxRecord.isConfirmed(box.journal().read())) {
+        return true;
+      }
+      if (box.state() != BoxState.LOST) {
+        box.confirmDetached();
+        return true;
+      }
+    } catch (KernelException | IOException e) {
+      LOG.log(Level.WARNING, "event=record_failed box=" + box.id() + " ignoring", e);
+      return true;
+    }
+    boolean isGone = release(box).isClean();
+    LOG.log(Level.WARNING, "event=box_unmade box={0} reason=\"never detached\"", box.id());
+    return !isGone;
   }
 
   private void takeOutdated(Map<String, List<Holding>> boxes, History history) {
@@ -405,7 +480,7 @@ public final class Engine implements AutoCloseable {
     Optional<Box> heir =
         unreachable.handOver(
             callOff -> {
-              adopt(id, linesOf(id), callOff).ifPresent(found::add);
+              adopt(id, linesOf(id), NEXT_WORD, callOff).ifPresent(found::add);
               return found.stream().findFirst().map(Adopted::box);
             });
     if (heir.isPresent()) {
@@ -418,7 +493,8 @@ public final class Engine implements AutoCloseable {
     return holdings().stream().filter(held -> held.box().equals(id.value())).toList();
   }
 
-  private Optional<Adopted> adopt(BoxId id, List<Holding> listed, CallOff callOff)
+  private Optional<Adopted> adopt(
+      BoxId id, List<Holding> listed, Duration patience, CallOff callOff)
       throws InterruptedException {
     var execs = new ArrayList<Exec>();
     try {
@@ -431,11 +507,14 @@ public final class Engine implements AutoCloseable {
               record,
               listed,
               (found, entries) -> execs.addAll(Exec.adopt(found, entries)),
+              patience,
               callOff);
       boxes.add(box);
       return Optional.of(new Adopted(box, Optional.of(record), execs));
     } catch (KernelException | IOException | RuntimeException e) {
-      LOG.log(Level.ERROR, "event=box_not_adopted box=" + id + " left_alone=true", e);
+      // One that is tried again was told of before.
+      Level level = patience.equals(FIRST_WORD) ? Level.ERROR : Level.DEBUG;
+      LOG.log(level, "event=box_not_adopted box=" + id + " left_alone=true", e);
       return Optional.empty();
     }
   }
@@ -446,16 +525,26 @@ public final class Engine implements AutoCloseable {
       Optional<BoxRecord> record = record(id);
       Box box = Box.unreachable(host, id, record, listed);
       boxes.add(box);
-      if (box.journal().read().isEmpty() && box.pids().isEmpty()) {
+      if (isUnwritten(box.journal()) && box.pids().isEmpty()) {
         // Its engine died before the first line was whole: it never was detached, and is gone.
         return release(box).isClean()
             ? Optional.empty()
             : Optional.of(new Adopted(box, record, List.of()));
       }
       return Optional.of(new Adopted(box, record, List.of()));
-    } catch (KernelException | IOException | RuntimeException e) {
+    } catch (KernelException | RuntimeException e) {
       LOG.log(Level.ERROR, "event=box_not_listed box=" + id, e);
       return Optional.empty();
+    }
+  }
+
+  /** One that cannot be read says something. */
+  private static boolean isUnwritten(Journal journal) {
+    try {
+      return journal.read().isEmpty();
+    } catch (IOException | RuntimeException e) {
+      // Told when it could not be adopted.
+      return false;
     }
   }
 
@@ -498,6 +587,7 @@ public final class Engine implements AutoCloseable {
       var removal = new CgroupRemoval(emptyWait);
       var recovery = new Recovery(Home.open(path), emptyWait, removal, AT_SWEEP);
       var findings = new ArrayList<>(recovery.recover(dryRun));
+      findings.addAll(recovery.recoverLost(dryRun));
       findings.addAll(recovery.releaseAbandonedUids(dryRun));
       findings.addAll(sweepBeside(path, dryRun));
       return findings;
@@ -676,7 +766,12 @@ public final class Engine implements AutoCloseable {
 
   /** Releases what other engines on this home left that died; a dry run only tells. */
   public List<Recovery.Finding> recoverOthers(boolean dryRun) {
-    return whileOpen(() -> recovery().recover(dryRun));
+    return whileOpen(
+        () -> {
+          var findings = new ArrayList<>(recovery().recover(dryRun));
+          findings.addAll(recovery().recoverLost(dryRun));
+          return findings;
+        });
   }
 
   private Recovery recovery() {
@@ -846,8 +941,7 @@ public final class Engine implements AutoCloseable {
       host.makers().close();
       // Who makes boxes may have been killed between a clone and its announcement.
       var _ = host.reaper().reap(pid -> ProcFs.uid(pid).stream().anyMatch(host.uids()::isOurs));
-      boolean waits = holdings().stream().anyMatch(held -> held.kind() == Kind.RECORD);
-      if (stuck.isEmpty() && !waits) {
+      if (stuck.isEmpty() && !hasCgroupOfBox()) {
         Step.REMOVE_SUBTREE.reach();
         removeSubtree();
         Step.STRIKE_SUBTREE.reach();
@@ -862,6 +956,12 @@ public final class Engine implements AutoCloseable {
     if (!stuck.isEmpty()) {
       throw new SandboxException(ErrorCode.INTERNAL, "left for the next sweep: " + stuck);
     }
+  }
+
+  /** A detached box lives on in it; of one that was stopped only its past is left. */
+  private boolean hasCgroupOfBox() {
+    return holdings().stream()
+        .anyMatch(held -> held.kind() == Kind.CGROUP && !held.box().isEmpty());
   }
 
   /** What is left of it, if anything: whatever goes wrong with one, the others are released. */

@@ -218,14 +218,25 @@ public final class Ledger {
       text = Files.readString(path, StandardCharsets.ISO_8859_1);
     } catch (NoSuchFileException e) {
       return List.of();
+    } catch (IOException e) {
+      throw new IOException("cannot read " + path + ": " + e.getMessage(), e);
     }
     for (String line : text.split("\n")) {
-      switch (LedgerLine.parse(line)) {
+      switch (parse(path, line)) {
         case LedgerLine.Held(var holding) -> holdings.put(holding.number(), holding);
         case LedgerLine.Struck(var number) -> holdings.remove(number);
         case LedgerLine.Torn() -> {}
       }
     }
     return List.copyOf(holdings.values());
+  }
+
+  /** What a newer Ebb wrote is not ours to judge. */
+  private static LedgerLine parse(Path path, String line) throws IOException {
+    try {
+      return LedgerLine.parse(line);
+    } catch (RuntimeException e) {
+      throw new IOException("cannot use " + path + ": " + e.getMessage(), e);
+    }
   }
 }

@@ -40,10 +40,21 @@ sealed interface LedgerLine {
       return new Torn();
     }
     String[] words = text.get().split(" ", -1);
-    long number = Long.parseLong(words[1]);
-    return words[0].equals("-")
-        ? new Struck(number)
-        : new Held(new Holding(number, unescape(words[2]), kind(words[3]), unescape(words[4])));
+    return switch (words[0]) {
+      case "-" -> new Struck(Long.parseLong(words[1]));
+      case "+" ->
+          new Held(
+              new Holding(
+                  Long.parseLong(words[1]),
+                  unescape(words[2]),
+                  kind(words[3]),
+                  unescape(words[4])));
+      default -> throw new IllegalStateException(newer("a line \"" + words[0] + "\""));
+    };
+  }
+
+  private static String newer(String what) {
+    return "its ledger lists " + what + ", of a newer Ebb: use that one";
   }
 
   /** SAFETY: what we cannot name we cannot release, so nothing of it is. */
@@ -51,8 +62,7 @@ sealed interface LedgerLine {
     try {
       return Kind.valueOf(word);
     } catch (IllegalArgumentException e) {
-      throw new IllegalStateException(
-          "its ledger lists a " + word + ", of a newer Ebb: use that one", e);
+      throw new IllegalStateException(newer("a " + word), e);
     }
   }
 }

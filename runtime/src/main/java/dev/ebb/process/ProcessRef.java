@@ -23,10 +23,23 @@ public record ProcessRef(int pid, long startTime) {
     return pid + "@" + startTime;
   }
 
+  /** Reads that form, or throws an IllegalArgumentException. */
   public static ProcessRef parse(String text) {
     int at = text.indexOf('@');
+    if (at < 0) {
+      throw new IllegalArgumentException("no process: \"" + text + "\"");
+    }
     return new ProcessRef(
         Integer.parseInt(text.substring(0, at)), Long.parseLong(text.substring(at + 1)));
+  }
+
+  /** Reads that form from a file that may be damaged; empty if it is no process. */
+  public static Optional<ProcessRef> parseIfWhole(String text) {
+    try {
+      return Optional.of(parse(text));
+    } catch (IllegalArgumentException e) {
+      return Optional.empty();
+    }
   }
 
   /** The very process, dead or alive, is still in the table. */

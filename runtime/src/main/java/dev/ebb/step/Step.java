@@ -114,9 +114,10 @@ public enum Step {
 
   HOLD_RECORD(Phase.DETACH, ENOSPC, "a box that is not detached ends with its daemon"),
   WRITE_RECORD(Phase.DETACH, ENOSPC, "a record that was not begun keeps nothing"),
-  LISTEN(Phase.DETACH, EMFILE, "a box with a record whose init was not told is found dead"),
+  LISTEN(Phase.DETACH, EMFILE, "a box with a record whose init was not told never was"),
   SEND_DETACH(Phase.DETACH, EPIPE, "a socket at which nobody listens is no box"),
   CALL_DETACHED(Phase.DETACH, null, "from here on the next daemon finds it alive"),
+  CONFIRM_DETACHED(Phase.DETACH, ENOSPC, "a box that lives is detached, though nobody wrote it"),
   RECORD_START(Phase.DETACH, ENOSPC, "a command that is on no record never ran"),
   RECORD_END(Phase.DETACH, ENOSPC, "init keeps an end until it is written down"),
   SEND_FORGET(Phase.DETACH, EPIPE, "an end that is written down is told once"),

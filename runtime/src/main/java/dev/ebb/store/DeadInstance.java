@@ -10,6 +10,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -55,14 +56,21 @@ public record DeadInstance(String id, Path directory, boolean sameBoot, List<Hol
         : Set.of();
   }
 
-  static DeadInstance read(Path directory) throws KernelException, IOException {
-    // A crash cannot lose the boot, which outlives the ledger; only the power can.
-    boolean sameBoot =
-        Instance.field(directory, "boot").map(Home.bootId()::equals).orElse(Boolean.FALSE);
+  static DeadInstance read(Path directory, UidClaims claims) throws KernelException, IOException {
     return new DeadInstance(
         String.valueOf(directory.getFileName()),
         directory,
-        sameBoot,
+        isOfThisBoot(directory, claims),
         Ledger.read(directory.resolve("ledger")));
+  }
+
+  /**
+   * An instance says when it was made; one whose description is lost is of this boot if it has a
+   * claim, for no claim outlives a boot.
+   */
+  static boolean isOfThisBoot(Path directory, UidClaims claims)
+      throws KernelException, IOException {
+    Optional<String> boot = Instance.field(directory, "boot");
+    return boot.isPresent() ? boot.get().equals(Home.bootId()) : !claims.of(directory).isEmpty();
   }
 }

@@ -49,9 +49,14 @@ public final class Home {
   private final Path path;
   private final boolean isLinked;
   private final UidClaims claims;
+  private final String identity;
 
-  private Home(Path path, boolean isLinked, UidClaims claims) {
+  private Home(Path path, boolean isLinked, UidClaims claims) throws IOException {
     this.path = path;
+    identity =
+        "%s:%s %s"
+            .formatted(
+                Files.getAttribute(path, "unix:dev"), Files.getAttribute(path, "unix:ino"), path);
     this.isLinked = isLinked;
     this.claims = claims;
   }
@@ -121,6 +126,21 @@ public final class Home {
     return path;
   }
 
+  /** What no other home of this host has in common with it: which directory it is, and where. */
+  public String identity() {
+    return identity;
+  }
+
+  /** The directory of an instance of this home, whether it is there or not. */
+  public Path directory(String instance) {
+    return path.resolve(INSTANCES).resolve(instance);
+  }
+
+  /** A directory that is, or would be, that of an instance of this home. */
+  public boolean isPlaceOf(Path directory) {
+    return path.resolve(INSTANCES).equals(directory.getParent());
+  }
+
   /** The uids of this host. */
   public UidClaims claims() {
     return claims;
@@ -152,19 +172,31 @@ public final class Home {
    */
   public Instance createForDaemon(Scope scope, String process, UidRange uids)
       throws KernelException, IOException {
-    Optional<Instance> left = resume(scope, process, uids);
+    return createForDaemon(scope, process, uids, _ -> false);
+  }
+
+  /**
+   * Like the other, where files may be damaged.
+   *
+   * @param isOfThisBoot tells of an instance's id whether the host shows that it is
+   */
+  public Instance createForDaemon(
+      Scope scope, String process, UidRange uids, Predicate<String> isOfThisBoot)
+      throws KernelException, IOException {
+    Optional<Instance> left = resume(scope, process, uids, isOfThisBoot);
     return left.isPresent() ? left.get() : create(scope, process, uids, DAEMON);
   }
 
   /** Somebody may be releasing what the last daemon left attached: that is waited for. */
-  private Optional<Instance> resume(Scope scope, String process, UidRange uids)
+  private Optional<Instance> resume(
+      Scope scope, String process, UidRange uids, Predicate<String> isOfThisBoot)
       throws KernelException, IOException {
     Deadline deadline = Deadline.in(RESUME_PATIENCE);
     while (true) {
       // RACE: whoever is at it needs the home's lock to finish, so it is held for each look only.
       try (var brief = new Scope()) {
         lock(brief);
-        Optional<Path> left = ofDaemon();
+        Optional<Path> left = ofDaemon(isOfThisBoot);
         if (left.isEmpty()) {
           return Optional.empty();
         }
@@ -181,9 +213,12 @@ public final class Home {
     }
   }
 
-  private Optional<Path> ofDaemon() throws KernelException, IOException {
+  private Optional<Path> ofDaemon(Predicate<String> isOfThisBoot)
+      throws KernelException, IOException {
     for (Path directory : directories()) {
-      if (isOfDaemon(directory)) {
+      if (isOfDaemon(directory)
+          && (isOfThisBoot(directory)
+              || isOfThisBoot.test(String.valueOf(directory.getFileName())))) {
         return Optional.of(directory);
       }
     }
@@ -211,10 +246,21 @@ public final class Home {
     return taken;
   }
 
-  /** It was a daemon's, of this very boot; of an earlier one nothing lives. */
-  static boolean isOfDaemon(Path directory) throws KernelException, IOException {
-    return Instance.field(directory, "kind").filter(DAEMON::equals).isPresent()
-        && Instance.field(directory, "boot").filter(bootId()::equals).isPresent();
+  /** It was a daemon's: so it says or, where it says nothing, so its records do. */
+  private static boolean isOfDaemon(Path directory) throws IOException {
+    Optional<String> kind = Instance.field(directory, "kind");
+    return kind.isPresent() ? kind.get().equals(DAEMON) : hasRecord(directory);
+  }
+
+  private static boolean hasRecord(Path directory) throws IOException {
+    try (var entries = Files.list(directory)) {
+      return entries.anyMatch(entry -> Files.exists(new LogDirectory(entry).record().path()));
+    }
+  }
+
+  /** Of an earlier one nothing lives. */
+  private boolean isOfThisBoot(Path directory) throws KernelException, IOException {
+    return DeadInstance.isOfThisBoot(directory, claims);
   }
 
   private Instance create(Scope scope, String process, UidRange uids, String kind)
@@ -273,8 +319,8 @@ public final class Home {
     return dead;
   }
 
-  private static Optional<DeadInstance> claim(
-      Scope scope, Path directory, Predicate<String> isAlive) throws KernelException, IOException {
+  private Optional<DeadInstance> claim(Scope scope, Path directory, Predicate<String> isAlive)
+      throws KernelException, IOException {
     Step.CLAIM.reach();
     Fd lock;
     try {
@@ -294,7 +340,13 @@ public final class Home {
       }
       LockSupport.parkNanos(LOCK_RETRY_NANOS);
     }
-    return Optional.of(DeadInstance.read(directory));
+    if (Instance.field(directory, "process").filter(isAlive).isPresent()
+        && LockHolders.hasRemoved(directory.resolve("lock"))) {
+      // SAFETY: it lives, and has locked a file that somebody removed; this one is new.
+      scope.release(lock);
+      return Optional.empty();
+    }
+    return Optional.of(DeadInstance.read(directory, claims));
   }
 
   /** True when its process lives, or another one has claimed it. */
@@ -333,6 +385,16 @@ public final class Home {
               Ledger.read(directory.resolve("ledger"))));
     }
     return views;
+  }
+
+  /** Gives back the uids of an instance whose directory is gone. */
+  public void releaseClaims(Path directory) throws KernelException, IOException {
+    claims.release(directory);
+  }
+
+  /** A living process has an instance whose directory is gone. */
+  public boolean isInUse(Path directory) throws KernelException {
+    return LockHolders.hasRemoved(directory.resolve("lock"));
   }
 
   /** Removes the directory of an instance, ours or one that we claimed, that holds nothing. */

@@ -68,6 +68,9 @@ public record Instance(String id, Path directory, int uid, Ledger ledger, boolea
       text = Files.readString(directory.resolve(DESCRIPTION), StandardCharsets.ISO_8859_1);
     } catch (NoSuchFileException e) {
       return Optional.empty();
+    } catch (IOException e) {
+      throw new IOException(
+          "cannot read " + directory.resolve(DESCRIPTION) + ": " + e.getMessage(), e);
     }
     return text.lines()
         .filter(line -> line.startsWith(name + "="))

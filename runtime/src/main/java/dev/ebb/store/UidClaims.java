@@ -89,9 +89,14 @@ public final class UidClaims {
         "claim one of %d blocks of host uids".formatted(range.blocks()), Errno.EUSERS);
   }
 
-  /** Goes on with the block that an instance had, or claims another: somebody may have wiped it. */
-  int claimAgain(Optional<Integer> had, UidRange range, Set<Integer> taken, Path instance)
+  /**
+   * Goes on with the block that an instance had, or claims another: somebody may have wiped it.
+   *
+   * @param said what the instance says of itself; what it has claimed counts more
+   */
+  int claimAgain(Optional<Integer> said, UidRange range, Set<Integer> taken, Path instance)
       throws KernelException, IOException {
+    Optional<Integer> had = of(instance).stream().map(Claim::uid).findFirst().or(() -> said);
     if (had.isPresent() && range.has(had.get()) && !taken.contains(had.get())) {
       int uid = had.get();
       if (!isPossible()
@@ -139,12 +144,15 @@ public final class UidClaims {
   /** Gives back whatever is claimed for an instance, which has no box any more. */
   void release(Path instance) throws KernelException, IOException {
     Step.RETURN_UIDS.reach();
-    for (Claim claim : all()) {
-      if (claim.instance().equals(instance)) {
-        Filesystem.unlinkIfPresent(link(claim.uid()));
-      }
+    for (Claim claim : of(instance)) {
+      Filesystem.unlinkIfPresent(link(claim.uid()));
     }
     removeIfEmpty();
+  }
+
+  /** What is claimed for an instance. */
+  public List<Claim> of(Path instance) throws IOException {
+    return all().stream().filter(claim -> claim.instance().equals(instance)).toList();
   }
 
   private void removeIfEmpty() throws KernelException {

@@ -52,8 +52,7 @@ public final class Purge {
   public List<ProcessRef> living() throws IOException {
     return home.view().stream()
         .map(Home.View::process)
-        .filter(process -> !process.isEmpty())
-        .map(ProcessRef::parse)
+        .flatMap(process -> ProcessRef.parseIfWhole(process).stream())
         .filter(ProcessRef::isAlive)
         .distinct()
         .toList();
@@ -68,6 +67,7 @@ public final class Purge {
   public Outcome run() throws KernelException, IOException {
     var findings = new ArrayList<>(new SideHomes(home, recovery).removeAll());
     findings.addAll(recovery.recover(false, Recovery.Detached.RELEASE));
+    findings.addAll(recovery.recoverLost(false));
     var swept = new Outcome(findings, List.of(), List.of());
     if (swept.isStuck()) {
       return swept;

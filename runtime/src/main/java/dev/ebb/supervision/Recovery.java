@@ -127,14 +127,68 @@ public final class Recovery {
   public List<Finding> recover(boolean dryRun, Detached which) throws KernelException, IOException {
     var findings = new ArrayList<Finding>();
     try (var scope = new Scope()) {
-      for (DeadInstance dead :
-          home.claimDead(scope, process -> ProcessRef.parse(process).isAlive())) {
+      for (DeadInstance listed : home.claimDead(scope, Recovery::isAlive)) {
+        DeadInstance dead = Traces.look(home).addTo(listed);
         Set<String> kept = which == Detached.KEEP ? dead.detached() : Set.of();
         findings.addAll(
             kept.isEmpty() ? recoverAll(dead, dryRun) : recoverSome(dead, kept, dryRun));
       }
     }
     return findings;
+  }
+
+  /** A description may be damaged. */
+  private static boolean isAlive(String process) {
+    return ProcessRef.parseIfWhole(process).filter(ProcessRef::isAlive).isPresent();
+  }
+
+  /**
+   * Releases what is left of instances of this home whose directory somebody removed; a dry run
+   * only tells. One whose process lives is left alone.
+   */
+  public List<Finding> recoverLost(boolean dryRun) throws KernelException, IOException {
+    Traces traces = Traces.look(home);
+    var findings = new ArrayList<Finding>();
+    for (String id : traces.withoutDirectory()) {
+      Path directory = home.directory(id);
+      // RACE: one that ends orderly meanwhile has neither cgroups nor claims before its directory
+      // goes, and none is made by a name that was there.
+      if (home.isInUse(directory)) {
+        var left = new Fate.Left("its directory is gone, but its process lives");
+        findings.add(new Finding(id, Kind.DIRECTORY, directory.toString(), left));
+      } else {
+        findings.addAll(
+            releaseLost(
+                traces.addTo(new DeadInstance(id, directory, true, List.of())), traces, dryRun));
+      }
+    }
+    return findings;
+  }
+
+  private List<Finding> releaseLost(DeadInstance lost, Traces traces, boolean dryRun)
+      throws KernelException, IOException {
+    List<UidClaims.Claim> claims = home.claims().of(lost.directory());
+    var findings = new ArrayList<>(release(withProcesses(lost, traces), dryRun));
+    boolean isStuck = findings.stream().anyMatch(each -> each.fate() instanceof Fate.Stuck);
+    if (!isStuck && !dryRun) {
+      home.releaseClaims(lost.directory());
+    }
+    for (UidClaims.Claim claim : claims) {
+      Fate fate = isStuck ? new Fate.Stuck("kept while something of it remains") : done(dryRun);
+      findings.add(new Finding(lost.id(), Kind.USER, Integer.toString(claim.uid()), fate));
+    }
+    findings.removeIf(each -> each.fate() instanceof Fate.Absent);
+    return findings;
+  }
+
+  private static Fate done(boolean dryRun) {
+    return dryRun ? new Fate.Planned() : new Fate.Released();
+  }
+
+  private static DeadInstance withProcesses(DeadInstance dead, Traces traces) throws IOException {
+    var all = new ArrayList<>(dead.holdings());
+    all.addAll(traces.processes(dead));
+    return new DeadInstance(dead.id(), dead.directory(), dead.sameBoot(), all);
   }
 
   /** Uids of instances that are gone with their home, unless somebody runs as one of them. */

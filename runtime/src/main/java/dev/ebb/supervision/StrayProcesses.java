@@ -12,12 +12,10 @@ import dev.ebb.supervision.Recovery.Fate;
 import dev.ebb.supervision.Recovery.Finding;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.regex.Pattern;
 
 /**
  * Processes, dead ones too, that run as a host uid of this instance which no box has.
@@ -29,20 +27,13 @@ final class StrayProcesses {
   private static final Duration BOUND = Duration.ofSeconds(5);
   private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
-  private static final int SELF = ProcessRef.self().pid();
-
-  /** How many pid namespaces a box is away from us. */
-  private static final int BOX = 1;
-
-  private static final Pattern INSTANCE = Pattern.compile("ebb-[0-9a-f]{8}");
-
   private final BoxHost host;
 
-  /** Where we are ourselves, which may be in a cgroup of another instance. */
-  private final List<String> ours = ProcFs.cgroups(SELF);
+  private final OtherInstances others;
 
   StrayProcesses(BoxHost host) {
     this.host = host;
+    others = new OtherInstances(host.instance().id());
   }
 
   /** Ends them; a dry run only tells. */
@@ -70,29 +61,13 @@ final class StrayProcesses {
     return ProcFs.all().stream()
         .map(ProcessRef::of)
         .flatMap(Optional::stream)
-        .filter(process -> isIdle(process.pid()) && !isAnothers(process.pid()))
+        .filter(process -> isIdle(process.pid()) && !others.have(process.pid()))
         .filter(ProcessRef::exists)
         .toList();
   }
 
   private boolean isIdle(int pid) {
     return ProcFs.uid(pid).stream().anyMatch(host.uids()::isIdle);
-  }
-
-  /**
-   * SAFETY: whoever shares uids with us, and not the list of who has them: a container, say. It is
-   * in the cgroup of another instance, or in a box of one that is a pid namespace away.
-   */
-  private boolean isAnothers(int pid) {
-    return ProcFs.cgroups(pid).stream()
-            .filter(path -> !ours.contains(path))
-            .flatMap(path -> Arrays.stream(path.split("/")))
-            .anyMatch(this::isAnothersName)
-        || ProcFs.depth(pid) > BOX;
-  }
-
-  private boolean isAnothersName(String name) {
-    return INSTANCE.matcher(name).lookingAt() && !name.startsWith(host.instance().id());
   }
 
   private Fate awaitEnd(ProcessRef stray) throws KernelException {

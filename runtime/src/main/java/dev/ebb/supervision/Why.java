@@ -98,12 +98,12 @@ public final class Why {
         case USER, DESCRIPTOR, DIRECTORY, RECORD, SOCKET, MOUNT -> {}
       }
     }
-    var runtime = view.process().isEmpty() ? null : ProcessRef.parse(view.process());
+    var runtime = ProcessRef.parseIfWhole(view.process());
     return new Answer(
         box,
         view.id(),
-        runtime == null ? 0 : runtime.pid(),
-        runtime != null && runtime.isAlive(),
+        runtime.map(ProcessRef::pid).orElse(0),
+        runtime.filter(ProcessRef::isAlive).isPresent(),
         holdings,
         pids.stream().map(StuckProcess::of).toList());
   }

@@ -186,7 +186,8 @@ class LedgerTest {
   void aLineOfANewerVersionIsRefused() throws Exception {
     Files.writeString(path, SealedLine.seal("+ 1 box MOON far"));
     assertThatThrownBy(() -> Ledger.read(path))
-        .hasMessage("its ledger lists a MOON, of a newer Ebb: use that one");
+        .hasMessage(
+            "cannot use " + path + ": its ledger lists a MOON, of a newer Ebb: use that one");
   }
 
   @Test

@@ -107,6 +107,7 @@ public final class Boxes implements AutoCloseable {
   /** Threads that stop or remove boxes after the answer, by name. */
   private final Map<String, Thread> aside = new ConcurrentHashMap<>();
 
+  private final Unreached unreached = new Unreached(this::adoptAgain);
   private volatile boolean draining;
 
   private record Key(String tenant, String word) {}
@@ -213,7 +214,14 @@ public final class Boxes implements AutoCloseable {
   private void adopt(Engine.Adopted adopted) {
     var box = ServedBox.adopt(engine, events, metrics, adopted);
     list(box);
-    box.order().name().ifPresent(name -> names.putIfAbsent(new Key(box.tenant(), name), box));
+    box.order()
+        .name()
+        .ifPresent(
+            name ->
+                names.merge(
+                    new Key(box.tenant(), name),
+                    box,
+                    (other, same) -> other.id().equals(same.id()) ? same : other));
     box.idempotency()
         .ifPresent(
             once ->
@@ -221,30 +229,29 @@ public final class Boxes implements AutoCloseable {
                     new Key(box.tenant(), once.key()),
                     new Once(once.digest(), CompletableFuture.completedFuture(box))));
     box.listen(() -> end(box, Duration.ZERO, ServedBox.EndedBy.DIED));
+    if (box.state() == BoxState.UNREACHABLE) {
+      unreached.watch(box);
+    }
     LOG.log(Level.INFO, "event=adopted box={0} state={1}", box.id(), box.state().word());
     if (box.order().goesWithCommand() && box.state() != BoxState.UNREACHABLE) {
       removeAfterCommand(box);
     }
   }
 
-  /** Tries again those that could not be reached. */
-  public void adoptAgain() throws InterruptedException {
-    for (var each : all.entrySet()) {
-      ServedBox box = each.getValue();
-      if (box.state() == BoxState.UNREACHABLE) {
-        Optional<Engine.Adopted> adopted = engine.adoptAgain(box.box());
-        if (adopted.isPresent()) {
-          unlist(box);
-          adopt(adopted.get());
-        }
-      }
+  /** Tries again one that could not be reached; whether it answers now. */
+  boolean adoptAgain(ServedBox box) throws InterruptedException {
+    Optional<Engine.Adopted> adopted = engine.adoptAgain(box.box());
+    if (adopted.isPresent()) {
+      // RACE: it takes the place of the other, so there is no moment at which there is none.
+      adopt(adopted.get());
+      forgetWords(box);
     }
+    return adopted.isPresent();
   }
 
   private void list(ServedBox box) {
-    long number = orders.incrementAndGet();
+    long number = ids.computeIfAbsent(box.id(), _ -> orders.incrementAndGet());
     all.put(number, box);
-    ids.put(box.id(), number);
   }
 
   public Events events() {
@@ -793,9 +800,13 @@ public final class Boxes implements AutoCloseable {
             });
   }
 
-  private void unlist(ServedBox box) {
+  private void forgetWords(ServedBox box) {
     box.order().name().ifPresent(word -> names.remove(new Key(box.tenant(), word), box));
     once.values().removeIf(each -> each.isOf(box));
+  }
+
+  private void unlist(ServedBox box) {
+    forgetWords(box);
     Long number = ids.remove(box.id());
     if (number != null) {
       all.remove(number);
@@ -889,6 +900,7 @@ public final class Boxes implements AutoCloseable {
   public void close() {
     draining = true;
     housekeeper.interrupt();
+    unreached.close();
     pool.close();
     // The grace of a stop may be long; a detached box stays for the next daemon.
     aside.forEach((name, thread) -> interruptIf(name.startsWith(STOP), thread));

@@ -138,10 +138,9 @@ public final class Sweeper implements AutoCloseable {
     }
   }
 
-  private void sweepAndGoOn() throws InterruptedException {
+  private void sweepAndGoOn() {
     try {
       var _ = sweep(false);
-      boxes.adoptAgain();
     } catch (RuntimeException e) {
       LOG.log(Level.ERROR, "event=sweep_failed", e);
     }
