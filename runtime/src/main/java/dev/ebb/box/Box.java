@@ -117,12 +117,13 @@ public final class Box {
     ZYGOTE
   }
 
-  private Box(BoxHost host, BoxId id, BoxSpec spec, BoxLifecycle lifecycle) throws KernelException {
+  private Box(BoxHost host, BoxId id, BoxSpec spec, Enclosure enclosure, BoxLifecycle lifecycle)
+      throws KernelException {
     this.host = host;
     this.lifecycle = lifecycle;
     this.id = id;
     this.spec = spec;
-    enclosure = host.enclosure(id);
+    this.enclosure = enclosure;
     logs = host.instance().logs(id.value());
     journal = logs.record();
     oomWatch = new OomWatch(id, enclosure);
@@ -145,7 +146,7 @@ public final class Box {
       Consumer<Box> unfinished) {
     Box box;
     try {
-      box = new Box(host, id, spec, new BoxLifecycle(listener));
+      box = new Box(host, id, spec, host.enclosure(id), new BoxLifecycle(listener));
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }
@@ -513,7 +514,7 @@ public final class Box {
     List<JournalEntry> entries = contents.entries();
     Optional<BoxEnd> end = BoxEnd.find(id, entries);
     boolean isGone = end.isPresent();
-    Enclosure enclosure = host.enclosure(id);
+    Enclosure enclosure = host.enclosure(id, holdings);
     Optional<ProcessRef> init =
         isGone ? Optional.empty() : findInit(enclosure, record.init(), holdings);
     BoxState found = isGone ? BoxState.GONE : BoxState.LOST;
@@ -526,6 +527,7 @@ public final class Box {
             host,
             id,
             BoxRecord.network(entries).map(spec::withNetwork).orElse(spec),
+            enclosure,
             BoxLifecycle.found(found));
     box.takeOver(Optional.of(record), holdings);
     box.execs.accumulateAndGet(contents.highest(), Math::max);
@@ -565,6 +567,7 @@ public final class Box {
             host,
             id,
             record.map(BoxRecord::spec).orElseGet(BoxSpec::defaults),
+            host.enclosure(id, holdings),
             BoxLifecycle.found(BoxState.UNREACHABLE));
     box.takeOver(record, holdings);
     Optional<ProcessRef> init = findInit(box.enclosure, record.flatMap(BoxRecord::init), holdings);

@@ -10,9 +10,13 @@ import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.egress.Egress;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
+import dev.ebb.ledger.Holding;
+import dev.ebb.ledger.Kind;
 import dev.ebb.process.Reaper;
 import dev.ebb.store.Instance;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * What boxes of one runtime have in common.
@@ -33,9 +37,26 @@ public record BoxHost(
     Egress egress,
     Duration createDeadline) {
 
+  /** Of a box that is to be made. */
   Enclosure enclosure(BoxId id) {
-    return hierarchies.mode() == CgroupMode.NONE
-        ? new BoxNamespace(id.value())
-        : new BoxCgroup(hierarchies, instance.id() + "/" + id, emptyWait, removal);
+    return enclosure(id, List.of());
+  }
+
+  /**
+   * Of a box that another process may have made, in cgroups below its own.
+   *
+   * @param listed what the ledger lists for it
+   */
+  Enclosure enclosure(BoxId id, List<Holding> listed) {
+    if (hierarchies.mode() == CgroupMode.NONE) {
+      return new BoxNamespace(id.value());
+    }
+    String name = instance.id() + "/" + id;
+    List<Path> made =
+        listed.stream()
+            .filter(held -> held.kind() == Kind.CGROUP)
+            .map(held -> Path.of(held.subject()))
+            .toList();
+    return new BoxCgroup(hierarchies.asFor(name, made), name, emptyWait, removal);
   }
 }

@@ -1,5 +1,6 @@
 package dev.ebb.cgroup;
 
+import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
 import java.time.Duration;
 
@@ -7,12 +8,28 @@ import java.time.Duration;
 record CpuController(Cgroup cgroup, boolean version1) {
   private static final long PERIOD_MICROS = 100_000;
 
+  /** That of the parent holds. */
+  private static final String NO_QUOTA = "-1";
+
   void max(double cpus) throws KernelException {
     long quota = Math.max(1000, Math.round(cpus * PERIOD_MICROS));
     if (version1) {
-      CgroupFile.of(cgroup.path(), "cpu.cfs_quota_us").write(Long.toString(quota));
+      maxOfVersion1(quota);
     } else {
       CgroupFile.of(cgroup.path(), "cpu.max").write(quota + " " + PERIOD_MICROS);
+    }
+  }
+
+  /** KERNEL: a v1 quota above one of a parent is refused, though it would never be reached. */
+  private void maxOfVersion1(long quota) throws KernelException {
+    CgroupFile file = CgroupFile.of(cgroup.path(), "cpu.cfs_quota_us");
+    try {
+      file.write(Long.toString(quota));
+    } catch (KernelException e) {
+      if (!e.is(Errno.EINVAL)) {
+        throw e;
+      }
+      file.write(NO_QUOTA);
     }
   }
 

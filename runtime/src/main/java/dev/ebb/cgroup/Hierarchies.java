@@ -1,5 +1,7 @@
 package dev.ebb.cgroup;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Self;
 import dev.ebb.process.Keeper;
@@ -10,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +26,9 @@ import org.jspecify.annotations.Nullable;
  * @param unified the directory of version 2 that Ebb's own go into: the mount, or a subtree
  *     delegated to us; empty in mode none
  * @param prefix that directory as /proc/PID/cgroup has it; empty for the root
- * @param version1 the v1 mounts by controller; empty unless hybrid
+ * @param version1 where Ebb's own go in v1, by controller: this process's own cgroup, so that its
+ *     limits hold for boxes, too; empty unless hybrid
+ * @param mounts the v1 mounts by controller
  * @param namespacesBound cgroup namespaces bound what their members may enter ({@code nsdelegate})
  * @param reason why the mode is what it is, for people
  */
@@ -32,6 +37,7 @@ public record Hierarchies(
     Optional<Path> unified,
     String prefix,
     Map<String, Path> version1,
+    Map<String, Path> mounts,
     boolean namespacesBound,
     String reason) {
 
@@ -43,23 +49,31 @@ public record Hierarchies(
 
   public Hierarchies {
     version1 = Map.copyOf(version1);
+    mounts = Map.copyOf(mounts);
   }
 
   /**
    * Where this process is, and whether it is ours to move.
    *
    * @param own the pids of this process and of its keeper
+   * @param version1 its cgroups in v1, by controller
    */
-  record Place(String cgroup, int uid, boolean mayMove, List<Integer> own) {
+  record Place(
+      String cgroup, int uid, boolean mayMove, List<Integer> own, Map<String, String> version1) {
     Place {
       own = List.copyOf(own);
+      version1 = Map.copyOf(version1);
+    }
+
+    Place(String cgroup, int uid, boolean mayMove, List<Integer> own) {
+      this(cgroup, uid, mayMove, own, Map.of());
     }
 
     /** The one above, if there is one. */
     Optional<Place> parent() {
       int slash = cgroup.lastIndexOf('/');
       return slash > 0
-          ? Optional.of(new Place(cgroup.substring(0, slash), uid, mayMove, own))
+          ? Optional.of(new Place(cgroup.substring(0, slash), uid, mayMove, own, version1))
           : Optional.empty();
     }
 
@@ -82,7 +96,13 @@ public record Hierarchies(
     int self = (int) ProcessHandle.current().pid();
     var own = new ArrayList<>(Keeper.pids());
     own.add(self);
-    var place = new Place(ProcFs.cgroup(self).orElse("/"), Self.uid(), mayMove, own);
+    var place =
+        new Place(
+            ProcFs.cgroup(self).orElse("/"),
+            Self.uid(),
+            mayMove,
+            own,
+            ProcFs.version1Cgroups(self));
     return detect(
         Files.readAllLines(Path.of("/proc/self/mountinfo"), StandardCharsets.ISO_8859_1), place);
   }
@@ -91,7 +111,7 @@ public record Hierarchies(
   static Hierarchies detect(List<String> mountinfo, Place place) throws IOException {
     Path unified = null;
     boolean namespacesBound = false;
-    var version1 = new HashMap<String, Path>();
+    var version1 = new HashMap<String, Version1Mount>();
     for (String line : mountinfo) {
       // KERNEL: proc(5), mountinfo: … root mountpoint options [optional fields] - type source super
       String[] halves = line.split(" - ", 2);
@@ -101,18 +121,23 @@ public record Hierarchies(
         unified = MountTable.path(mount[4]);
         namespacesBound = List.of(type[2].split(",")).contains("nsdelegate");
       } else if (type[0].equals("cgroup")) {
-        for (String controller : type[2].split(",")) {
-          if (USED.contains(controller)) {
-            version1.putIfAbsent(controller, MountTable.path(mount[4]));
-          }
-        }
+        List<String> controllers = List.of(type[2].split(","));
+        var point =
+            new Version1Mount(
+                MountTable.path(mount[4]), MountTable.path(mount[3]).toString(), controllers);
+        controllers.stream()
+            .filter(USED::contains)
+            .forEach(controller -> version1.putIfAbsent(controller, point));
       }
     }
     return decide(unified, version1, namespacesBound, place);
   }
 
   private static Hierarchies decide(
-      @Nullable Path unified, Map<String, Path> version1, boolean namespacesBound, Place place)
+      @Nullable Path unified,
+      Map<String, Version1Mount> version1,
+      boolean namespacesBound,
+      Place place)
       throws IOException {
     if (unified == null) {
       return none("no cgroup2 file system is mounted");
@@ -133,6 +158,7 @@ public record Hierarchies(
           Optional.of(unified),
           "",
           Map.of(),
+          Map.of(),
           namespacesBound,
           "unified hierarchy at " + unified);
     }
@@ -141,22 +167,30 @@ public record Hierarchies(
           "neither %s has all of the controllers %s, nor has v1 %s"
               .formatted(unified, BoxCgroup.CONTROLLERS, NEEDED));
     }
-    for (Path point : version1.values()) {
-      if (!Files.isWritable(point.resolve("cgroup.procs"))) {
-        return none(point + " is not writable");
+    var bases = new HashMap<String, Path>();
+    var mounts = new HashMap<String, Path>();
+    for (var each : version1.entrySet()) {
+      Path base = each.getValue().base(place);
+      if (!Files.isWritable(base.resolve("cgroup.procs"))) {
+        return none(base + " is not writable");
       }
+      bases.put(each.getKey(), base);
+      mounts.put(each.getKey(), each.getValue().point());
     }
+    String where = bases.equals(mounts) ? "" : ", below this process's own cgroups";
     return new Hierarchies(
         CgroupMode.HYBRID,
         Optional.of(unified),
         "",
-        version1,
+        bases,
+        mounts,
         namespacesBound,
-        "cgroup2 at " + unified + " without controllers, limits from v1");
+        "cgroup2 at " + unified + " without controllers, limits from v1" + where);
   }
 
   private static Hierarchies none(String reason) {
-    return new Hierarchies(CgroupMode.NONE, Optional.empty(), "", Map.of(), false, reason);
+    return new Hierarchies(
+        CgroupMode.NONE, Optional.empty(), "", Map.of(), Map.of(), false, reason);
   }
 
   private static boolean hasControllers(Path cgroup) throws IOException {
@@ -209,6 +243,7 @@ public record Hierarchies(
         CgroupMode.V2,
         Optional.of(own),
         place.cgroup().equals("/") ? "" : place.cgroup(),
+        Map.of(),
         Map.of(),
         namespacesBound,
         "delegated subtree " + own);
@@ -263,5 +298,30 @@ public record Hierarchies(
     unified.ifPresent(root -> paths.add(root.resolve(name)));
     version1.values().stream().distinct().sorted().forEach(root -> paths.add(root.resolve(name)));
     return List.copyOf(paths);
+  }
+
+  /**
+   * The hierarchies as they were for what {@code made} {@code name}: in v1 another process may have
+   * made it below another cgroup.
+   *
+   * @param made the cgroups of that name
+   */
+  public Hierarchies asFor(String name, Collection<Path> made) {
+    var bases = new HashMap<>(version1);
+    mounts.forEach(
+        (controller, mount) ->
+            made.stream()
+                .filter(path -> path.startsWith(mount) && path.endsWith(name))
+                .findFirst()
+                .ifPresent(path -> bases.put(controller, above(path, Path.of(name)))));
+    return new Hierarchies(mode, unified, prefix, bases, mounts, namespacesBound, reason);
+  }
+
+  private static Path above(Path path, Path name) {
+    Path base = path;
+    for (int i = 0; i < name.getNameCount(); i++) {
+      base = requireNonNull(base.getParent());
+    }
+    return base;
   }
 }

@@ -66,6 +66,22 @@ public final class ProcFs {
         .collect(Collectors.toSet());
   }
 
+  /** The cgroups of a process in version 1, by controller, as they are seen from here. */
+  public static Map<String, String> version1Cgroups(int pid) {
+    var cgroups = new HashMap<String, String>();
+    read(PROC.resolve(Integer.toString(pid)).resolve("cgroup")).stream()
+        .flatMap(String::lines)
+        // KERNEL: number, controllers, path; a path may have colons of its own.
+        .map(line -> line.split(":", 3))
+        .forEach(
+            words -> {
+              for (String controller : words[1].split(",")) {
+                cgroups.put(controller, words[2]);
+              }
+            });
+    return cgroups;
+  }
+
   /** The cgroup v2 path of a process, as it is seen from here; also of a zombie. */
   public static Optional<String> cgroup(int pid) {
     return read(PROC.resolve(Integer.toString(pid)).resolve("cgroup"))

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BiPredicate;
@@ -36,11 +37,22 @@ final class StrayFiles {
   /** Cgroups and directories. */
   List<Stray> places() throws IOException {
     var seen = new ArrayList<Stray>();
-    for (Path root : hierarchies.everywhere(instance.id())) {
+    for (Path root : subtrees()) {
       directories(root).forEach(path -> seen.add(new Stray(Kind.CGROUP, path)));
     }
     directories(instance.directory()).forEach(path -> seen.add(new Stray(Kind.DIRECTORY, path)));
     return without(seen, (listed, each) -> listed.contains(entry(each.kind, each.path)));
+  }
+
+  /** Those of this process, and those that an earlier one made below its own cgroups. */
+  private Set<Path> subtrees() {
+    var all = new LinkedHashSet<>(hierarchies.everywhere(instance.id()));
+    instance.ledger().holdings().stream()
+        .filter(held -> held.box().isEmpty() && held.kind() == Kind.CGROUP)
+        .map(held -> Path.of(held.subject()))
+        .filter(path -> path.endsWith(instance.id()))
+        .forEach(all::add);
+    return all;
   }
 
   /** In directories of boxes: records and their sockets, of boxes that are not detached. */

@@ -139,6 +139,75 @@ class HierarchiesTest {
             root.resolve("pids/ebb-1/box"));
   }
 
+  private static Hierarchies.Place in(Map<String, String> version1) {
+    return new Hierarchies.Place("/", 0, true, List.of(1), version1);
+  }
+
+  /** A limit around the process is one around its boxes; the freezer has none. */
+  @Test
+  void boxesAreBelowTheCgroupsOfTheirProcess() throws IOException {
+    Path unified = controllers(mounted("unified"), "");
+    mountedVersion1("cpu", "memory", "freezer", "pids");
+    mounted("pids/a/b");
+    mounted("memory/c");
+    mounted("freezer/d");
+    var place = in(Map.of("pids", "/a/b", "memory", "/c", "cpu", "/", "freezer", "/d"));
+    var hierarchies = detect(HYBRID, place);
+    assertThat(hierarchies.everywhere("ebb-1"))
+        .containsExactly(
+            unified.resolve("ebb-1"),
+            root.resolve("cpu/ebb-1"),
+            root.resolve("freezer/ebb-1"),
+            root.resolve("memory/c/ebb-1"),
+            root.resolve("pids/a/b/ebb-1"));
+    assertThat(hierarchies.reason()).endsWith("below this process's own cgroups");
+  }
+
+  @Test
+  void aBoxThatAnotherProcessMadeIsWhereThatOneWas() throws IOException {
+    Path unified = controllers(mounted("unified"), "");
+    mountedVersion1("cpu", "memory", "freezer", "pids");
+    mounted("pids/mine");
+    var hierarchies =
+        detect(HYBRID, in(Map.of("pids", "/mine", "memory", "/", "cpu", "/")))
+            .asFor(
+                "ebb-1/b1",
+                List.of(
+                    root.resolve("unified/ebb-1/b1"),
+                    root.resolve("pids/other/ebb-1/b1"),
+                    root.resolve("memory/other/ebb-1/b1"),
+                    root.resolve("memory/other/ebb-1/b1-lane")));
+    assertThat(hierarchies.everywhere("ebb-1/b1"))
+        .containsExactly(
+            unified.resolve("ebb-1/b1"),
+            root.resolve("cpu/ebb-1/b1"),
+            root.resolve("freezer/ebb-1/b1"),
+            root.resolve("memory/other/ebb-1/b1"),
+            root.resolve("pids/other/ebb-1/b1"));
+  }
+
+  /** Of a hierarchy that shows only a part, and of a cgroup that cannot be seen. */
+  @Test
+  void whatCannotBeSeenIsAtTheMount() throws IOException {
+    controllers(mounted("unified"), "");
+    mountedVersion1("freezer", "memory", "pids", "cpu");
+    mounted("pids/inner");
+    String table =
+        """
+        31 22 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
+        32 22 0:29 /docker/x /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids
+        33 22 0:30 /docker/x /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+        34 22 0:31 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu
+        """;
+    var place = in(Map.of("pids", "/docker/x/inner", "memory", "/elsewhere", "cpu", "/../up"));
+    assertThat(detect(table, place).version1())
+        .isEqualTo(
+            Map.of(
+                "pids", root.resolve("pids/inner"),
+                "memory", root.resolve("memory"),
+                "cpu", root.resolve("cpu")));
+  }
+
   @Test
   void controllersMountedTogetherAreOneDirectory() throws IOException {
     controllers(mounted("unified"), "");

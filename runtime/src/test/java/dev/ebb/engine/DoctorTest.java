@@ -39,7 +39,7 @@ class DoctorTest {
   }
 
   private static Hierarchies cgroups(CgroupMode mode, String reason) {
-    return new Hierarchies(mode, Optional.empty(), "", Map.of(), false, reason);
+    return new Hierarchies(mode, Optional.empty(), "", Map.of(), Map.of(), false, reason);
   }
 
   private static Privileges capabilities(long effective) {
@@ -151,7 +151,9 @@ class DoctorTest {
 
   @Test
   void aKernelWithAndWithoutCgroupKill(@TempDir Path root) throws IOException {
-    var hybrid = new Hierarchies(CgroupMode.HYBRID, Optional.of(root), "", Map.of(), false, "both");
+    var hybrid =
+        new Hierarchies(
+            CgroupMode.HYBRID, Optional.of(root), "", Map.of(), Map.of(), false, "both");
     Path ours = Files.createDirectory(root.resolve("ebb-1"));
     Files.createFile(ours.resolve("cgroup.type"));
     assertDegraded(
