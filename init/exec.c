@@ -474,6 +474,8 @@ static void finish(struct exec *exec)
 	hear_of_start(exec);
 	if (exec->failure >= 0)
 		exec->is_started = exec->started_due = true; // stuck before exec(2) was done
+	if (exec->phase != EXEC_FILLING)
+		exec->ended.ended_ns = now_nanos();
 	exec->phase = EXEC_FILLING;
 	exec->deadline = NEVER;
 	exec->section_due = false;

@@ -324,7 +324,8 @@ extern uintptr_t tid_address; /* where libc has the number of its thread; 0: it 
 pid_t fork_into(int leaf, int *join_error);
 bool write_at(int directory, const char *name, const char *text);
 void close_fd(int *fd);
-uint64_t now(void);
+uint64_t now(void);       /* ms */
+uint64_t now_nanos(void); /* the same clock */
 uint64_t after(uint64_t milliseconds);
 uint64_t cpu_of_the_dead(void); /* us, of all children reaped so far */
 

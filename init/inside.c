@@ -12,6 +12,8 @@
 #include "init.h"
 
 #define REAP_AT_ONCE 1024
+#define EVENTS_AT_ONCE 64
+#define TURNS_BEHIND_MOST 100
 #define GARBAGE 2 /* exit status: the engine broke the protocol */
 #define LOOK_EVERY 50 /* ms */
 #define SIGNAL_MAX 64
@@ -41,6 +43,8 @@ struct box {
 	uint64_t look_at;          /* what herds use; NEVER while there is none */
 	uint64_t memory;           /* that they may use together, as we were told last */
 	uint64_t deadline;         /* of the box */
+	uint64_t heard_until;      /* ms; all that happened before is known */
+	unsigned turns_behind;     /* in which that could not be said */
 	struct hello hello;
 	struct report report;
 	struct message message;
@@ -600,9 +604,10 @@ static void look_at_kept(const struct box *box, uint64_t all)
 }
 
 /* Where no cgroup limits memory we look at it: coarsely, but a box has one limit, as there. */
-static void look_at_herds(struct box *box, uint64_t time)
+static void look_at_herds(struct box *box)
 {
 	uint64_t all = 0;
+	uint64_t time = now();
 	if (time < box->look_at)
 		return;
 	box->look_at = NEVER;
@@ -644,14 +649,28 @@ static int time_left(const struct box *box)
 	return left < INT_MAX ? (int)left : INT_MAX;
 }
 
+/*
+ * Until when all that happened is known. ORDER: what ended before a deadline ended in time, also
+ * when we stood still meanwhile (KERNEL: a wait that was stopped tells no events, signal(7)). A
+ * storm of events puts that off, but not for long.
+ */
+static void hear_until(struct box *box, uint64_t time, int count)
+{
+	bool is_all = count >= 0 && count < EVENTS_AT_ONCE && !box->has_zombies;
+	if (is_all || ++box->turns_behind > TURNS_BEHIND_MOST) {
+		box->heard_until = time;
+		box->turns_behind = 0;
+	}
+}
+
 static void tick(struct box *box)
 {
-	uint64_t time = now();
+	uint64_t time = box->heard_until;
 	if (time >= box->deadline)
 		_exit(EXIT_SUCCESS);
 	each_exec(box, exec)
 		exec_tick(exec, time);
-	look_at_herds(box, time);
+	look_at_herds(box);
 	kill_herds(box);
 }
 
@@ -681,14 +700,16 @@ int inside(int control, int gate)
 	if (!seccomp_restrict_init())
 		die("take on the filter");
 	for (;;) {
-		struct epoll_event events[64];
-		int count = epoll_wait(box.epoll, events, 64, time_left(&box));
+		struct epoll_event events[EVENTS_AT_ONCE];
+		uint64_t time = now();
+		int count = epoll_wait(box.epoll, events, EVENTS_AT_ONCE, time_left(&box));
 		for (int i = 0; i < count; i++)
 			attend(&box, &events[i]);
 		if (box.has_caller)
 			answer(&box);
 		if (box.has_zombies)
 			reap(&box);
+		hear_until(&box, time, count);
 		tick(&box);
 		speak_to_engine(&box);
 	}

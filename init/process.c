@@ -174,11 +174,16 @@ void close_fd(int *fd)
 	errno = error;
 }
 
-uint64_t now(void)
+uint64_t now_nanos(void)
 {
 	struct timespec time;
 	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000ull + time.tv_nsec / 1000000;
+	return time.tv_sec * 1000000000ull + time.tv_nsec;
+}
+
+uint64_t now(void)
+{
+	return now_nanos() / 1000000;
 }
 
 static uint64_t microseconds(struct timeval time)

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 11
+#define PROTOCOL_VERSION 12
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
 #define MESSAGE_FDS_MAX 4
 #define NONCE_SIZE 16
@@ -202,6 +202,8 @@ struct ended {
 	uint64_t peak_memory;
 	uint32_t peak_processes;
 	uint32_t zero;
+	uint64_t ended_ns; /* CLOCK_MONOTONIC when the last of it ended, however late that is told.
+	                      Since version 12 */
 };
 
 /* What there is in the box. */

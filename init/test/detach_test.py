@@ -65,6 +65,17 @@ class DetachTest(Case):
 
     # ------------------------------------------------------- while nobody is there
 
+    def test_an_end_meanwhile_is_told_with_its_time(self):
+        with self.a_detached_box() as box:
+            exec_ = box.start("/bin/sleep", "0.3")
+            box.pump(lambda: exec_.pid is not None, what="start")
+            with self.nobody(box):
+                time.sleep(0.5 * PATIENCE)
+                over = time.monotonic_ns()
+                time.sleep(0.3)
+            exec_.wait()
+            self.assertLess(exec_.ended["ended_ns"], over)
+
     def test_output_made_meanwhile_is_complete(self):
         with self.a_detached_box() as box:
             both = box.start("/bin/sh", "-c", "echo a; read x; seq 100000; seq 100000 >&2", stdin=(pipe := os.pipe())[0])

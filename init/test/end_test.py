@@ -89,6 +89,35 @@ class EndTest(Case):
             self.assertGreater(took, 3 * PATIENCE + 0.2)
             self.assertEqual([], [pid for pid in pids if is_alive(pid)])
 
+    def stand_still(self, box, seconds):
+        """Init does not run, as when its machine, or all of its container, is paused."""
+        signal.pidfd_send_signal(box.init_pidfd, signal.SIGSTOP)
+        wait_until(lambda: field(box.init_pid, "State:").split()[0] == "T", what="a stopped init")
+        time.sleep(seconds)
+        signal.pidfd_send_signal(box.init_pidfd, signal.SIGCONT)
+
+    def test_what_ended_in_time_while_init_stood_still_is_no_timeout(self):
+        with self.a_box() as box:
+            for i in range(5):
+                start = time.monotonic()
+                exec_ = box.start("/bin/sh", "-c", "read x; sleep 0.2; exit 3", timeout=700 * PATIENCE, grace=0,
+                                  stdin=(pipe := os.pipe())[0])
+                os.close(pipe[0])
+                box.pump(lambda: exec_.pid is not None, what="start")
+                os.close(pipe[1])
+                self.stand_still(box, 0.9 * PATIENCE - (time.monotonic() - start))
+                exec_.wait()
+                self.assertEqual((BY_ITSELF, CLD_EXITED, 3),
+                                 tuple(exec_.ended[k] for k in ("reason", "code", "status")))
+
+    def test_an_end_says_when_it_was(self):
+        with self.a_box() as box:
+            before = time.monotonic_ns()
+            exec_ = box.start("/bin/sleep", "0.3")
+            self.assertIsNotNone(exec_.wait())
+            self.assertGreater(exec_.ended["ended_ns"], before + 290_000_000)
+            self.assertLess(exec_.ended["ended_ns"], time.monotonic_ns())
+
     def test_the_grace_ends_when_the_tree_does(self):
         with self.a_box() as box:
             exec_ = box.start(PYTHON, "-c", POLITE)

@@ -13,10 +13,10 @@ import sys
 import tempfile
 import time
 
-VERSION = 11
+VERSION = 12
 HEADER = struct.Struct("=IHHII")
 START = struct.Struct("=QQQQQQQQIIIHH")
-ENDED = struct.Struct("=IIiiQQIIQQII")
+ENDED = struct.Struct("=IIiiQQIIQQIIQ")
 CONTENTS = struct.Struct("=IIQQ")
 SIZES = struct.Struct("=QQ")
 TOLD = struct.Struct("=II")
@@ -202,7 +202,7 @@ class Exec:
         elif kind == MSG_ENDED:
             assert self.pid is not None, "an end before its start"
             names = ("reason", "flags", "code", "status", "stdout_size", "stderr_size", "log_errno", "leftovers",
-                     "cpu_us", "peak_memory", "peak_processes", "zero")
+                     "cpu_us", "peak_memory", "peak_processes", "zero", "ended_ns")
             self.keep(body[ENDED.size:])
             self.ended = dict(zip(names, ENDED.unpack_from(body)))
         else:

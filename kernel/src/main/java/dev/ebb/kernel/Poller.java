@@ -13,8 +13,10 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -49,6 +51,9 @@ public final class Poller implements Owned {
   private static final int EVENT_SIZE = EVENT_DATA + 8;
   private static final long WAKE = 0;
 
+  /** Batches in which each of many thousand ready descriptors gets its turn. */
+  private static final int CATCH_UP_TURNS = 256;
+
   private final Fd epoll;
   private final Fd wake;
   private final Thread thread;
@@ -56,7 +61,14 @@ public final class Poller implements Owned {
   private final AtomicLong tokens = new AtomicLong(WAKE);
   private final Map<Long, Watch> watches = new ConcurrentHashMap<>();
   private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+  private final Queue<CatchUp> arrears = new ConcurrentLinkedQueue<>();
   private volatile boolean closed;
+
+  /** Somebody waits until all that was ready is handled; its turns are the thread's alone. */
+  private static final class CatchUp {
+    private final CompletableFuture<Boolean> done = new CompletableFuture<>();
+    private int turns;
+  }
 
   /** Something to do every now and then. */
   private record Tick(long periodNanos, Runnable task) {
@@ -168,6 +180,45 @@ public final class Poller implements Owned {
     wake();
   }
 
+  /**
+   * Waits until whatever was ready when this was called has been handled. To be called before a
+   * clock decides that something has not happened: it may have been said already.
+   *
+   * @return false when the poller did not get there in time, or is closed
+   */
+  public boolean catchUp(Deadline deadline) throws InterruptedException {
+    if (Thread.currentThread().equals(thread)) {
+      throw new IllegalStateException("a handler must not wait for the poller");
+    }
+    var request = new CatchUp();
+    arrears.add(request);
+    try {
+      if (closed || !thread.isAlive()) {
+        return false;
+      }
+      wake();
+      return deadline.await(request.done).orElse(false);
+    } catch (KernelException e) {
+      // RACE: closed meanwhile.
+      return false;
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e);
+    } finally {
+      arrears.remove(request);
+    }
+  }
+
+  /** After a batch of so many: an empty one means that all that was ready is handled. */
+  private void settle(long batch) {
+    arrears.removeIf(
+        request -> {
+          // ORDER: the first batch may have been fetched before the request was there.
+          boolean isAll = batch == 0 && request.turns > 0;
+          boolean isDone = isAll || request.turns++ >= CATCH_UP_TURNS;
+          return isDone && request.done.complete(true);
+        });
+  }
+
   private void wake() throws KernelException {
     wake.write(new byte[] {1, 0, 0, 0, 0, 0, 0, 0}, 0, 8);
   }
@@ -193,12 +244,15 @@ public final class Poller implements Owned {
   }
 
   private void loop() {
+    ProcessClock.beginBeating();
     try (var frame = new Frame();
         var set = epoll.new Use()) {
       MemorySegment events = frame.allocate((long) MAX_EVENTS * EVENT_SIZE);
+      int full = 0;
       long due = System.nanoTime() + tick.periodNanos;
       while (!closed) {
-        int timeout = milliseconds(due - System.nanoTime());
+        long idle = Math.min(due - System.nanoTime(), ProcessClock.BEAT.toNanos());
+        int timeout = arrears.isEmpty() ? milliseconds(idle) : 0;
         long n =
             frame.callThroughInterrupts(
                 EPOLL_PWAIT, set.number(), events.address(), MAX_EVENTS, timeout, 0);
@@ -211,13 +265,21 @@ public final class Poller implements Owned {
             dispatch(token);
           }
         }
-        if (System.nanoTime() - due >= 0) {
+        ProcessClock.beat();
+        settle(n);
+        // ORDER: what is ready comes before what a clock decides, but does not put it off for ever.
+        boolean isBehind = n == MAX_EVENTS && ++full <= CATCH_UP_TURNS;
+        if (System.nanoTime() - due >= 0 && !isBehind) {
+          full = 0;
           run(tick.task, "tick");
           due = System.nanoTime() + tick.periodNanos;
         }
       }
     } catch (Throwable e) {
       LOG.log(Level.ERROR, "event=poller_died", e);
+    } finally {
+      ProcessClock.endBeating();
+      arrears.forEach(request -> request.done.complete(false));
     }
   }
 

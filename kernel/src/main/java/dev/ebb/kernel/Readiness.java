@@ -1,5 +1,6 @@
 package dev.ebb.kernel;
 
+import java.time.Duration;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
@@ -9,6 +10,9 @@ import java.util.concurrent.TimeUnit;
  * <p>ORDER: arm, then look at the descriptor, then await; an event between arm and await is kept.
  */
 public final class Readiness implements Owned {
+  private static final Duration CATCH_UP = Duration.ofSeconds(5);
+
+  private final Poller poller;
   private final Semaphore event = new Semaphore(0);
   private final Poller.Watch watch;
   private boolean armed = true;
@@ -17,6 +21,7 @@ public final class Readiness implements Owned {
   /** Starts armed. */
   public Readiness(Scope scope, Poller poller, Fd fd, Poller.Interest interest)
       throws KernelException {
+    this.poller = poller;
     watch = poller.watch(scope, fd, interest, event::release);
     scope.own(this);
   }
@@ -33,9 +38,21 @@ public final class Readiness implements Owned {
   /** False when the deadline came first. Interruptible. */
   public boolean await(Deadline deadline) throws InterruptedException {
     // RACE: an arm may have drained the event of the close.
-    boolean ready = closed || event.tryAcquire(deadline.remainingNanos(), TimeUnit.NANOSECONDS);
+    boolean ready;
+    do {
+      ready = closed || event.tryAcquire(deadline.remainingNanos(), TimeUnit.NANOSECONDS);
+    } while (!ready && !deadline.isOver());
     armed &= !ready;
     return ready;
+  }
+
+  /** The same; what was ready before the deadline is noticed, however late the poller is. */
+  public boolean awaitSurely(Deadline deadline) throws InterruptedException {
+    if (await(deadline)) {
+      return true;
+    }
+    var _ = poller.catchUp(Deadline.in(CATCH_UP));
+    return await(Deadline.in(Duration.ZERO));
   }
 
   /** Wakes whoever waits; nobody will wait again. */

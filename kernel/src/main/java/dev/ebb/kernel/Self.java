@@ -1,21 +1,35 @@
 package dev.ebb.kernel;
 
+import static dev.ebb.kernel.SystemCall.CLOCK_GETTIME;
 import static dev.ebb.kernel.SystemCall.GETEUID;
 import static dev.ebb.kernel.SystemCall.GETRANDOM;
 import static dev.ebb.kernel.SystemCall.PRCTL;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
 
 /** What this process is to the kernel. */
 public final class Self {
   private static final int PR_SET_CHILD_SUBREAPER = 36;
+  private static final int CLOCK_MONOTONIC = 1;
+  private static final int TIMESPEC_SIZE = 16;
+  private static final long NANOS = 1_000_000_000;
 
   private Self() {}
 
   public static int uid() {
     try (var frame = new Frame()) {
       return (int) frame.call(GETEUID);
+    }
+  }
+
+  /** How long ago that moment of CLOCK_MONOTONIC was, in nanoseconds; by the kernel's own count. */
+  public static long sinceMonotonic(long nanos) {
+    try (var frame = new Frame()) {
+      MemorySegment time = frame.allocate(TIMESPEC_SIZE);
+      frame.call(CLOCK_GETTIME, CLOCK_MONOTONIC, time.address());
+      return time.get(JAVA_LONG, 0) * NANOS + time.get(JAVA_LONG, 8) - nanos;
     }
   }
 

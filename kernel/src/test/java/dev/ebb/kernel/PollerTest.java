@@ -372,4 +372,86 @@ class PollerTest {
         .noneMatch(thread -> thread.getName().equals("late-poller"));
     assertThat(FdTest.openDescriptors()).isEqualTo(before);
   }
+
+  @Test
+  void catchingUpHandlesAllThatWasReady() throws Exception {
+    var handled = new AtomicInteger();
+    var hold = new CountDownLatch(1);
+    Fd gate = Fd.event(scope);
+    poller.watch(scope, gate, Interest.READ, () -> awaitQuietly(hold));
+    raise(gate);
+    int count = 300;
+    for (int i = 0; i < count; i++) {
+      Fd event = Fd.event(scope);
+      poller.watch(scope, event, Interest.READ, handled::incrementAndGet);
+      raise(event);
+    }
+    hold.countDown();
+    assertThat(poller.catchUp(Deadline.in(Duration.ofSeconds(10)))).isTrue();
+    assertThat(handled).hasValue(count);
+  }
+
+  @Test
+  void catchingUpHearsWhateverAWatchReadsInPieces() throws Exception {
+    var read = new AtomicInteger();
+    var pipe = Fd.pipe(scope, scope);
+    int size = 1000;
+    assertThat(pipe.write().write(new byte[size], 0, size)).isEqualTo(size);
+    var watch = new AtomicReference<Poller.Watch>();
+    var hold = new CountDownLatch(1);
+    watch.set(
+        poller.watch(
+            scope,
+            pipe.read(),
+            Interest.READ,
+            () -> {
+              awaitQuietly(hold);
+              try {
+                read.addAndGet(Math.max(0, pipe.read().read(new byte[10], 0, 10)));
+                watch.get().rearm();
+              } catch (KernelException e) {
+                throw new IllegalStateException(e);
+              }
+            }));
+    hold.countDown();
+    assertThat(poller.catchUp(Deadline.in(Duration.ofSeconds(10)))).isTrue();
+    assertThat(read).hasValue(size);
+  }
+
+  @Test
+  void aPollerThatIsAlwaysBusyCatchesUpAllTheSame() throws Exception {
+    var busy = new AtomicReference<Poller.Watch>();
+    Fd event = Fd.event(scope);
+    raise(event);
+    var armed = new CountDownLatch(1);
+    busy.set(
+        poller.watch(
+            scope,
+            event,
+            Interest.READ,
+            () -> {
+              awaitQuietly(armed);
+              try {
+                busy.get().rearm();
+              } catch (KernelException e) {
+                throw new IllegalStateException(e);
+              }
+            }));
+    armed.countDown();
+    assertThat(poller.catchUp(Deadline.in(Duration.ofSeconds(10)))).isTrue();
+  }
+
+  @Test
+  void aPollerThatHangsOrIsClosedDoesNotCatchUp() throws Exception {
+    var hold = new CountDownLatch(1);
+    Fd gate = Fd.event(scope);
+    poller.watch(scope, gate, Interest.READ, () -> awaitQuietly(hold));
+    raise(gate);
+    assertThat(poller.catchUp(Deadline.in(Duration.ofMillis(50)))).isFalse();
+    hold.countDown();
+    var owner = new Scope();
+    Poller other = Poller.start(owner, "other-poller");
+    owner.close();
+    assertThat(other.catchUp(Deadline.in(Duration.ofSeconds(10)))).isFalse();
+  }
 }

@@ -121,7 +121,7 @@ final class Call {
       return ending.get();
     } catch (IOException e) {
       kill.run();
-      exec.await(exec.spec().grace().plus(LADDER_SLACK));
+      exec.awaitSurely(exec.spec().grace().plus(LADDER_SLACK));
       throw e;
     } finally {
       stopBy(null);

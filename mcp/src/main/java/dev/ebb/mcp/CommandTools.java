@@ -3,6 +3,7 @@ package dev.ebb.mcp;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Signal;
 import dev.ebb.server.boxes.ServedBox;
 import dev.ebb.server.boxes.ServedExec;
@@ -207,12 +208,13 @@ final class CommandTools {
   private static void awaitOutput(
       Call call, ServedExec exec, long stdout, long stderr, Duration patience)
       throws IOException, InterruptedException {
-    long end = System.nanoTime() + patience.toNanos();
+    Deadline end = Deadline.in(patience);
     while (exec.isRunning()
         && exec.exec().stdout().size() <= stdout
         && exec.exec().stderr().size() <= stderr) {
-      Duration left = Duration.ofNanos(end - System.nanoTime());
-      if (!left.isPositive()) {
+      Duration left = Duration.ofNanos(end.remainingNanos());
+      if (end.isOver()) {
+        exec.awaitSurely(Duration.ZERO);
         return;
       }
       Duration turn = left.compareTo(EventStream.HEARTBEAT) < 0 ? left : EventStream.HEARTBEAT;
@@ -258,9 +260,9 @@ final class CommandTools {
     if (!wait) {
       return;
     }
-    long end = System.nanoTime() + grace.plus(LADDER_SLACK).toNanos();
-    while (exec.await(EventStream.HEARTBEAT).isEmpty()) {
-      if (System.nanoTime() > end) {
+    Deadline end = Deadline.in(grace.plus(LADDER_SLACK));
+    while (exec.awaitSurely(EventStream.HEARTBEAT).isEmpty()) {
+      if (end.isOver()) {
         throw new SandboxException(
             ErrorCode.TIMED_OUT, "process " + exec.number() + " does not end");
       }

@@ -3,6 +3,7 @@ package dev.ebb.mcp;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.kernel.ProcessClock;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.server.access.Caller;
 import dev.ebb.server.boxes.BoxOrder;
@@ -78,7 +79,7 @@ final class Session {
   private final AtomicReference<@Nullable Listening> listening = new AtomicReference<>();
   private final AtomicReference<@Nullable End> end = new AtomicReference<>();
   private volatile boolean hasListened;
-  private volatile long usedAt = System.nanoTime();
+  private volatile long usedAt = ProcessClock.nanos();
 
   private final ReentrantLock lock = new ReentrantLock();
 
@@ -133,7 +134,7 @@ final class Session {
 
   /** Begins to attend to a request; false when another of its id is attended to. */
   boolean begin(Object id, Call call) {
-    usedAt = System.nanoTime();
+    usedAt = ProcessClock.nanos();
     if (calls.putIfAbsent(id, call) != null) {
       return false;
     }
@@ -153,12 +154,12 @@ final class Session {
   /** It is attended to no more, and its id is free. */
   void done(Object id, Call call) {
     // ORDER: it was used until now, whoever finds no call any more.
-    usedAt = System.nanoTime();
+    usedAt = ProcessClock.nanos();
     calls.remove(id, call);
   }
 
   void use() {
-    usedAt = System.nanoTime();
+    usedAt = ProcessClock.nanos();
   }
 
   /** RACE: what is cancelled may not have come yet, over another connection. */
@@ -189,7 +190,7 @@ final class Session {
           && listening.get() == stream
           && !boxes.isDraining());
     } finally {
-      usedAt = System.nanoTime();
+      usedAt = ProcessClock.nanos();
       if (listening.compareAndSet(stream, null)) {
         protocol.releaseListeningStream();
       }

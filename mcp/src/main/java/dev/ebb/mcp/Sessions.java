@@ -2,6 +2,8 @@ package dev.ebb.mcp;
 
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.kernel.ProcessClock;
+import dev.ebb.kernel.StallWatch;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.server.access.Caller;
 import dev.ebb.server.rest.McpDoor;
@@ -87,10 +89,14 @@ final class Sessions {
   }
 
   private void keepHouse() {
+    var stalls = new StallWatch();
     try {
       while (!house.boxes().isDraining()) {
         Thread.sleep(ROUND);
-        long now = System.nanoTime();
+        long now = ProcessClock.nanos();
+        if (stalls.hasStalled()) {
+          continue;
+        }
         for (Session session : all.values()) {
           session.due(now, house.settings().idle()).ifPresent(reason -> endAside(session, reason));
         }

@@ -68,6 +68,7 @@ public final class Box {
   private static final Duration START_BOUND = Duration.ofSeconds(10);
   private static final Duration REAPED_BOUND = Duration.ofSeconds(5);
   private static final Duration LISTEN_BOUND = Duration.ofSeconds(5);
+  private static final Duration HEAR_BOUND = Duration.ofSeconds(5);
 
   private static final long REAP_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -842,6 +843,15 @@ public final class Box {
     return requireNonNull(channel);
   }
 
+  /**
+   * Hears all that init, and any other process, has said until now.
+   *
+   * @return false when that took too long
+   */
+  public boolean hearOut() throws InterruptedException {
+    return host.poller().catchUp(Deadline.in(HEAR_BOUND));
+  }
+
   /** A command can be started in it. */
   public void requireRunning() {
     lifecycle.requireRunning(id);
@@ -1227,7 +1237,7 @@ public final class Box {
   private boolean awaitDeath(Pidfd process) throws KernelException, InterruptedException {
     try (var brief = new Scope()) {
       var dead = new Readiness(brief, host.poller(), process.fd(), Poller.Interest.READ);
-      if (!dead.await(Deadline.in(DEATH_BOUND))) {
+      if (!dead.awaitSurely(Deadline.in(DEATH_BOUND))) {
         return false;
       }
       process.reap();

@@ -169,7 +169,7 @@ final class TendedNursery {
       throws KernelException, InterruptedException {
     try (var brief = new Scope()) {
       var dead = new Readiness(brief, host.poller(), dying.fd(), Poller.Interest.READ);
-      if (!dead.await(deadline)) {
+      if (!dead.awaitSurely(deadline)) {
         throw new KernelException("end the nursery " + dying.pid(), Errno.EBUSY);
       }
       dying.reap();

@@ -5,6 +5,7 @@ import dev.ebb.backend.BoxText;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.Section;
 import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.ProcessClock;
 import dev.ebb.process.ExitCause;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -15,8 +16,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
@@ -137,14 +136,14 @@ public final class Cell implements AutoCloseable {
   /** RACE: node may say so twice, when an interrupt hits it in between. */
   void begin() {
     if (!begun) {
-      begunAt = System.nanoTime();
+      begunAt = ProcessClock.nanos();
       begun = true;
     }
   }
 
   /** What is left of so long since it began. */
   Duration untilAfterBegin(Duration howLong) {
-    return howLong.minusNanos(System.nanoTime() - begunAt);
+    return howLong.minus(ProcessClock.since(begunAt));
   }
 
   /** False for a word that says no end. */
@@ -270,9 +269,7 @@ public final class Cell implements AutoCloseable {
   /** Empty when it has not ended in time. */
   public Optional<Result> await(Duration patience) throws InterruptedException {
     try {
-      return Optional.of(result.get(patience.toNanos(), TimeUnit.NANOSECONDS));
-    } catch (TimeoutException e) {
-      return Optional.empty();
+      return Deadline.in(patience).await(result);
     } catch (ExecutionException e) {
       throw new IllegalStateException("cell " + number + " has no end", e.getCause());
     }

@@ -9,6 +9,7 @@ import dev.ebb.exec.Line;
 import dev.ebb.exec.Section;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.ProcessClock;
 import dev.ebb.kernel.Signal;
 import dev.ebb.process.ExitCause;
 import java.nio.charset.StandardCharsets;
@@ -20,6 +21,7 @@ import java.util.HexFormat;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -323,10 +325,10 @@ public final class Context {
     Section section = exec.section();
     cell.run(section);
     section.wake();
-    if (!section.await(() -> ready || isOver(), Deadline.in(START_PATIENCE))) {
+    if (!await(section, () -> ready || isOver(), Deadline.in(START_PATIENCE))) {
       breakUp("nothing: the interpreter did not begin");
     }
-    long begun = System.nanoTime();
+    long begun = ProcessClock.nanos();
     current = cell;
     if (!isOver() && !line.send(cell.order().words(cell.nonce()), Deadline.in(SEND_PATIENCE))) {
       hungUp = true;
@@ -334,14 +336,23 @@ public final class Context {
     boolean isTimedOut = attend(cell, section);
     if (cell.done != null && broken == null) {
       exec.cut();
-      var _ = section.await(section::isOver, Deadline.in(LADDER_PATIENCE));
+      var _ = await(section, section::isOver, Deadline.in(LADDER_PATIENCE));
     }
     Optional<ExitCause> cause = cell.done == null || isOver() ? end() : Optional.empty();
-    return result(outcome(cell, isTimedOut), status(cell), cause, since(begun));
+    return result(outcome(cell, isTimedOut), status(cell), cause, ProcessClock.since(begun));
   }
 
-  private static Duration since(long nanos) {
-    return Duration.ofNanos(System.nanoTime() - nanos);
+  /**
+   * Waits for {@code condition}; false when the deadline came first. ORDER: what the interpreter
+   * has said by then is heard before that decides.
+   */
+  private boolean await(Section section, BooleanSupplier condition, Deadline deadline)
+      throws InterruptedException {
+    if (section.await(condition, deadline)) {
+      return true;
+    }
+    var _ = exec.hearOut();
+    return condition.getAsBoolean();
   }
 
   /** Waits for the end of the cell, or of the interpreter; true when it took too long. */
@@ -355,7 +366,8 @@ public final class Context {
       int told = interrupts;
       boolean isHurried = asked > 0;
       boolean isNews =
-          section.await(
+          await(
+              section,
               () ->
                   cell.done != null
                       || isOver()
@@ -382,7 +394,7 @@ public final class Context {
   /** RACE: node ends of a signal that comes right when a cell begins or first waits. */
   private void interrupt(Cell cell, Section section) throws InterruptedException {
     var left = Deadline.in(cell.untilAfterBegin(SETTLED));
-    if (!section.await(() -> cell.done != null || isOver(), left)) {
+    if (!await(section, () -> cell.done != null || isOver(), left)) {
       exec.signal(Signal.INT);
     }
   }
@@ -395,7 +407,7 @@ public final class Context {
       last = exec.await(LADDER_PATIENCE);
     }
     // Its last words may be on their way.
-    var _ = exec.section().await(() -> hungUp, Deadline.in(LAST_WORD));
+    var _ = await(exec.section(), () -> hungUp, Deadline.in(LAST_WORD));
     last.ifPresent(result -> cause = result.cause());
     return cause();
   }

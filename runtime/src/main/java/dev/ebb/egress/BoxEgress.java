@@ -6,6 +6,7 @@ import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Owned;
 import dev.ebb.kernel.Poller;
+import dev.ebb.kernel.ProcessClock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.TcpSocket;
 import java.lang.System.Logger;
@@ -60,7 +61,7 @@ public final class BoxEgress implements Owned {
   private boolean isLookingUp;
 
   /** Until then its names are looked up where they keep only those of others like it waiting. */
-  private long slowUntil = System.nanoTime();
+  private long slowUntil = ProcessClock.nanos();
 
   private volatile EgressPolicy policy;
   private Poller.@Nullable Watch watch;
@@ -194,7 +195,7 @@ public final class BoxEgress implements Owned {
     if (!isLookingUp && !waiting.isEmpty()) {
       LookUp next = waiting.remove();
       isLookingUp = true;
-      egress.lookUp(next, System.nanoTime() - slowUntil < 0);
+      egress.lookUp(next, ProcessClock.nanos() - slowUntil < 0);
     }
   }
 
@@ -204,7 +205,7 @@ public final class BoxEgress implements Owned {
           () -> {
             isLookingUp = false;
             if (took.compareTo(PROMPT) > 0) {
-              slowUntil = System.nanoTime() + took.multipliedBy(STAND_BACK).toNanos();
+              slowUntil = ProcessClock.nanos() + took.multipliedBy(STAND_BACK).toNanos();
             }
             switch (found) {
               case Egress.Found.Addresses(List<InetAddress> all) -> connection.resolved(all);

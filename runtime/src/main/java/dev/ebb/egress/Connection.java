@@ -7,6 +7,7 @@ import dev.ebb.egress.Decision.Outcome;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
+import dev.ebb.kernel.ProcessClock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.TcpSocket;
 import java.net.InetAddress;
@@ -102,7 +103,7 @@ final class Connection {
   }
 
   private static long after(Duration patience) {
-    return System.nanoTime() + patience.toNanos();
+    return ProcessClock.nanos() + patience.toNanos();
   }
 
   /** Goes on as far as that is possible now. */

@@ -7,6 +7,7 @@ import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
+import dev.ebb.kernel.ProcessClock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.TcpSocket;
 import java.io.IOException;
@@ -140,7 +141,7 @@ public final class Egress {
   }
 
   private void tick() {
-    long now = System.nanoTime();
+    long now = ProcessClock.nanos();
     boxes.forEach(box -> box.tick(now));
   }
 
@@ -181,19 +182,19 @@ public final class Egress {
    * @param isSlow it may take long, and waits for others of that kind
    */
   void lookUp(Asker asker, boolean isSlow) {
-    long ordered = System.nanoTime();
+    long ordered = ProcessClock.nanos();
     (isSlow ? slowResolvers : resolvers).execute(() -> lookUp(asker, ordered));
   }
 
   private void lookUp(Asker asker, long ordered) {
-    long begun = System.nanoTime();
+    long begun = ProcessClock.nanos();
     // Whoever waited for so long was told so.
     boolean isLate = begun - ordered > settings.connectPatience().toNanos();
     Found found =
         isLate || !asker.isWaiting()
             ? new Found.Refused(RefusedException.late(asker.name()))
             : find(asker.name());
-    asker.answer(found, Duration.ofNanos(System.nanoTime() - begun));
+    asker.answer(found, ProcessClock.since(begun));
   }
 
   private Found find(String name) {

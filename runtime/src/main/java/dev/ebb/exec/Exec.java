@@ -14,6 +14,7 @@ import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Self;
 import dev.ebb.kernel.Signal;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.ProcFs;
@@ -49,8 +50,11 @@ public final class Exec implements AutoCloseable {
   private static final Duration FOREVER = Duration.ofDays(36_500);
   private static final long LONG_NANOS = Duration.ofDays(365).toNanos();
 
-  /** How long init may be late with the end of a ladder before the engine kills by itself. */
-  private static final Duration LADDER_SLACK = Duration.ofSeconds(7);
+  /**
+   * How long init may be late with the end of a ladder before the engine kills by itself; a test
+   * may shorten it.
+   */
+  static volatile Duration ladderSlack = Duration.ofSeconds(7);
 
   /** What an operator may start beyond the limit of the others, where there are no cgroups. */
   private static final int LANE_PROCESSES = 32;
@@ -133,7 +137,7 @@ public final class Exec implements AutoCloseable {
         Deadline.in(
             spec.timeout().isZero()
                 ? FOREVER
-                : spec.timeout().plus(spec.grace()).plus(LADDER_SLACK).minus(ago));
+                : spec.timeout().plus(spec.grace()).plus(ladderSlack).minus(ago));
   }
 
   private static ExecRecord newRecord(Box box, ExecSpec spec) throws KernelException {
@@ -238,7 +242,7 @@ public final class Exec implements AutoCloseable {
   /** Where it is born is where init is then. */
   private void awaitBirth() {
     try {
-      var _ = awaitStart(LADDER_SLACK);
+      var _ = awaitStart(ladderSlack);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -492,7 +496,7 @@ public final class Exec implements AutoCloseable {
     try {
       if (outcome == null) {
         outcome = last;
-        endNanos = System.nanoTime();
+        endNanos = endNanos(last);
       }
       section.end(stdoutSize, stderrSize, isTruncated(last), 0);
       changed.signalAll();
@@ -501,6 +505,16 @@ public final class Exec implements AutoCloseable {
       lock.unlock();
     }
     stdin.ifPresent(Stdin::close);
+  }
+
+  /** As init has seen it, which may be long ago; SAFETY: never before it began, nor to come. */
+  private long endNanos(Outcome last) {
+    long now = System.nanoTime();
+    if (!(last instanceof Outcome.Ended(var ended, _)) || ended.at().isEmpty()) {
+      return now;
+    }
+    long ago = Self.sinceMonotonic(ended.at().getAsLong());
+    return now - Math.clamp(ago, 0, Math.max(0, now - startNanos));
   }
 
   private static boolean isTruncated(Outcome last) {
@@ -550,8 +564,9 @@ public final class Exec implements AutoCloseable {
 
   /** Waits until init has said that it runs, or how it ended; false when it has not in time. */
   public boolean awaitStart(Duration patience) throws InterruptedException {
-    await(changed, () -> started.isPresent() || outcome != null, Deadline.in(patience));
-    return started.isPresent() || outcome != null;
+    BooleanSupplier isKnown = () -> started.isPresent() || outcome != null;
+    await(changed, isKnown, Deadline.in(patience));
+    return isKnown.getAsBoolean() || (hearOut() && isKnown.getAsBoolean());
   }
 
   /** The command's pid inside the box, once it is known; it may have ended since. */
@@ -685,12 +700,29 @@ public final class Exec implements AutoCloseable {
     }
   }
 
-  /** Init holds the deadlines, but it shares the box's processors and may be starved there. */
+  /**
+   * Init holds the deadlines, but it shares the box's processors and may be starved there.
+   *
+   * <p>ORDER: what init has said is heard first. It may wait in the socket, after a time in which
+   * we did not run.
+   */
   @GuardedBy("lock")
-  private void endWithoutInit() {
-    patience = Deadline.in(LADDER_SLACK);
+  private void endWithoutInit() throws InterruptedException {
+    patience = Deadline.in(ladderSlack);
+    boolean isHeard;
+    lock.unlock();
+    try {
+      isHeard = hearOut();
+    } finally {
+      lock.lock();
+    }
+    if (outcome != null) {
+      return;
+    }
     if (overran) {
-      end(new Outcome.Lost(), section.stdout().size(), section.stderr().size());
+      if (isHeard) {
+        end(new Outcome.Lost(), section.stdout().size(), section.stderr().size());
+      }
       return;
     }
     overran = true;
@@ -703,11 +735,19 @@ public final class Exec implements AutoCloseable {
   }
 
   /**
+   * Hears all that the box has said until now; to be called before a clock decides that something
+   * was not said. False when that takes too long.
+   */
+  public boolean hearOut() throws InterruptedException {
+    return box.hearOut();
+  }
+
+  /**
    * The kill ladder: SIGTERM to the whole tree, SIGKILL to what is left after {@code grace}.
    * Returns at once; one that has ended already is no error.
    */
   public void kill(Duration grace) {
-    hurry(grace.plus(LADDER_SLACK));
+    hurry(grace.plus(ladderSlack));
     try {
       box.channel().kill(number, Signal.TERM, grace);
     } catch (KernelException e) {
@@ -922,10 +962,12 @@ public final class Exec implements AutoCloseable {
       case OUTPUT_LIMIT -> new ExitCause.OutputLimit(last);
       case OUT_OF_MEMORY -> new ExitCause.OutOfMemory(last);
       case BY_ITSELF -> {
+        // Of one that was found, the count may have risen for others since it ended.
         if (oom && (isAdopted ? isKilled(last) : last.shellCode() != 0)) {
           yield new ExitCause.OutOfMemory(last);
         }
-        if (overran) {
+        // One that ended in another way was not ended by us, however late we heard of it.
+        if (overran && isKilled(last)) {
           yield killed ? new ExitCause.Killed(last) : new ExitCause.TimedOut(last);
         }
         yield ended.exited()
@@ -935,7 +977,6 @@ public final class Exec implements AutoCloseable {
     };
   }
 
-  /** Of one that was found, the count may have risen for others since it ended. */
   private static boolean isKilled(ExitCause.Exit last) {
     return last.shellCode() == ExitCause.SIGKILL_CODE;
   }

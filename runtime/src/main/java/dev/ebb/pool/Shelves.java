@@ -3,13 +3,13 @@ package dev.ebb.pool;
 import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.kernel.Deadline;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /** What waits in a pool, by its kind, under one lock; plain boxes first. Thread-safe. */
 final class Shelves {
   /** How long whoever finds none waits for the one that is being made. */
-  private static final long MAKING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+  private static final Duration MAKING = Duration.ofMillis(500);
 
   private final List<Shelf> shelves;
   private final ReentrantLock lock = new ReentrantLock();
@@ -91,9 +91,9 @@ final class Shelves {
   private void await(Shelf shelf) throws InterruptedException {
     shelf.await(true);
     try {
-      long left = MAKING_NANOS;
-      while (!closed && shelf.isMaking() && shelf.size() == 0 && left > 0) {
-        left = made.awaitNanos(left);
+      Deadline deadline = Deadline.in(MAKING);
+      while (!closed && shelf.isMaking() && shelf.size() == 0 && !deadline.isOver()) {
+        var _ = made.awaitNanos(deadline.remainingNanos());
       }
     } finally {
       shelf.await(false);

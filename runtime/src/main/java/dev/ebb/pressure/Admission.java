@@ -1,6 +1,7 @@
 package dev.ebb.pressure;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.kernel.Deadline;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
@@ -159,7 +160,7 @@ public final class Admission {
 
   private Permit await(String tenant, Cost cost, BooleanSupplier hasLeft)
       throws Refusal, InterruptedException {
-    long end = System.nanoTime() + patience.toNanos();
+    Deadline end = Deadline.in(patience);
     Waiter waiter = enter(tenant);
     try {
       while (true) {
@@ -170,7 +171,7 @@ public final class Admission {
           if (isGone) {
             throw refuse(Refusal.Reason.LEFT, readings);
           }
-          long left = end - System.nanoTime();
+          long left = end.remainingNanos();
           Permit permit = tryTurn(waiter, cost, readings, left);
           if (permit != null) {
             return permit;

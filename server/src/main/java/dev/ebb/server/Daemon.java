@@ -7,6 +7,7 @@ import dev.ebb.engine.Engine;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.ProcessClock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.pressure.Reading;
 import dev.ebb.pressure.Resource;
@@ -32,7 +33,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.InstantSource;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
@@ -154,7 +154,7 @@ public final class Daemon implements AutoCloseable {
     }
     var baseline =
         new BaselineWatch(
-            InstantSource.system(),
+            ProcessClock.instants(),
             settings.pressure().quiet(),
             boxes::isIdle,
             () -> connections(server));

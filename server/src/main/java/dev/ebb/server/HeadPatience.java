@@ -1,5 +1,6 @@
 package dev.ebb.server;
 
+import dev.ebb.kernel.ProcessClock;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -55,7 +56,7 @@ final class HeadPatience implements Connection.Listener {
     private final Connection connection;
     private long heads;
     private long bytes;
-    private long since = System.nanoTime();
+    private long since = ProcessClock.nanos();
     private volatile Scheduler.Task next = () -> false;
 
     Watch(Connection connection) {
@@ -69,7 +70,7 @@ final class HeadPatience implements Connection.Listener {
 
     @Override
     public void run() {
-      if (isSlow(System.nanoTime())) {
+      if (isSlow(ProcessClock.nanos())) {
         connection.getEndPoint().close();
       } else if (watched.get(connection) == this) {
         again();

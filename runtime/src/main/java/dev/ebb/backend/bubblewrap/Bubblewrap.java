@@ -70,7 +70,7 @@ public final class Bubblewrap {
       Step.AWAIT_OUTSIDE.reach();
       try (var brief = new Scope()) {
         var ended = new Readiness(brief, poller, outside.fd(), Poller.Interest.READ);
-        if (!ended.await(deadline)) {
+        if (!ended.awaitSurely(deadline)) {
           throw new SetupException("the box was not up in time" + said());
         }
       }

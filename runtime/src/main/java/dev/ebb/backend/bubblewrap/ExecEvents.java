@@ -1,6 +1,7 @@
 package dev.ebb.backend.bubblewrap;
 
 import java.time.Duration;
+import java.util.OptionalLong;
 
 /**
  * What init says of one exec, in order: started or refused; output…; looked; ended. Called on the
@@ -83,6 +84,7 @@ public interface ExecEvents {
    * @param unreaped the leader is among them, and has no status
    * @param logErrno the first failed write to a log, or 0
    * @param leftovers members alive when the leader ended
+   * @param at nanoseconds of CLOCK_MONOTONIC, when that was; empty: an older init does not tell
    */
   record Ended(
       Reason reason,
@@ -95,5 +97,6 @@ public interface ExecEvents {
       long stderrSize,
       int logErrno,
       int leftovers,
-      Usage usage) {}
+      Usage usage,
+      OptionalLong at) {}
 }

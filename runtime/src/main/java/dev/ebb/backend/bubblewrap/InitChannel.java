@@ -47,11 +47,14 @@ public final class InitChannel {
   private static final int CHUNK = 64 * 1024;
   private static final Duration SEND_DEADLINE = Duration.ofSeconds(10);
 
+  private static final Duration HEAR_BOUND = Duration.ofSeconds(5);
+
   private static final long SEND_RETRY_NANOS = 200_000;
 
   private static final int LISTENS_SINCE = 8;
   private static final int LOOKS_SINCE = 10;
   private static final int LOOKS_IN_THE_END_SINCE = 11;
+  private static final int TELLS_WHEN_SINCE = 12;
   private static final int PERMISSIONS = 0777;
 
   /** The version of the oldest init that a box may still have. */
@@ -166,7 +169,7 @@ public final class InitChannel {
     callOff.listen(() -> change(() -> {}));
     await(() -> (hello && known) || callOff.isCalled(), deadline);
     callOff.listen(() -> {});
-    return await(() -> hello && known, Deadline.in(Duration.ZERO));
+    return awaitNews(() -> hello && known, Deadline.in(Duration.ZERO));
   }
 
   /** RACE: the first words may be there before we know by what we listen. */
@@ -262,7 +265,19 @@ public final class InitChannel {
     }
   }
 
+  /** ORDER: what init has said by the deadline is heard before that decides. */
   private boolean await(BooleanSupplier condition, Deadline deadline) throws InterruptedException {
+    if (awaitNews(condition, deadline)) {
+      return true;
+    }
+    if (!isClosed()) {
+      var _ = poller.catchUp(Deadline.in(HEAR_BOUND));
+    }
+    return awaitNews(condition, Deadline.in(Duration.ZERO));
+  }
+
+  private boolean awaitNews(BooleanSupplier condition, Deadline deadline)
+      throws InterruptedException {
     state.lock();
     try {
       while (!condition.getAsBoolean() && !closed && !deadline.isOver()) {
@@ -675,7 +690,7 @@ public final class InitChannel {
       }
       case Protocol.MESSAGE_ENDED -> {
         Step.HEAR_ENDED.reach();
-        var ended = Protocol.ended(body);
+        var ended = Protocol.ended(body, version() >= TELLS_WHEN_SINCE);
         exec(exec, false).ifPresent(e -> Protocol.told(body, e));
         exec(exec, true).ifPresent(e -> e.ended(ended));
       }

@@ -180,16 +180,29 @@ public final class Nursery {
   public void awaitReady(Deadline deadline)
       throws KernelException, Launch.SetupException, InterruptedException {
     Step.AWAIT_NURSERY.reach();
+    if (!awaitWord(deadline)) {
+      // ORDER: what it has said is heard before the deadline decides.
+      var _ = poller.catchUp(Deadline.in(PATIENCE));
+    }
     state.lock();
     try {
-      while (!ready && !lost && !deadline.isOver()) {
-        var _ = changed.awaitNanos(deadline.remainingNanos());
-      }
       if (!ready) {
         String how = lost ? "cannot be started" : "was not ready in time";
         throw new Launch.SetupException(
             "the nursery " + how + Refusal.explain(SpawnPlan.said(log)));
       }
+    } finally {
+      state.unlock();
+    }
+  }
+
+  private boolean awaitWord(Deadline deadline) throws InterruptedException {
+    state.lock();
+    try {
+      while (!ready && !lost && !deadline.isOver()) {
+        var _ = changed.awaitNanos(deadline.remainingNanos());
+      }
+      return ready || lost;
     } finally {
       state.unlock();
     }

@@ -10,10 +10,11 @@ import java.nio.ByteOrder;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.OptionalLong;
 
 /** The words between engine and ebb-init; the visible pair of init/protocol.h. */
 final class Protocol {
-  static final int PROTOCOL_VERSION = 11;
+  static final int PROTOCOL_VERSION = 12;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
   static final int MESSAGE_FDS_MAX = 4;
   static final int NONCE_SIZE = 16;
@@ -266,29 +267,32 @@ final class Protocol {
     };
   }
 
-  static ExecEvents.Ended ended(ByteBuffer body) {
+  /** {@code tellsWhen}: the init that said it is not older than version 12. */
+  static ExecEvents.Ended ended(ByteBuffer body, boolean tellsWhen) {
     var reason = reason(body.getInt());
     int flags = body.getInt();
     boolean exited = body.getInt() == Pidfd.WaitStatus.CLD_EXITED;
-    var ended =
-        new ExecEvents.Ended(
-            reason,
-            exited,
-            body.getInt(),
-            (flags & ENDED_STUCK) != 0,
-            (flags & ENDED_TRUNCATED) != 0,
-            (flags & ENDED_UNREAPED) != 0,
-            body.getLong(),
-            body.getLong(),
-            body.getInt(),
-            body.getInt(),
-            new ExecEvents.Usage(
-                Duration.of(body.getLong(), ChronoUnit.MICROS),
-                body.getLong(),
-                body.getInt(),
-                (flags & ENDED_CROWDED) != 0));
+    return new ExecEvents.Ended(
+        reason,
+        exited,
+        body.getInt(),
+        (flags & ENDED_STUCK) != 0,
+        (flags & ENDED_TRUNCATED) != 0,
+        (flags & ENDED_UNREAPED) != 0,
+        body.getLong(),
+        body.getLong(),
+        body.getInt(),
+        body.getInt(),
+        usage(body, (flags & ENDED_CROWDED) != 0),
+        tellsWhen ? OptionalLong.of(body.getLong()) : OptionalLong.empty());
+  }
+
+  private static ExecEvents.Usage usage(ByteBuffer body, boolean crowded) {
+    var usage =
+        new ExecEvents.Usage(
+            Duration.of(body.getLong(), ChronoUnit.MICROS), body.getLong(), body.getInt(), crowded);
     var _ = body.getInt();
-    return ended;
+    return usage;
   }
 
   static ExecEvents.Written section(ByteBuffer body) {

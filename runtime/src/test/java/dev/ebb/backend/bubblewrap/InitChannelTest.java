@@ -184,7 +184,7 @@ class InitChannelTest {
 
   private static byte[] ended(int status) {
     byte[] body =
-        Protocol.buffer(64)
+        Protocol.buffer(72)
             .putInt(Protocol.END_BY_ITSELF)
             .putInt(0)
             .putInt(1)

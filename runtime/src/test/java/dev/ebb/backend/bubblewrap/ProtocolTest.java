@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.junit.jupiter.api.BeforeAll;
@@ -319,9 +320,10 @@ class ProtocolTest {
                 Map.entry("cpu_us", 1_500_001L),
                 Map.entry("peak_memory", 0x3_0000_0003L),
                 Map.entry("peak_processes", 12L),
-                Map.entry("zero", 0L)));
+                Map.entry("zero", 0L),
+                Map.entry("ended_ns", 0x4_0000_0004L)));
     var usage = new ExecEvents.Usage(Duration.ofNanos(1_500_001_000), 0x3_0000_0003L, 12, false);
-    assertThat(Protocol.ended(body))
+    assertThat(Protocol.ended(body, true))
         .isEqualTo(
             new ExecEvents.Ended(
                 ExecEvents.Reason.TIMED_OUT,
@@ -334,7 +336,16 @@ class ProtocolTest {
                 stderr,
                 28,
                 3,
-                usage));
+                usage,
+                OptionalLong.of(0x4_0000_0004L)));
+    assertThat(body.hasRemaining()).isFalse();
+  }
+
+  @Test
+  void anOlderInitDoesNotTellWhenACommandEnded() {
+    int size = header.offset("ended", "ended_ns");
+    var body = Protocol.buffer(size);
+    assertThat(Protocol.ended(body, false).at()).isEmpty();
     assertThat(body.hasRemaining()).isFalse();
   }
 
@@ -345,7 +356,7 @@ class ProtocolTest {
       var body = Protocol.buffer(Math.toIntExact(header.size("ended")));
       body.putInt(header.offset("ended", "flags"), (int) header.constant(flag));
       body.putInt(header.offset("ended", "code"), 1);
-      var ended = Protocol.ended(body);
+      var ended = Protocol.ended(body, true);
       assertThat(ended.stuck()).isEqualTo(flag.equals("ENDED_STUCK"));
       assertThat(ended.truncated()).isEqualTo(flag.equals("ENDED_TRUNCATED"));
       assertThat(ended.unreaped()).isEqualTo(flag.equals("ENDED_UNREAPED"));
@@ -357,7 +368,7 @@ class ProtocolTest {
   @Test
   void aShortEndIsRefused() {
     int size = Math.toIntExact(header.size("ended"));
-    assertThatThrownBy(() -> Protocol.ended(Protocol.buffer(size - 1)))
+    assertThatThrownBy(() -> Protocol.ended(Protocol.buffer(size - 1), true))
         .isInstanceOf(BufferUnderflowException.class);
   }
 }

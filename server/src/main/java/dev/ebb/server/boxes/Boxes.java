@@ -10,6 +10,7 @@ import dev.ebb.egress.Egress;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.StallWatch;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Holding;
 import dev.ebb.pool.Beginning;
@@ -561,7 +562,7 @@ public final class Boxes implements AutoCloseable {
     var idle =
         all.values().stream()
             .filter(box -> box.state().isAlive() && box.mayEndIdle())
-            .sorted(Comparator.comparing(ServedBox::usedAt))
+            .sorted(Comparator.comparingLong(ServedBox::usedAt))
             .toList();
     for (ServedBox box : idle) {
       if (box.mayEndIdle() && box.beginEnding()) {
@@ -817,9 +818,12 @@ public final class Boxes implements AutoCloseable {
 
   private void keepHouse() {
     try {
+      var stalls = new StallWatch();
       while (!draining) {
         Thread.sleep(ROUND);
-        keepHouse(Instant.now());
+        if (!stalls.hasStalled()) {
+          keepHouse(Instant.now());
+        }
       }
     } catch (InterruptedException e) {
       LOG.log(Level.DEBUG, "event=housekeeper_ends");
@@ -841,7 +845,7 @@ public final class Boxes implements AutoCloseable {
   private void look(ServedBox box, Instant now) {
     if (box.state().isAlive() && box.isOverdue(now)) {
       endAside(box, ServedBox.EndedBy.TTL);
-    } else if (box.state().isAlive() && box.isIdle(now)) {
+    } else if (box.state().isAlive() && box.isIdle()) {
       endAside(box, ServedBox.EndedBy.IDLE);
     } else if (box.state() == BoxState.STUCK && box.isToBeTried(now)) {
       endAside(box, ServedBox.EndedBy.REQUEST);
@@ -854,9 +858,19 @@ public final class Boxes implements AutoCloseable {
           .name("ebb-end-" + box.id())
           .start(
               () -> {
-                end(box, DEFAULT_GRACE, by);
+                end(box, by);
                 box.endedEnding();
               });
+    }
+  }
+
+  /** ORDER: a command that ended before the box is ended is known as such. */
+  private static void end(ServedBox box, ServedBox.EndedBy by) {
+    try {
+      box.hearOut();
+      end(box, DEFAULT_GRACE, by);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 

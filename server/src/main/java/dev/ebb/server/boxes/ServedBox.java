@@ -115,7 +115,7 @@ public final class ServedBox {
   private final AtomicInteger users = new AtomicInteger();
   private final AtomicBoolean ending = new AtomicBoolean();
   private volatile BoxState state = BoxState.CREATING;
-  private volatile Instant usedAt = Instant.now();
+  private final BoxTimes times;
 
   /** Of one that is stuck. */
   private volatile Instant tryAt = Instant.MAX;
@@ -155,6 +155,7 @@ public final class ServedBox {
     tenant = note.tenant();
     order = note.order();
     createdAt = note.createdAt();
+    times = new BoxTimes(order, createdAt);
     idempotency = note.idempotency();
   }
 
@@ -193,10 +194,14 @@ public final class ServedBox {
     BoxState found = box().listen(next -> changed(next, whenLost));
     state = found;
     if (found == BoxState.LOST) {
-      // Its init ends it when its time is up and no daemon does.
-      endedBy.set(isOverdue(Instant.now()) ? EndedBy.TTL : EndedBy.DIED);
+      endedBy.set(byItself());
       changed(found, whenLost);
     }
+  }
+
+  /** Of one that ended, and not by us: its init does that when its time is up and no daemon did. */
+  private EndedBy byItself() {
+    return order.detached() && isOverdue(Instant.now()) ? EndedBy.TTL : EndedBy.DIED;
   }
 
   static boolean isId(String text) {
@@ -281,7 +286,7 @@ public final class ServedBox {
     }
     events.publish(tenant, "box", describe("state", next.word()));
     if (next == BoxState.LOST) {
-      endedBy.compareAndSet(null, EndedBy.DIED);
+      endedBy.compareAndSet(null, byItself());
       Thread.ofVirtual().name("ebb-lost-" + id).start(whenLost);
     }
   }
@@ -399,7 +404,7 @@ public final class ServedBox {
 
   /** Somebody works with it. */
   public void use() {
-    usedAt = Instant.now();
+    times.use();
   }
 
   /** Work that takes its time. */
@@ -598,7 +603,7 @@ public final class ServedBox {
     if (grace.isPositive() && state == BoxState.RUNNING) {
       var killed = new ArrayList<>(killAll(grace));
       for (ServedExec exec : killed) {
-        exec.await(grace.plusSeconds(10));
+        exec.awaitSurely(grace.plusSeconds(10));
       }
     }
     boolean isAgain = state == BoxState.GONE;
@@ -623,8 +628,18 @@ public final class ServedBox {
     engine.forget(box());
   }
 
+  /** When its time to live is over. */
+  public Optional<Instant> expiresAt() {
+    return times.expiresAt();
+  }
+
+  /** Hears all that was said in it until now, before it is ended for the time it took. */
+  void hearOut() throws InterruptedException {
+    var _ = box().hearOut();
+  }
+
   boolean isOverdue(Instant now) {
-    return order.ttl().filter(ttl -> now.isAfter(createdAt.plus(ttl))).isPresent();
+    return times.isOverdue(now);
   }
 
   boolean isToBeTried(Instant now) {
@@ -638,12 +653,11 @@ public final class ServedBox {
         && order.idleTimeout().isPresent();
   }
 
-  Instant usedAt() {
-    return usedAt;
+  long usedAt() {
+    return times.usedAt();
   }
 
-  boolean isIdle(Instant now) {
-    return mayEndIdle()
-        && order.idleTimeout().filter(idle -> now.isAfter(usedAt.plus(idle))).isPresent();
+  boolean isIdle() {
+    return mayEndIdle() && times.isIdle();
   }
 }

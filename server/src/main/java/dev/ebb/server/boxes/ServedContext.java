@@ -150,7 +150,7 @@ public final class ServedContext {
   public void end() throws InterruptedException {
     ServedExec exec = exec();
     exec.kill(Duration.ZERO);
-    exec.await(KILL_PATIENCE);
+    exec.awaitSurely(KILL_PATIENCE);
   }
 
   /** The same for good: no other is started after it. */

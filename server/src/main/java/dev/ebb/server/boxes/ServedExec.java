@@ -6,6 +6,7 @@ import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.Stdin;
+import dev.ebb.kernel.Deadline;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -17,7 +18,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -164,8 +164,13 @@ public final class ServedExec {
 
   /** Lets nobody begin to read once those who did are done, or time is up. */
   public void awaitReaders(Duration patience) throws InterruptedException {
-    if (!readers.tryAcquire(Integer.MAX_VALUE, patience.toNanos(), TimeUnit.NANOSECONDS)) {
-      readers.drainPermits();
+    Deadline deadline = Deadline.in(patience);
+    while (!readers.tryAcquire(
+        Integer.MAX_VALUE, deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
+      if (deadline.isOver()) {
+        readers.drainPermits();
+        return;
+      }
     }
   }
 
@@ -197,12 +202,19 @@ public final class ServedExec {
     return Optional.ofNullable(ending);
   }
 
-  /** Empty when it has not ended in time. */
+  /**
+   * Empty when it has not ended in time. ORDER: what init has said by then is heard before that
+   * decides.
+   */
+  public Optional<Ending> awaitSurely(Duration patience) throws InterruptedException {
+    Optional<Ending> known = await(patience);
+    return known.isEmpty() && exec.hearOut() && exec.isOver() ? await(START_PATIENCE) : known;
+  }
+
+  /** Empty when its end is not known in time. */
   public Optional<Ending> await(Duration patience) throws InterruptedException {
     try {
-      return Optional.of(seenOff.get(patience.toNanos(), TimeUnit.NANOSECONDS));
-    } catch (TimeoutException e) {
-      return Optional.empty();
+      return Deadline.in(patience).await(seenOff);
     } catch (ExecutionException e) {
       throw new IllegalStateException("exec " + number() + " has no end", e.getCause());
     }

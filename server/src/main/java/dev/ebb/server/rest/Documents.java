@@ -57,7 +57,7 @@ final class Documents {
     document.put("detached", order.detached());
     document.put("createdAt", box.createdAt().toString());
     order.ttl().ifPresent(ttl -> document.put("ttlMillis", ttl.toMillis()));
-    order.ttl().ifPresent(ttl -> document.put("expiresAt", box.createdAt().plus(ttl).toString()));
+    box.expiresAt().ifPresent(at -> document.put("expiresAt", at.toString()));
     order.idleTimeout().ifPresent(idle -> document.put("idleTimeoutMillis", idle.toMillis()));
     box.endedAt().ifPresent(at -> document.put("endedAt", at.toString()));
     box.endedBy().ifPresent(by -> document.put("endedBy", by.word()));

@@ -2,6 +2,7 @@ package dev.ebb.server.rest;
 
 import static java.util.Objects.requireNonNull;
 
+import dev.ebb.kernel.ProcessClock;
 import dev.ebb.server.access.Caller;
 import dev.ebb.server.boxes.ServedExec;
 import java.io.ByteArrayOutputStream;
@@ -178,7 +179,7 @@ public final class Exchange {
   /** The whole body, which must be short. */
   public byte[] body() throws IOException {
     requireShort(request.getLength());
-    long begun = System.nanoTime();
+    long begun = ProcessClock.nanos();
     var body = new ByteArrayOutputStream();
     byte[] chunk = new byte[BODY_CHUNK];
     try (InputStream content = content()) {
@@ -186,7 +187,7 @@ public final class Exchange {
         requireShort(body.size() + n);
         place.add(n);
         body.write(chunk, 0, n);
-        requireInTime(System.nanoTime() - begun, body.size());
+        requireInTime(ProcessClock.nanos() - begun, body.size());
       }
     }
     return body.toByteArray();

@@ -6,6 +6,7 @@ import dev.ebb.box.SandboxException;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Stdin;
+import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.pool.Beginning;
@@ -231,10 +232,9 @@ final class ExecRoutes {
   private void await(Exchange exchange) throws IOException, InterruptedException {
     Duration patience = exchange.millis("timeoutMillis", LONG);
     ServedExec exec = exec(exchange);
-    long end = System.nanoTime() + Math.min(patience.toNanos(), LONG.toNanos());
-    if (exec.await(EventStream.HEARTBEAT.compareTo(patience) < 0 ? EventStream.HEARTBEAT : patience)
-            .isPresent()
-        || System.nanoTime() >= end) {
+    Deadline end = Deadline.in(patience);
+    boolean isLong = EventStream.HEARTBEAT.compareTo(patience) < 0;
+    if (exec.awaitSurely(isLong ? EventStream.HEARTBEAT : patience).isPresent() || end.isOver()) {
       exchange.answer(200, Documents.exec(exec));
       return;
     }
@@ -242,7 +242,7 @@ final class ExecRoutes {
       do {
         out.write('\n');
         out.flush();
-      } while (exec.await(EventStream.HEARTBEAT).isEmpty() && System.nanoTime() < end);
+      } while (exec.awaitSurely(EventStream.HEARTBEAT).isEmpty() && !end.isOver());
       out.write(Exchange.json(Documents.exec(exec)));
     }
   }
@@ -262,7 +262,7 @@ final class ExecRoutes {
       default -> exec.exec().signal(known);
     }
     if (wait && (known == Signal.TERM || known == Signal.KILL)) {
-      exec.await(grace.plus(LateAnswer.LADDER_SLACK));
+      exec.awaitSurely(grace.plus(LateAnswer.LADDER_SLACK));
     }
     exchange.answer(200, Documents.exec(exec));
   }
@@ -273,7 +273,7 @@ final class ExecRoutes {
     var killed = box(exchange).killAll(grace);
     if (wait) {
       for (ServedExec exec : killed) {
-        exec.await(grace.plus(LateAnswer.LADDER_SLACK));
+        exec.awaitSurely(grace.plus(LateAnswer.LADDER_SLACK));
       }
     }
     exchange.answer(200, Documents.object("execs", killed.stream().map(Documents::exec).toList()));

@@ -66,7 +66,7 @@ abstract class LateAnswer implements CodeRun.Attendant {
       if (!isLeft) {
         exec.kill(exec.spec().grace());
         // ORDER: a box of its own goes after this, and would cut the grace short.
-        exec.await(exec.spec().grace().plus(LADDER_SLACK));
+        exec.awaitSurely(exec.spec().grace().plus(LADDER_SLACK));
       }
       throw e;
     }

@@ -1,0 +1,30 @@
+package dev.ebb.kernel;
+
+import java.time.Duration;
+
+/**
+ * Tells a housekeeper that its process has not run for a while: whatever others said meanwhile may
+ * be unread, so nothing should be ended in this round. Not thread-safe.
+ */
+public final class StallWatch {
+  private static final Duration SHORT = Duration.ofMillis(100);
+
+  /** A process that is starved all the time ends things all the same. */
+  private static final int IN_A_ROW_MOST = 3;
+
+  private Duration seen;
+  private int inARow;
+
+  public StallWatch() {
+    seen = ProcessClock.stalled();
+  }
+
+  /** Whether the process stood still since the last call. */
+  public boolean hasStalled() {
+    Duration now = ProcessClock.stalled();
+    boolean isNew = now.minus(seen).compareTo(SHORT) > 0;
+    seen = now;
+    inARow = isNew ? inARow + 1 : 0;
+    return isNew && inARow <= IN_A_ROW_MOST;
+  }
+}
