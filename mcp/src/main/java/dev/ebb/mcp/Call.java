@@ -3,6 +3,7 @@ package dev.ebb.mcp;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.code.Cell;
 import dev.ebb.code.CellOrder;
+import dev.ebb.server.access.TenantMemory;
 import dev.ebb.server.boxes.ServedContext;
 import dev.ebb.server.boxes.ServedExec;
 import dev.ebb.server.rest.EventStream;
@@ -89,6 +90,16 @@ final class Call {
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Memory for what is to be answered, until that has happened. */
+  boolean hasRoomFor(long bytes) throws InterruptedException {
+    return exchange.hasRoomFor(bytes);
+  }
+
+  /** The memory of what is kept of its body for longer. */
+  TenantMemory.Claim keep(byte[] bytes) {
+    return exchange.keep(bytes);
   }
 
   boolean isCancelled() {

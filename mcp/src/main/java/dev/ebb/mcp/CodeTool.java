@@ -136,6 +136,11 @@ final class CodeTool {
           public void follow(ServedExec program) throws IOException, InterruptedException {
             call.await(program);
           }
+
+          @Override
+          public boolean hasRoomFor(long bytes) throws InterruptedException {
+            return call.hasRoomFor(bytes);
+          }
         };
     return reply(new CodeRun(workplace.boxes(), box, task, attendant, call::isOver).run());
   }

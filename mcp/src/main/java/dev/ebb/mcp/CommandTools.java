@@ -152,7 +152,7 @@ final class CommandTools {
     ServedBox box = workplace.box(call, order.box());
     call.requireWanted();
     ServedExec exec = workplace.boxes().start(box, order.spec(), call::isOver);
-    order.input().ifPresent(exec::feed);
+    order.input().ifPresent(bytes -> exec.feed(bytes, call.keep(bytes)));
     return exec;
   }
 

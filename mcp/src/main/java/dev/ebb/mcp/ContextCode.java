@@ -50,7 +50,7 @@ final class ContextCode {
       return new Told(
           reply(context, run.ordered().cell(), result, isRestarted),
           result.outcome().word(),
-          run.written());
+          run.written(call::hasRoomFor));
     }
   }
 

@@ -6,6 +6,7 @@ import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.ProcessClock;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.server.access.Caller;
+import dev.ebb.server.access.TenantMemory;
 import dev.ebb.server.boxes.BoxOrder;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.ServedBox;
@@ -43,6 +44,10 @@ final class Session {
 
   private static final int SHOWN_ID = 8;
   private static final int EARLY_MOST = 256;
+
+  /** What one keeps of a client: what that says of itself, and ids that it cancelled. */
+  private static final long WEIGHT = 512 * 1024;
+
   private static final int CLIENT_LENGTH_MOST = 64;
 
   /** Why it ended. */
@@ -65,6 +70,7 @@ final class Session {
   private final McpStreamableServerSession protocol;
   private final Caller owner;
   private final String client;
+  private final TenantMemory.Claim room;
   private final Instant begunAt = Instant.now();
   private final CountDownLatch ended = new CountDownLatch(1);
   private final Map<Object, Call> calls = new ConcurrentHashMap<>();
@@ -100,6 +106,12 @@ final class Session {
     this.protocol = protocol;
     this.owner = owner;
     this.client = printable(client);
+    room = boxes.memory().claim(owner.tenant(), WEIGHT);
+  }
+
+  /** It has ended, or never began. */
+  void giveBack() {
+    room.close();
   }
 
   /** What the client calls itself, as far as a terminal can bear it. */
@@ -350,6 +362,7 @@ final class Session {
       release(box).ifPresent(certificates::add);
     }
     protocol.close();
+    giveBack();
     var data = describe("ended");
     data.put("reason", reason.word());
     boxes.events().publish(tenant(), "mcp", data);

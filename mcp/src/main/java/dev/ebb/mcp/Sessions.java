@@ -38,6 +38,7 @@ final class Sessions {
     int most = house.settings().sessions();
     if (byTenant.merge(session.tenant(), 1, Integer::sum) > most) {
       leave(session.tenant());
+      session.giveBack();
       throw SandboxException.later(
           ErrorCode.QUOTA,
           "there are " + most + " sessions of MCP; end one, or raise mcp.sessions",

@@ -55,9 +55,13 @@ final class StreamableDoor implements McpDoor, McpStreamableServerTransportProvi
 
   private static final String CANCELLED = "notifications/cancelled";
   private static final int NO_SESSION = -32001;
+  private static final int MOST_OF_ID = 256;
+
+  /** The SDK keeps what a client says of itself for as long as the session lasts. */
+  private static final int MOST_OF_INITIALIZE = 64 * 1024;
 
   /** SAFETY: one of two bytes becomes some twenty. */
-  private static final long MOST_TOKENS = 500_000;
+  private static final long MOST_TOKENS = 200_000;
 
   private static final List<String> VERSIONS =
       List.of(
@@ -184,12 +188,28 @@ final class StreamableDoor implements McpDoor, McpStreamableServerTransportProvi
           null,
           "this is no message of JSON-RPC 2.0, as JSON in UTF-8");
     }
-    if (message instanceof JSONRPCRequest request
-        && !(request.id() instanceof String || request.id() instanceof Number)) {
+    if (message instanceof JSONRPCRequest request && !isId(request.id())) {
       throw new Refused(
-          400, ErrorCodes.INVALID_REQUEST, null, "the id of a request is a string or a number");
+          400,
+          ErrorCodes.INVALID_REQUEST,
+          null,
+          "the id of a request is a number, or a string of up to " + MOST_OF_ID + " characters");
+    }
+    if (message instanceof JSONRPCRequest request
+        && request.method().equals(McpSchema.METHOD_INITIALIZE)
+        && body.length > MOST_OF_INITIALIZE) {
+      throw new Refused(
+          413,
+          ErrorCodes.INVALID_REQUEST,
+          request.id(),
+          "initialize is longer than " + MOST_OF_INITIALIZE + " bytes");
     }
     return message;
+  }
+
+  /** It is remembered while the request is under way, and longer if that is cancelled. */
+  private static boolean isId(@Nullable Object id) {
+    return id instanceof Number || (id instanceof String text && text.length() <= MOST_OF_ID);
   }
 
   private static void requireVersion(Exchange exchange) throws Refused {
@@ -297,8 +317,8 @@ final class StreamableDoor implements McpDoor, McpStreamableServerTransportProvi
   private static void accept(Session session, JSONRPCNotification notification) {
     session.use();
     if (notification.method().equals(CANCELLED)) {
-      if (notification.params() instanceof Map<?, ?> params && params.get("requestId") != null) {
-        session.cancel(params.get("requestId"));
+      if (notification.params() instanceof Map<?, ?> params && isId(params.get("requestId"))) {
+        session.cancel(requireNonNull(params.get("requestId")));
       }
       return;
     }

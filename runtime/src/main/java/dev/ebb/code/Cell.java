@@ -17,7 +17,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -29,13 +28,8 @@ public final class Cell implements AutoCloseable {
   /** Of what one cell shows. */
   private static final long SHOWN_MOST = 16 << 20;
 
-  /** SAFETY: of what all cells of this process show, as it lies in our memory. */
-  private static final long ALL_MOST = Math.min(64 << 20, Runtime.getRuntime().maxMemory() / 8);
-
   /** Of each form, beside its bytes. */
   private static final long OVERHEAD = 512;
-
-  private static final AtomicLong ALL = new AtomicLong();
 
   /** There is always room for a few small words, whatever others show. */
   private static final int SMALL = 16;
@@ -83,6 +77,7 @@ public final class Cell implements AutoCloseable {
       Optional<String> detail,
       Duration took) {}
 
+  private final ShowRoom room;
   private final int number;
   private final CellOrder order;
   private final String nonce;
@@ -94,7 +89,9 @@ public final class Cell implements AutoCloseable {
   @GuardedBy("this")
   private boolean closed;
 
-  private final AtomicLong taken = new AtomicLong();
+  @GuardedBy("this")
+  private long taken;
+
   private volatile @Nullable Section section;
   private volatile @Nullable Thrown thrown;
   private volatile boolean cut;
@@ -115,7 +112,8 @@ public final class Cell implements AutoCloseable {
   /** How often it was to be interrupted. */
   final AtomicInteger interrupts = new AtomicInteger();
 
-  Cell(int number, CellOrder order, String nonce) {
+  Cell(int number, CellOrder order, String nonce, ShowRoom room) {
+    this.room = room;
     this.number = number;
     this.order = order;
     this.nonce = nonce;
@@ -176,13 +174,10 @@ public final class Cell implements AutoCloseable {
       return true;
     }
     long more = size + OVERHEAD;
-    long mine = taken.addAndGet(more);
-    long all = ALL.addAndGet(more);
-    if (mine <= SHOWN_MOST && all <= ALL_MOST) {
+    if (taken + more <= SHOWN_MOST && room.take(more)) {
+      taken += more;
       return true;
     }
-    taken.addAndGet(-more);
-    ALL.addAndGet(-more);
     cut = true;
     return false;
   }
@@ -295,7 +290,8 @@ public final class Cell implements AutoCloseable {
   @Override
   public synchronized void close() {
     closed = true;
-    ALL.addAndGet(-taken.getAndSet(0));
+    room.giveBack(taken);
+    taken = 0;
     shown.clear();
     Section output = section;
     if (output != null) {

@@ -69,6 +69,7 @@ public final class Context {
 
   private final Exec exec;
   private final Line line;
+  private final ShowRoom room;
   private final Frames frames = new Frames(new Heard());
   private final ReentrantLock lock = new ReentrantLock();
 
@@ -90,14 +91,20 @@ public final class Context {
 
   private volatile @Nullable ExitCause cause;
 
-  private Context(Exec exec) {
+  private Context(Exec exec, ShowRoom room) {
+    this.room = room;
     this.exec = exec;
     line = exec.line().orElseThrow();
   }
 
   /** Makes a context of an exec that was started for it. */
   public static Context of(Exec exec, Runner runner) {
-    var context = new Context(exec);
+    return of(exec, runner, ShowRoom.OF_PROCESS);
+  }
+
+  /** The same, whose cells show what {@code room} has room for. */
+  public static Context of(Exec exec, Runner runner, ShowRoom room) {
+    var context = new Context(exec, room);
     try {
       context.line.listen(context.new Words());
     } catch (KernelException e) {
@@ -240,7 +247,7 @@ public final class Context {
       }
       byte[] nonce = new byte[NOBODY.length() / 2];
       RANDOM.nextBytes(nonce);
-      var cell = new Cell(++cells, order, HexFormat.of().formatHex(nonce));
+      var cell = new Cell(++cells, order, HexFormat.of().formatHex(nonce), room);
       queue.add(cell);
       if (!working) {
         working = true;

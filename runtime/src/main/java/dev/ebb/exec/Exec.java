@@ -61,7 +61,10 @@ public final class Exec implements AutoCloseable {
 
   private final Box box;
   private final int number;
-  private final ExecSpec spec;
+
+  /** Of one that has ended the beginning. */
+  private volatile ExecSpec spec;
+
   private final Scope scope;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -179,6 +182,7 @@ public final class Exec implements AutoCloseable {
 
   private void endedAs(ExecResult last) {
     result = last;
+    spec = spec.ended();
     outcome = new Outcome.Lost();
     section.expectFiles();
     section.end(last.stdoutSize(), last.stderrSize(), last.truncated(), last.logErrno());
@@ -497,6 +501,7 @@ public final class Exec implements AutoCloseable {
       if (outcome == null) {
         outcome = last;
         endNanos = endNanos(last);
+        spec = spec.ended();
       }
       section.end(stdoutSize, stderrSize, isTruncated(last), 0);
       changed.signalAll();

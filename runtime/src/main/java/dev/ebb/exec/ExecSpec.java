@@ -6,6 +6,7 @@ import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.ByteSize;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +36,9 @@ public record ExecSpec(
     boolean keep,
     ExecKind kind,
     boolean operator) {
+
+  /** Characters of a command that has ended. */
+  private static final int REMEMBERED_MOST = 4096;
 
   public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(5);
   public static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
@@ -160,6 +164,37 @@ public record ExecSpec(
     return copy(copy -> copy.operator = true);
   }
 
+  /**
+   * What is remembered of a command that has ended: the beginning of its words, and nothing of its
+   * environment.
+   */
+  ExecSpec ended() {
+    return copy(
+        copy -> {
+          copy.command = beginning(command);
+          copy.environment = Map.of();
+          copy.workdir = beginning(workdir, REMEMBERED_MOST);
+        });
+  }
+
+  private static List<String> beginning(List<String> words) {
+    var first = new ArrayList<String>();
+    int left = REMEMBERED_MOST;
+    for (String word : words) {
+      if (left <= 0) {
+        first.add("…");
+        break;
+      }
+      first.add(beginning(word, left));
+      left -= word.length() + 1;
+    }
+    return first;
+  }
+
+  private static String beginning(String text, int most) {
+    return text.length() <= most ? text : text.substring(0, most) + "…";
+  }
+
   private ExecSpec copy(Consumer<Copy> change) {
     var copy = new Copy(this);
     change.accept(copy);
@@ -168,7 +203,7 @@ public record ExecSpec(
 
   /** A spec that can be changed on its way to the next one. */
   private static final class Copy {
-    private final List<String> command;
+    private List<String> command;
     private Map<String, String> environment;
     private String workdir;
     private Duration timeout;

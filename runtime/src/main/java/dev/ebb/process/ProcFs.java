@@ -1,10 +1,13 @@
 package dev.ebb.process;
 
 import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -22,6 +25,7 @@ import java.util.stream.Collectors;
 /** What /proc says of processes. A process that vanished while being read is simply absent. */
 public final class ProcFs {
   private static final Path PROC = Path.of("/proc");
+  private static final int COMMAND_LINE_MOST = 4096;
 
   private ProcFs() {}
 
@@ -123,8 +127,28 @@ public final class ProcFs {
         .orElse(0);
   }
 
-  /** The command line, blanks between words; empty for a zombie or kernel thread. */
+  /**
+   * The beginning of the command line, blanks between words; empty for a zombie or kernel thread.
+   * SAFETY: a process may make its own as long as it has memory.
+   */
   public static String commandLine(int pid) {
+    byte[] bytes = new byte[COMMAND_LINE_MOST];
+    try (var scope = new Scope()) {
+      Path file = PROC.resolve(Integer.toString(pid)).resolve("cmdline");
+      int n = Math.max(0, Fd.open(scope, file, Fd.Flag.READ).read(bytes, 0, bytes.length));
+      String text = new String(bytes, 0, n, StandardCharsets.ISO_8859_1).replace('\0', ' ').strip();
+      return n < bytes.length ? text : text + "…";
+    } catch (KernelException e) {
+      // KERNEL: a process that died after the open answers ESRCH.
+      if (e.is(Errno.ENOENT) || e.is(Errno.ESRCH)) {
+        return "";
+      }
+      throw new UncheckedIOException(new IOException(e));
+    }
+  }
+
+  /** All of the command line, of a process that is ours. */
+  static String wholeCommandLine(int pid) {
     return read(PROC.resolve(Integer.toString(pid)).resolve("cmdline"))
         .map(text -> text.replace('\0', ' ').strip())
         .orElse("");

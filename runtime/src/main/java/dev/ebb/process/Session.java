@@ -34,7 +34,7 @@ public record Session(ProcessRef leader, String mark) {
   public boolean holds(int pid) {
     return ProcFs.stat(pid)
         .filter(stat -> bears(stat))
-        .filter(stat -> (stat.isZombie() && !isToBegin()) || isMarked(ProcFs.commandLine(pid)))
+        .filter(stat -> (stat.isZombie() && !isToBegin()) || isMarked(ProcFs.wholeCommandLine(pid)))
         .isPresent();
   }
 
@@ -60,7 +60,7 @@ public record Session(ProcessRef leader, String mark) {
   private boolean mayLive(int pid) {
     return ProcFs.stat(pid)
         .filter(stat -> bears(stat) && !stat.isZombie())
-        .map(_ -> ProcFs.commandLine(pid))
+        .map(_ -> ProcFs.wholeCommandLine(pid))
         .filter(line -> (line.isEmpty() && !isToBegin()) || isMarked(line))
         .isPresent();
   }

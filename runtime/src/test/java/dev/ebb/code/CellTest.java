@@ -10,8 +10,11 @@ import org.junit.jupiter.api.Test;
 class CellTest {
   private static final int MUCH = 1 << 20;
 
-  private static Cell cell() {
-    return new Cell(1, new CellOrder("1", Map.of(), Duration.ofSeconds(1), Duration.ZERO), "nonce");
+  private final ShowRoom room = ShowRoom.bounded(2 * MUCH);
+
+  private Cell cell() {
+    var order = new CellOrder("1", Map.of(), Duration.ofSeconds(1), Duration.ZERO);
+    return new Cell(1, order, "nonce", room);
   }
 
   @Test

@@ -3,6 +3,7 @@ package dev.ebb.server.boxes;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.server.access.TenantMemory;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -30,6 +31,9 @@ public record BoxOrder(
   private static final int MOST_LABELS = 64;
   private static final int LONGEST_LABEL = 256;
 
+  /** What each box takes in any case. */
+  private static final long OVERHEAD = 16 * 1024;
+
   public BoxOrder {
     labels = java.util.Collections.unmodifiableMap(new LinkedHashMap<>(labels));
     name.ifPresent(BoxOrder::checkName);
@@ -47,6 +51,18 @@ public record BoxOrder(
   /** The same for one command, with which it goes. */
   public BoxOrder forOneCommand() {
     return new BoxOrder(name, labels, spec, ttl, idleTimeout, true, true);
+  }
+
+  /** What a box of this order takes of the daemon's memory, until it is forgotten. */
+  long weight() {
+    long weight = OVERHEAD + TenantMemory.of(labels.keySet()) + TenantMemory.of(labels.values());
+    for (var mount : spec.mounts()) {
+      weight += TenantMemory.of(mount.host().toString()) + TenantMemory.of(mount.box());
+    }
+    for (var packages : spec.packages()) {
+      weight += TenantMemory.of(packages.toString());
+    }
+    return weight + TenantMemory.of(spec.network().policy().rules());
   }
 
   private static void checkName(String name) {

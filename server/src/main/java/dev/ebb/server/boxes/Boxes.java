@@ -22,6 +22,7 @@ import dev.ebb.pressure.Permit;
 import dev.ebb.server.access.Caller;
 import dev.ebb.server.access.Quota;
 import dev.ebb.server.access.Quotas;
+import dev.ebb.server.access.TenantMemory;
 import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.pressure.Entrance;
 import java.io.IOException;
@@ -92,6 +93,7 @@ public final class Boxes implements AutoCloseable {
   private final Map<String, Integer> starting = new HashMap<>();
 
   private final Events events = new Events(Instant.now());
+  private final TenantMemory memory = TenantMemory.ofHeap();
   private final AtomicLong orders = new AtomicLong();
 
   /** By the order they came in. */
@@ -146,6 +148,7 @@ public final class Boxes implements AutoCloseable {
     this.engine = engine;
     this.history = history;
     this.metrics = metrics;
+    memory.whenShort(this::forgetEnded);
     for (Engine.Adopted adopted : engine.adopt(history)) {
       try {
         adopt(adopted);
@@ -159,7 +162,23 @@ public final class Boxes implements AutoCloseable {
     housekeeper = Thread.ofVirtual().name("ebb-housekeeper").start(this::keepHouse);
   }
 
+  /** What is kept on behalf of tenants, by all who keep something. */
+  public TenantMemory memory() {
+    return memory;
+  }
+
+  /** Of commands that have ended a tenant is told only while there is room. */
+  private void forgetEnded(String tenant) {
+    all.values().stream()
+        .filter(box -> box.tenant().equals(tenant))
+        .forEach(ServedBox::forgetEnded);
+  }
+
   private void measure() {
+    metrics.gauge(
+        "ebb_kept_bytes",
+        "Memory of the daemon that is kept on behalf of tenants.",
+        memory::used);
     metrics.gauge(
         "ebb_boxes", "Boxes that the daemon knows of, by their state.", "state", this::byState);
     metrics.gauge("ebb_execs_running", "Commands that run.", this::running);
@@ -213,7 +232,7 @@ public final class Boxes implements AutoCloseable {
   }
 
   private void adopt(Engine.Adopted adopted) {
-    var box = ServedBox.adopt(engine, events, metrics, adopted);
+    var box = ServedBox.adopt(engine, events, metrics, memory, adopted);
     list(box);
     box.order()
         .name()
@@ -245,6 +264,7 @@ public final class Boxes implements AutoCloseable {
     if (adopted.isPresent()) {
       // RACE: it takes the place of the other, so there is no moment at which there is none.
       adopt(adopted.get());
+      box.giveBack();
       forgetWords(box);
     }
     return adopted.isPresent();
@@ -362,7 +382,7 @@ public final class Boxes implements AutoCloseable {
     Instant begun = Instant.now();
     // ORDER: admitted by now; one who waits for room keeps no box from others.
     var warm = pool.take(note.order().spec(), beginning);
-    var box = new ServedBox(engine, events, metrics, note, warm);
+    var box = new ServedBox(engine, events, metrics, memory, note, warm);
     try {
       makeAndFill(box, filling);
       return box;
@@ -411,6 +431,7 @@ public final class Boxes implements AutoCloseable {
       throw taken;
     }
     try {
+      box.claimRoom();
       listWithinQuota(box);
     } catch (SandboxException e) {
       unlist(box);
@@ -807,6 +828,7 @@ public final class Boxes implements AutoCloseable {
   }
 
   private void unlist(ServedBox box) {
+    box.giveBack();
     forgetWords(box);
     Long number = ids.remove(box.id());
     if (number != null) {

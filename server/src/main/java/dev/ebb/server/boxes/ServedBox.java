@@ -14,6 +14,7 @@ import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.FileEntry;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.pool.PoolItem;
+import dev.ebb.server.access.TenantMemory;
 import dev.ebb.server.metrics.Metrics;
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -85,6 +86,10 @@ public final class ServedBox {
   private final Engine engine;
   private final Events events;
   private final Metrics metrics;
+  private final TenantMemory memory;
+
+  /** For what it is as it was ordered. */
+  private final TenantMemory.Claim room;
 
   /** The box, if it was made ahead. */
   private final Optional<PoolItem> warm;
@@ -130,11 +135,18 @@ public final class ServedBox {
    *
    * @param warm empty: it is still to be made
    */
-  ServedBox(Engine engine, Events events, Metrics metrics, BoxNote note, Optional<PoolItem> warm) {
+  ServedBox(
+      Engine engine,
+      Events events,
+      Metrics metrics,
+      TenantMemory memory,
+      BoxNote note,
+      Optional<PoolItem> warm) {
     this(
         engine,
         events,
         metrics,
+        memory,
         warm.map(item -> item.box().id()).orElseGet(engine::newId),
         note,
         warm);
@@ -144,12 +156,14 @@ public final class ServedBox {
       Engine engine,
       Events events,
       Metrics metrics,
+      TenantMemory memory,
       BoxId id,
       BoxNote note,
       Optional<PoolItem> warm) {
     this.engine = engine;
     this.events = events;
     this.metrics = metrics;
+    this.memory = memory;
     this.id = id;
     this.warm = warm;
     tenant = note.tenant();
@@ -157,26 +171,59 @@ public final class ServedBox {
     createdAt = note.createdAt();
     times = new BoxTimes(order, createdAt);
     idempotency = note.idempotency();
+    room = memory.claim(tenant);
+  }
+
+  /** Claims the memory for what it is, or is refused. */
+  void claimRoom() {
+    room.add(order.weight());
+  }
+
+  /** For what is there already, and cannot be refused. */
+  private TenantMemory.Claim room(long bytes) {
+    TenantMemory.Claim claim = memory.claim(tenant);
+    if (!claim.tryAdd(bytes)) {
+      LOG.log(Level.DEBUG, "event=adopted_beyond_share box=" + id + " bytes=" + bytes);
+    }
+    return claim;
+  }
+
+  /** Nothing of it is remembered any more. */
+  void giveBack() {
+    room.close();
+    execs.values().forEach(ServedExec::giveBack);
+  }
+
+  /** The memory of its tenant. */
+  public TenantMemory.Claim claim() {
+    return memory.claim(tenant);
   }
 
   /** One that the daemon before this one had. */
-  static ServedBox adopt(Engine engine, Events events, Metrics metrics, Engine.Adopted adopted) {
+  static ServedBox adopt(
+      Engine engine,
+      Events events,
+      Metrics metrics,
+      TenantMemory memory,
+      Engine.Adopted adopted) {
     Box box = adopted.box();
     var served =
         new ServedBox(
             engine,
             events,
             metrics,
+            memory,
             box.id(),
             adopted
                 .record()
                 .map(record -> BoxNote.parse(record.note(), box.spec()))
                 .orElseGet(() -> BoxNote.unknown(box.spec())),
             Optional.empty());
+    served.room.tryAdd(served.order.weight());
     served.made.complete(box);
     box.end().ifPresent(served::hasEnded);
     for (Exec exec : adopted.execs()) {
-      var found = new ServedExec(served, exec);
+      var found = new ServedExec(served, exec, served.room(ServedExec.weight(exec.spec())));
       served.execs.put(found.number(), found);
       served.attend(found);
     }
@@ -433,9 +480,16 @@ public final class ServedBox {
   /** The same for a caller who is to attend to it. */
   public ServedExec startUnattended(ExecSpec spec) throws InterruptedException {
     use();
-    Optional<PoolItem> waiting = warm.filter(item -> item.waitsFor(spec));
-    Exec started = waiting.isPresent() ? waiting.get().begin() : Exec.start(box(), spec);
-    var exec = new ServedExec(this, started);
+    TenantMemory.Claim claim = memory.claim(tenant, ServedExec.weight(spec));
+    ServedExec exec;
+    try {
+      Optional<PoolItem> waiting = warm.filter(item -> item.waitsFor(spec));
+      Exec started = waiting.isPresent() ? waiting.get().begin() : Exec.start(box(), spec);
+      exec = new ServedExec(this, started, claim);
+    } catch (InterruptedException | RuntimeException e) {
+      claim.close();
+      throw e;
+    }
     // ORDER: whoever hears of it finds it.
     execs.put(exec.number(), exec);
     publish(exec, Map.of("state", "running"));
@@ -502,6 +556,22 @@ public final class ServedBox {
     }
   }
 
+  /** Forgets all commands that have ended and whose output nobody reads: there is no room. */
+  void forgetEnded() {
+    for (int left = endedCount.get(); left > 0; left--) {
+      ServedExec oldest = ended.poll();
+      if (oldest == null) {
+        return;
+      }
+      if (oldest.isRead()) {
+        ended.add(oldest);
+      } else {
+        endedCount.decrementAndGet();
+        forgetFor(oldest, oldest);
+      }
+    }
+  }
+
   /** Whatever goes wrong with the one is not the other's end. */
   private void forgetFor(ServedExec latest, ServedExec oldest) {
     try {
@@ -518,6 +588,7 @@ public final class ServedBox {
   /** Forgets one command that has ended, with what it wrote. */
   public void forget(ServedExec exec) {
     if (execs.remove(exec.number()) != null) {
+      exec.giveBack();
       exec.exec().close();
     }
   }

@@ -7,8 +7,10 @@ import dev.ebb.code.Cell;
 import dev.ebb.code.CellOrder;
 import dev.ebb.code.Context;
 import dev.ebb.code.Runner;
+import dev.ebb.code.ShowRoom;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.process.ExitCause;
+import dev.ebb.server.access.TenantMemory;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -28,6 +30,19 @@ public final class ServedContext {
    * @param spec of its exec
    */
   public record Order(Optional<String> name, Runner runner, ExecSpec spec) {}
+
+  /** What its cells show is kept for its tenant. */
+  private record TenantRoom(TenantMemory.Claim claim) implements ShowRoom {
+    @Override
+    public boolean take(long bytes) {
+      return claim.tryAdd(bytes);
+    }
+
+    @Override
+    public void giveBack(long bytes) {
+      claim.giveBackSome(bytes);
+    }
+  }
 
   private record Interpreter(ServedExec exec, Context context) {}
 
@@ -50,7 +65,7 @@ public final class ServedContext {
   }
 
   private Interpreter interpreter(ServedExec exec) {
-    return new Interpreter(exec, Context.of(exec.exec(), order.runner()));
+    return new Interpreter(exec, Context.of(exec.exec(), order.runner(), new TenantRoom(box.claim())));
   }
 
   public ServedBox box() {

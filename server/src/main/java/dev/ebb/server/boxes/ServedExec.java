@@ -7,6 +7,7 @@ import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.Stdin;
 import dev.ebb.kernel.Deadline;
+import dev.ebb.server.access.TenantMemory;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -25,8 +26,12 @@ import org.jspecify.annotations.Nullable;
 public final class ServedExec {
   private static final Duration START_PATIENCE = Duration.ofSeconds(10);
 
+  /** What each takes beside its order: the objects that it is, and what it wrote that is short. */
+  private static final long OVERHEAD = 12 * 1024;
+
   private final ServedBox box;
   private final Exec exec;
+  private final TenantMemory.Claim room;
   private volatile @Nullable Ending ending;
 
   /** Of those who wait. ORDER: done when the end is known and was told to all who listen. */
@@ -45,9 +50,25 @@ public final class ServedExec {
     record Refused(SandboxException reason, Instant at) implements Ending {}
   }
 
-  ServedExec(ServedBox box, Exec exec) {
+  /** What is remembered of a command takes {@code room}, until it is forgotten. */
+  ServedExec(ServedBox box, Exec exec, TenantMemory.Claim room) {
     this.box = box;
     this.exec = exec;
+    this.room = room;
+  }
+
+  /** What one takes that is as large as this. */
+  static long weight(ExecSpec spec) {
+    return OVERHEAD
+        + TenantMemory.of(spec.command())
+        + TenantMemory.of(spec.environment().keySet())
+        + TenantMemory.of(spec.environment().values())
+        + TenantMemory.of(spec.workdir());
+  }
+
+  /** It is forgotten. */
+  void giveBack() {
+    room.close();
   }
 
   /** Waits until it runs, or is known not to. */
@@ -82,6 +103,8 @@ public final class ServedExec {
     // RACE: a box whose last command has ended is idle only from then on.
     box.use();
     ending = how;
+    // What is remembered of one that has ended is short.
+    room.shrinkTo(weight(exec.spec()));
     try {
       // ORDER: whoever waits may remove the box, and its end is told after that of its command.
       box.seeOff(this);
@@ -115,21 +138,26 @@ public final class ServedExec {
     listeners.remove(listener);
   }
 
-  /** Writes all of its stdin, aside, and closes it. Whatever happens, somebody attends to it. */
-  public void feed(byte[] bytes) {
+  /**
+   * Writes all of its stdin, aside, and closes it. Whatever happens, somebody attends to it.
+   *
+   * @param room that the bytes take, which is given back when they are written or it has ended
+   */
+  public void feed(byte[] bytes, TenantMemory.Claim room) {
     try {
       Stdin stdin = exec.stdin().orElseThrow();
       Thread.ofVirtual()
           .name("ebb-input-" + box.id() + "-" + number())
-          .start(() -> writeAll(stdin, bytes));
+          .start(() -> writeAll(stdin, bytes, room));
     } catch (RuntimeException e) {
+      room.close();
       box.attend(this);
       throw e;
     }
   }
 
-  private static void writeAll(Stdin stdin, byte[] bytes) {
-    try {
+  private static void writeAll(Stdin stdin, byte[] bytes, TenantMemory.Claim room) {
+    try (room) {
       stdin.write(bytes, 0, bytes.length);
       stdin.close();
     } catch (InterruptedException e) {
@@ -160,6 +188,11 @@ public final class ServedExec {
     } finally {
       readers.release();
     }
+  }
+
+  /** Somebody reads what it wrote. */
+  boolean isRead() {
+    return readers.availablePermits() < Integer.MAX_VALUE;
   }
 
   /** Lets nobody begin to read once those who did are done, or time is up. */

@@ -47,8 +47,8 @@ public final class CellRun implements AutoCloseable {
   }
 
   /** What has become of the working directory since, whoever did it. */
-  public CodeResult.Written written() throws IOException, InterruptedException {
-    return watch.written(task.outputs());
+  public CodeResult.Written written(Room room) throws IOException, InterruptedException {
+    return watch.written(task.outputs(), room);
   }
 
   @Override

@@ -26,7 +26,7 @@ public final class CodeRun {
   private static final int LAST_WORDS = 64 * 1024;
 
   /** Whoever waits for the commands; one that throws has ended them. */
-  public interface Attendant {
+  public interface Attendant extends Room {
     /** For the end of a command of which nothing is told. */
     void await(ServedExec compiler) throws IOException, InterruptedException;
 
@@ -83,7 +83,8 @@ public final class CodeRun {
       withFiles(() -> watch = WorkspaceWatch.of(box));
     }
     ServedExec program = start(task.run());
-    task.input().ifPresent(program::feed);
+    // Whoever attends to it holds the memory of its input meanwhile.
+    task.input().ifPresent(bytes -> program.feed(bytes, box.claim()));
     attendant.follow(program);
     String word = word(program, result(program).cause());
     return new CodeResult(
@@ -91,7 +92,7 @@ public final class CodeRun {
         CodeResult.Phase.RUN,
         word,
         program,
-        Optional.of(requireNonNull(watch).writtenBy(program.exec(), task.outputs())));
+        Optional.of(requireNonNull(watch).writtenBy(program.exec(), task.outputs(), attendant)));
   }
 
   /** Of a box that was made for this, and in which nothing else runs before, all is known then. */

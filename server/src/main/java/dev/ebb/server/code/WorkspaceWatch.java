@@ -44,21 +44,22 @@ final class WorkspaceWatch {
   }
 
   /** What is new or not as it was, and what is in the files that {@code wanted} matches. */
-  CodeResult.Written written(List<Glob> wanted) throws IOException, InterruptedException {
-    return written(() -> WorkspaceFiles.of(box), wanted);
+  CodeResult.Written written(List<Glob> wanted, Room room)
+      throws IOException, InterruptedException {
+    return written(() -> WorkspaceFiles.of(box), wanted, room);
   }
 
   /** The same of what was there when {@code exec} had ended. */
-  CodeResult.Written writtenBy(Exec exec, List<Glob> wanted)
+  CodeResult.Written writtenBy(Exec exec, List<Glob> wanted, Room room)
       throws IOException, InterruptedException {
-    return written(() -> WorkspaceFiles.after(box, exec), wanted);
+    return written(() -> WorkspaceFiles.after(box, exec), wanted, room);
   }
 
   private interface Look {
     WorkspaceFiles files() throws InterruptedException;
   }
 
-  private CodeResult.Written written(Look now, List<Glob> wanted)
+  private CodeResult.Written written(Look now, List<Glob> wanted, Room room)
       throws IOException, InterruptedException {
     WorkspaceFiles changed;
     try {
@@ -73,7 +74,7 @@ final class WorkspaceWatch {
       String path = each.getKey();
       boolean isWanted = wanted.stream().anyMatch(glob -> glob.matches(path));
       CodeResult.Content content =
-          isWanted ? content(path, left) : new CodeResult.Content.NotWanted();
+          isWanted ? content(path, each.getValue().size(), left, room) : new CodeResult.Content.NotWanted();
       if (content instanceof CodeResult.Content.Whole(var bytes)) {
         left -= bytes.length;
       }
@@ -87,11 +88,15 @@ final class WorkspaceWatch {
     return type == null ? "application/octet-stream" : type;
   }
 
-  private CodeResult.Content content(String path, int most)
+  private CodeResult.Content content(String path, long size, int left, Room room)
       throws IOException, InterruptedException {
+    int most = (int) Math.min(left, size);
+    if (size <= left && !room.hasRoomFor(size)) {
+      return new CodeResult.Content.Missing("the server has no memory for it just now");
+    }
     try (FileContent content = box.read(WorkspaceFiles.path(path), 0)) {
       byte[] bytes = content.readNBytes(most + 1);
-      return bytes.length > most
+      return size > left || bytes.length > most
           ? new CodeResult.Content.Missing("all that is wanted is longer than " + CONTENT_MOST)
           : new CodeResult.Content.Whole(bytes);
     } catch (SandboxException e) {

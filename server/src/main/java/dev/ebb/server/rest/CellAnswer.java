@@ -71,7 +71,7 @@ final class CellAnswer {
         out.write('\n');
         out.flush();
       } while (cell.await(EventStream.HEARTBEAT).isEmpty());
-      out.write(Exchange.json(last.document(true)));
+      JsonOutput.write(last.document(true), out);
     }
   }
 

@@ -95,8 +95,8 @@ final class CodeCells {
                     "run",
                     "box",
                     context.box().id());
-            document.putAll(Documents.cell(context, run.ordered().cell(), isWhole));
-            Documents.addWritten(document, run.written());
+            document.putAll(Documents.cell(exchange, context, run.ordered().cell(), isWhole));
+            Documents.addWritten(document, run.written(exchange::hasRoomFor));
             closing.close(document);
             return document;
           });

@@ -140,7 +140,7 @@ final class CodeRoutes {
     Map<String, Object> document;
     try {
       var run = new CodeRun(boxes, box, order.task(), answer, exchange::hasLeft).admitted(permit);
-      document = document(run.run(), answer.isWhole());
+      document = document(exchange, run.run(), answer.isWhole());
     } catch (SandboxException e) {
       if (!exchange.isAnswered()) {
         throw e;
@@ -156,7 +156,8 @@ final class CodeRoutes {
     answer.end(document);
   }
 
-  private static Map<String, Object> document(CodeResult result, boolean isWhole) {
+  private static Map<String, Object> document(
+      Exchange exchange, CodeResult result, boolean isWhole) throws InterruptedException {
     var document =
         Documents.object(
             "language", result.language().name(),
@@ -164,7 +165,7 @@ final class CodeRoutes {
             "outcome", result.outcome());
     // What a compiler wrote was not told before.
     boolean withOutput = isWhole || result.phase() == CodeResult.Phase.COMPILE;
-    document.putAll(withOutput ? Documents.result(result.exec()) : Documents.exec(result.exec()));
+    document.putAll(withOutput ? Documents.result(exchange, result.exec()) : Documents.exec(result.exec()));
     result.written().ifPresent(written -> Documents.addWritten(document, written));
     return document;
   }

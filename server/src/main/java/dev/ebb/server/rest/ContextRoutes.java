@@ -119,7 +119,7 @@ final class ContextRoutes {
           context,
           ordered,
           order.grace(),
-          isWhole -> Documents.cell(context, ordered.cell(), isWhole));
+          isWhole -> Documents.cell(exchange, context, ordered.cell(), isWhole));
     }
   }
 

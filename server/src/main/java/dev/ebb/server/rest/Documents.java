@@ -16,12 +16,8 @@ import dev.ebb.server.boxes.ServedBox;
 import dev.ebb.server.boxes.ServedContext;
 import dev.ebb.server.boxes.ServedExec;
 import dev.ebb.server.code.CodeResult;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -30,6 +26,9 @@ import java.util.Map;
 final class Documents {
   /** How much of each stream goes into one answer. */
   static final int OUTPUT_MOST = 1 << 20;
+
+  /** For so much there is always room. */
+  private static final int OUTPUT_LEAST = 16 * 1024;
 
   private Documents() {}
 
@@ -242,7 +241,9 @@ final class Documents {
    *
    * @param isWhole with what it wrote and showed
    */
-  static Map<String, Object> cell(ServedContext context, Cell cell, boolean isWhole) {
+  static Map<String, Object> cell(
+      Exchange exchange, ServedContext context, Cell cell, boolean isWhole)
+      throws InterruptedException {
     Cell.Result result = cell.result().orElseThrow();
     var document =
         object(
@@ -270,7 +271,7 @@ final class Documents {
       Section section = cell.section().get();
       document.put("stdoutBytes", section.stdout().size());
       document.put("stderrBytes", section.stderr().size());
-      isCut |= isWhole && addOutput(document, section);
+      isCut |= isWhole && addOutput(exchange, document, section);
     }
     document.put("truncated", isCut);
     if (isWhole) {
@@ -283,9 +284,11 @@ final class Documents {
   }
 
   /** True when there is more. */
-  private static boolean addOutput(Map<String, Object> document, Section section) {
-    byte[] stdout = read(section.stdout(), 0);
-    byte[] stderr = read(section.stderr(), 0);
+  private static boolean addOutput(
+      Exchange exchange, Map<String, Object> document, Section section)
+      throws InterruptedException {
+    byte[] stdout = read(exchange, section.stdout(), 0);
+    byte[] stderr = read(exchange, section.stderr(), 0);
     document.put("stdout", output(stdout));
     document.put("stderr", output(stderr));
     return stdout.length < section.stdout().size() || stderr.length < section.stderr().size();
@@ -318,10 +321,11 @@ final class Documents {
   // --- output ---
 
   /** With the beginning of what it wrote. */
-  static Map<String, Object> result(ServedExec exec) {
+  static Map<String, Object> result(Exchange exchange, ServedExec exec)
+      throws InterruptedException {
     var document = exec(exec);
-    byte[] stdout = read(exec.exec().stdout(), 0);
-    byte[] stderr = read(exec.exec().stderr(), 0);
+    byte[] stdout = read(exchange, exec.exec().stdout(), 0);
+    byte[] stderr = read(exchange, exec.exec().stderr(), 0);
     document.put("stdout", output(stdout));
     document.put("stderr", output(stderr));
     if (stdout.length < exec.exec().stdout().size()
@@ -331,20 +335,25 @@ final class Documents {
     return document;
   }
 
-  /** What there is from {@code offset} on, up to a bound. */
+  /** What there is from {@code offset} on, up to a bound, or to a small one if memory is short. */
+  static byte[] read(Exchange exchange, OutputLog log, long offset) throws InterruptedException {
+    long length = Math.min(OUTPUT_MOST, Math.max(0, log.size() - offset));
+    boolean hasRoom = length <= OUTPUT_LEAST || exchange.hasRoomFor(length);
+    return read(log, offset, hasRoom ? OUTPUT_MOST : OUTPUT_LEAST);
+  }
+
   static byte[] read(OutputLog log, long offset) {
-    int length = (int) Math.min(OUTPUT_MOST, Math.max(0, log.size() - offset));
+    return read(log, offset, OUTPUT_LEAST);
+  }
+
+  private static byte[] read(OutputLog log, long offset, int most) {
+    int length = (int) Math.min(most, Math.max(0, log.size() - offset));
     byte[] bytes = new byte[length];
     int done = log.read(offset, bytes);
     return done == length ? bytes : Arrays.copyOf(bytes, done);
   }
 
-  static Map<String, Object> output(byte[] bytes) {
-    try {
-      String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
-      return object("text", text);
-    } catch (CharacterCodingException e) {
-      return object("base64", Base64.getEncoder().encodeToString(bytes));
-    }
+  static Output output(byte[] bytes) {
+    return new Output(bytes);
   }
 }

@@ -26,7 +26,7 @@ public final class EventStream {
   void send(String event, String id, Object data) throws IOException {
     String head = "event: " + event + "\nid: " + id + "\ndata: ";
     out.write(head.getBytes(StandardCharsets.UTF_8));
-    out.write(Exchange.json(data));
+    JsonOutput.write(data, out);
     out.write("\n\n".getBytes(StandardCharsets.UTF_8));
     out.flush();
   }

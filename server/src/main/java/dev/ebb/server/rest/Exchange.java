@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import dev.ebb.kernel.ProcessClock;
 import dev.ebb.server.access.Caller;
+import dev.ebb.server.access.TenantMemory;
 import dev.ebb.server.boxes.ServedExec;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -27,7 +28,21 @@ import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 @SuppressWarnings("exports") // for the door of MCP, see module-info
 public final class Exchange {
   static final int BODY_MOST = 16 << 20;
-  private static final int BODY_SHORT = 64 * 1024;
+
+  /** What a request takes in any case: buffers, its thread, and a body that is short. */
+  static final long REQUEST = 32 * 1024;
+
+  private static final int BODY_SHORT = 8 * 1024;
+
+  /** What becomes of a body takes several times of it: its text, the values in it, their copies. */
+  private static final int BODY_WEIGHT = 4;
+
+  /** Of one value in a body, beside its text; and how many there can be. */
+  private static final long VALUE_WEIGHT = 64;
+
+  private static final long VALUES_MOST = 200_000;
+
+  private static final Duration ANSWER_PATIENCE = Duration.ofSeconds(10);
   private static final int BODY_CHUNK = 16 * 1024;
   private static final int BODY_RATE = 64 * 1024;
   private static final Duration BODY_PATIENCE = Duration.ofSeconds(15);
@@ -40,7 +55,8 @@ public final class Exchange {
   private final Map<String, String> path;
   private final Query query;
   private final Departures.Watch departure;
-  private final BodyRoom.Place place;
+  private final TenantMemory memory;
+  private final TenantMemory.Claim claim;
   private boolean upgraded;
 
   Exchange(
@@ -51,7 +67,8 @@ public final class Exchange {
       Map<String, String> path,
       Query query,
       Departures.Watch departure,
-      BodyRoom room) {
+      TenantMemory memory,
+      TenantMemory.Claim claim) {
     this.request = request;
     this.response = response;
     this.callback = callback;
@@ -59,7 +76,8 @@ public final class Exchange {
     this.path = path;
     this.query = query;
     this.departure = departure;
-    this.place = room.new Place(BODY_SHORT);
+    this.memory = memory;
+    this.claim = claim;
   }
 
   public Caller caller() {
@@ -148,9 +166,19 @@ public final class Exchange {
     return Content.Source.asInputStream(request);
   }
 
-  /** When it has been attended to. */
+  /** The body is of no use any more; what was kept of it has a claim of its own. */
   void forgetBody() {
-    place.close();
+    claim.shrinkTo(REQUEST);
+  }
+
+  /** Of what the body takes, the part of these bytes, which are kept longer than the request. */
+  public TenantMemory.Claim keep(byte[] bytes) {
+    return claim.split(bytes.length);
+  }
+
+  /** Room for an answer that holds so many bytes; false when there is none for a while. */
+  public boolean hasRoomFor(long bytes) throws InterruptedException {
+    return claim.tryAdd(bytes, ANSWER_PATIENCE);
   }
 
   /**
@@ -182,10 +210,12 @@ public final class Exchange {
     long begun = ProcessClock.nanos();
     var body = new ByteArrayOutputStream();
     byte[] chunk = new byte[BODY_CHUNK];
+    long values = 0;
     try (InputStream content = content()) {
       for (int n = content.read(chunk); n >= 0; n = content.read(chunk)) {
         requireShort(body.size() + n);
-        place.add(n);
+        claim.add((long) BODY_WEIGHT * Math.max(0, Math.min(n, body.size() + n - BODY_SHORT)));
+        values = claimValues(chunk, n, values);
         body.write(chunk, 0, n);
         requireInTime(ProcessClock.nanos() - begun, body.size());
       }
@@ -193,9 +223,22 @@ public final class Exchange {
     return body.toByteArray();
   }
 
-  private static void requireShort(long length) {
-    if (length > BODY_MOST) {
-      throw new Problem(Problem.Code.TOO_LARGE, "the body is larger than " + BODY_MOST + " bytes");
+  /** A short value becomes many times what it is; there are no more than these, or it is refused. */
+  private long claimValues(byte[] chunk, int length, long before) {
+    long values = before;
+    for (int i = 0; i < length && values < VALUES_MOST; i++) {
+      values += chunk[i] == ',' || chunk[i] == ':' || chunk[i] == '[' || chunk[i] == '{' ? 1 : 0;
+    }
+    long free = BODY_SHORT / 4;
+    claim.add(VALUE_WEIGHT * (Math.max(values, free) - Math.max(before, free)));
+    return values;
+  }
+
+  /** In a small heap less than anywhere else. */
+  private void requireShort(long length) {
+    long most = Math.min(BODY_MOST, BODY_SHORT + memory.largest() / BODY_WEIGHT);
+    if (length > most) {
+      throw new Problem(Problem.Code.TOO_LARGE, "the body is larger than " + most + " bytes");
     }
   }
 
@@ -214,8 +257,12 @@ public final class Exchange {
 
   // --- what is answered ---
 
+  /** Of a long document no more than a buffer is in memory beside it. */
   public void answer(int status, Object document) throws IOException {
-    answer(status, "application/json", json(document));
+    var whole = JsonOutput.write(document, () -> stream(status, "application/json"));
+    if (whole.isPresent()) {
+      answer(status, "application/json", whole.get());
+    }
   }
 
   public void answer(int status, String type, byte[] body) throws IOException {

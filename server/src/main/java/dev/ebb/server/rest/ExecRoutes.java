@@ -97,7 +97,7 @@ final class ExecRoutes {
     permit(exchange, command);
     if (wait) {
       ServedExec exec = boxes.start(box(exchange), command.spec(), exchange::hasLeft);
-      attend(exchange, exec, command, detach, Documents::result);
+      attend(exchange, exec, command, detach, ended -> Documents.result(exchange, ended));
       return;
     }
     ServedExec exec = start(exchange, command);
@@ -109,13 +109,20 @@ final class ExecRoutes {
   /** In the background. */
   private ServedExec start(Exchange exchange, Orders.Command command) throws InterruptedException {
     ServedExec exec = boxes.start(box(exchange), command.spec(), exchange::hasLeft);
-    return attended(exec, command);
+    return attended(exchange, exec, command);
   }
 
-  private static ServedExec attended(ServedExec exec, Orders.Command command) {
-    command.input().ifPresent(exec::feed);
+  private static ServedExec attended(
+      Exchange exchange, ServedExec exec, Orders.Command command) {
+    feed(exchange, exec, command);
     exec.box().attend(exec);
     return exec;
+  }
+
+  /** What it is to read is kept until it has read it, or has ended, however long that takes. */
+  private static void feed(Exchange exchange, ServedExec exec, Orders.Command command) {
+    command.input().ifPresent(bytes -> exec.feed(bytes, exchange.keep(bytes)));
+    exchange.forgetBody();
   }
 
   private void requireBegun(ServedExec exec) {
@@ -133,7 +140,7 @@ final class ExecRoutes {
       Exchange exchange, ServedExec exec, Orders.Command command, boolean detach, Last last)
       throws IOException, InterruptedException {
     LateAnswer answer = LateAnswer.to(exchange).leaving(detach);
-    command.input().ifPresent(exec::feed);
+    feed(exchange, exec, command);
     answer.follow(exec);
     requireBegun(exec);
     answer.end(last.document(exec));
@@ -190,7 +197,7 @@ final class ExecRoutes {
     try {
       ServedExec exec = boxes.startAdmitted(box, command.spec());
       if (detach) {
-        attended(exec, command);
+        attended(exchange, exec, command);
         exec.awaitStart();
         requireBegun(exec);
         boxes.removeAfterCommand(box);
@@ -214,8 +221,11 @@ final class ExecRoutes {
     }
   }
 
-  private static Map<String, Object> runResult(Exchange exchange, ServedExec exec) {
-    return exchange.accepts("text/event-stream") ? Documents.exec(exec) : Documents.result(exec);
+  private static Map<String, Object> runResult(Exchange exchange, ServedExec exec)
+      throws InterruptedException {
+    return exchange.accepts("text/event-stream")
+        ? Documents.exec(exec)
+        : Documents.result(exchange, exec);
   }
 
   /** ORDER: the output is read before the box goes, and the box is gone before the answer does. */
@@ -370,9 +380,9 @@ final class ExecRoutes {
   }
 
   private static void json(Exchange exchange, ServedExec exec, EventStream.Position from)
-      throws IOException {
-    byte[] stdout = Documents.read(exec.exec().stdout(), from.stdout());
-    byte[] stderr = Documents.read(exec.exec().stderr(), from.stderr());
+      throws IOException, InterruptedException {
+    byte[] stdout = Documents.read(exchange, exec.exec().stdout(), from.stdout());
+    byte[] stderr = Documents.read(exchange, exec.exec().stderr(), from.stderr());
     long stdoutEnd = from.stdout() + stdout.length;
     long stderrEnd = from.stderr() + stderr.length;
     exchange.answer(

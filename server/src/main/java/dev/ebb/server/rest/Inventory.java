@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
 
 /** What a box holds on the host at this moment. */
 final class Inventory {
+  /** Of all processes of a box together: of any more there is none. */
+  private static final long COMMAND_LINES_MOST = 1 << 20;
+
   private Inventory() {}
 
   static List<Map<String, Object>> of(Boxes boxes, ServedBox served) {
@@ -50,8 +53,14 @@ final class Inventory {
       }
     }
     var all = new ArrayList<Map<String, Object>>();
+    long left = COMMAND_LINES_MOST;
     for (int pid : served.box().pids()) {
-      ProcFs.stat(pid).ifPresent(stat -> all.add(process(stat, execs.get(pid))));
+      Optional<ProcFs.Stat> stat = ProcFs.stat(pid);
+      if (stat.isPresent()) {
+        String line = left > 0 ? ProcFs.commandLine(pid) : "…";
+        left -= line.length();
+        all.add(process(stat.get(), line, execs.get(pid)));
+      }
     }
     return all;
   }
@@ -65,9 +74,10 @@ final class Inventory {
     };
   }
 
-  private static Map<String, Object> process(ProcFs.Stat stat, @Nullable Integer exec) {
+  private static Map<String, Object> process(
+      ProcFs.Stat stat, String commandLine, @Nullable Integer exec) {
     var process = item("process", Integer.toString(stat.pid()));
-    process.put("detail", ProcFs.commandLine(stat.pid()));
+    process.put("detail", commandLine);
     process.put("pid", stat.pid());
     process.put("parent", stat.parent());
     process.put("state", String.valueOf(stat.state()));

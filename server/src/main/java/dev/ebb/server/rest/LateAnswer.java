@@ -17,7 +17,17 @@ abstract class LateAnswer implements CodeRun.Attendant {
   /** How much longer than its grace a kill may take. */
   static final Duration LADDER_SLACK = Duration.ofSeconds(30);
 
+  private final Exchange exchange;
   private boolean isLeft;
+
+  private LateAnswer(Exchange exchange) {
+    this.exchange = exchange;
+  }
+
+  @Override
+  public final boolean hasRoomFor(long bytes) throws InterruptedException {
+    return exchange.hasRoomFor(bytes);
+  }
 
   /** As the caller wants it. Nothing is answered yet. */
   static LateAnswer to(Exchange exchange) {
@@ -87,6 +97,7 @@ abstract class LateAnswer implements CodeRun.Attendant {
     private @Nullable OutputStream out;
 
     private Whole(Exchange exchange) {
+      super(exchange);
       this.exchange = exchange;
     }
 
@@ -116,7 +127,7 @@ abstract class LateAnswer implements CodeRun.Attendant {
         return;
       }
       try (OutputStream last = out) {
-        last.write(Exchange.json(document));
+        JsonOutput.write(document, last);
       }
     }
   }
@@ -127,6 +138,7 @@ abstract class LateAnswer implements CodeRun.Attendant {
     private EventStream.Position at = EventStream.Position.START;
 
     private Events(Exchange exchange) {
+      super(exchange);
       this.exchange = exchange;
     }
 

@@ -25,6 +25,8 @@ public final class Orders {
   private static final Pattern NAME =
       Pattern.compile("(?!c[0-9]+$)[A-Za-z0-9][A-Za-z0-9_.-]{0,63}");
 
+  private static final int MOST_PLACES = 256;
+
   private Orders() {}
 
   // --- boxes ---
@@ -61,13 +63,22 @@ public final class Orders {
     var limits = limits(fields.object("limits").orElseGet(Fields::none), caps);
     var spec = BoxSpec.defaults().withLimits(limits);
     spec = spec.withNetwork(network(fields).orElse(Network.NONE));
-    for (Fields mount : fields.objects("mounts")) {
+    for (Fields mount : fewer(fields.objects("mounts"), "mounts")) {
       spec = spec.withMount(mount(mount));
     }
-    for (String directory : fields.texts("packages")) {
+    for (String directory : fewer(fields.texts("packages"), "packages")) {
       spec = spec.withPackages(hostPath(directory, "packages"));
     }
     return spec;
+  }
+
+  /** SAFETY: each is added to a copy of all before it. */
+  private static <T> List<T> fewer(List<T> all, String where) {
+    if (all.size() > MOST_PLACES) {
+      throw new Problem(
+          Problem.Code.BAD_REQUEST, "\"" + where + "\" has more than " + MOST_PLACES + " entries");
+    }
+    return all;
   }
 
   private static Limits limits(Fields fields, Caps caps) {

@@ -40,6 +40,7 @@ public final class Rest {
         gate,
         metrics,
         watches,
+        boxes.memory(),
         events.open(),
         routes(boxes, watches, policy, mcp, events, metrics));
   }

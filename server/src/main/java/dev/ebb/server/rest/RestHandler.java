@@ -4,6 +4,7 @@ import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.server.access.Caller;
 import dev.ebb.server.access.Gate;
+import dev.ebb.server.access.TenantMemory;
 import dev.ebb.server.metrics.Metrics;
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -27,16 +28,26 @@ public final class RestHandler extends Handler.Abstract {
 
   private static final Duration RETRY = Duration.ofSeconds(1);
 
+  /** No tenant has this name. */
+  private static final String OPERATORS = " operators";
+
   private final Gate gate;
   private final Metrics metrics;
   private final Watches watches;
   private final List<Route> open;
   private final List<Route> routes;
-  private final BodyRoom bodies = BodyRoom.ofHeap(Exchange.BODY_MOST);
+  private final TenantMemory memory;
 
   /** {@code open} needs no key. */
-  RestHandler(Gate gate, Metrics metrics, Watches watches, List<Route> open, List<Route> routes) {
+  RestHandler(
+      Gate gate,
+      Metrics metrics,
+      Watches watches,
+      TenantMemory memory,
+      List<Route> open,
+      List<Route> routes) {
     this.gate = gate;
+    this.memory = memory;
     this.watches = watches;
     this.metrics = metrics;
     this.open = List.copyOf(open);
@@ -90,22 +101,29 @@ public final class RestHandler extends Handler.Abstract {
     if (free.isEmpty() && !caller.isAdmin() && !route.isEnding()) {
       watches.quotas().countRequest(caller.tenant());
     }
-    var exchange =
-        new Exchange(
-            request,
-            response,
-            callback,
-            caller,
-            route.match(path).orElseThrow(),
-            query(route, request),
-            departure,
-            bodies);
-    try {
+    try (var claim = memory.claim(account(caller))) {
+      if (free.isEmpty() && !route.isEnding()) {
+        claim.add(Exchange.REQUEST);
+      }
+      var exchange =
+          new Exchange(
+              request,
+              response,
+              callback,
+              caller,
+              route.match(path).orElseThrow(),
+              query(route, request),
+              departure,
+              memory,
+              claim);
       route.handling().handle(exchange);
-    } finally {
-      exchange.forgetBody();
+      return exchange;
     }
-    return exchange;
+  }
+
+  /** Whose memory a request takes. Operators have a share of their own, whatever tenants do. */
+  private static String account(Caller caller) {
+    return caller.isAdmin() ? OPERATORS : caller.tenant();
   }
 
   private static void requireRoom(Request request) {
