@@ -83,10 +83,21 @@ static bool open_pipe(struct exec *exec, int *reader, int *writer, enum exec_sou
 	return fcntl(*reader, F_SETFL, O_NONBLOCK) == 0 && watch(exec, *reader, source);
 }
 
-static bool open_pipes(struct exec *exec, struct start *start)
+/* One that is piped writes to whoever reads it, no faster than that. */
+static void take_piped(struct start *start, struct message *message)
+{
+	int *last = &message->fds[message->fd_count - 1];
+	start->outputs[0] = *last;
+	*last = -1; // ours now
+}
+
+static bool open_pipes(struct exec *exec, struct start *start, struct message *message)
 {
 	struct stream *streams = exec->streams;
-	return open_pipe(exec, &streams[0].pipe, &start->outputs[0], SOURCE_STDOUT) &&
+	if (start->is_piped)
+		take_piped(start, message);
+	return (start->is_piped ||
+	        open_pipe(exec, &streams[0].pipe, &start->outputs[0], SOURCE_STDOUT)) &&
 	       open_pipe(exec, &streams[1].pipe, &start->outputs[1], SOURCE_STDERR);
 }
 
@@ -118,7 +129,7 @@ static bool connect_streams(struct exec *exec, struct start *start, struct messa
 {
 	bool has_input = start->request.flags & START_HAS_STDIN;
 	if (!(start->request.flags & START_TERMINAL))
-		return open_pipes(exec, start);
+		return open_pipes(exec, start, message);
 	return open_terminal(exec, start) && (!has_input || take_input(exec, message));
 }
 

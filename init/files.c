@@ -63,19 +63,44 @@ static int open_regular(const char *path, int *fd)
 	return S_ISREG(status.st_mode) ? 0 : ENXIO;
 }
 
-static int read_file(char **argv)
+static int check_size(int fd, uint64_t offset, uint64_t most)
+{
+	struct stat status;
+	if (fstat(fd, &status) != 0)
+		return errno;
+	uint64_t size = status.st_size;
+	return size > offset && size - offset > most ? EFBIG : 0;
+}
+
+/* RACE: a file that grows meanwhile is cut. */
+static int read_some(const char *path, const char *from, uint64_t most)
 {
 	char chunk[CHUNK];
 	uint64_t offset;
 	int fd;
-	if (!parse(argv[2], 10, INT64_MAX, &offset))
+	if (!parse(from, 10, INT64_MAX, &offset))
 		return EINVAL;
-	int error = open_regular(argv[1], &fd);
-	if (!error && lseek(fd, offset, SEEK_SET) < 0)
+	int error = open_regular(path, &fd);
+	if (!error && !(error = check_size(fd, offset, most)) && lseek(fd, offset, SEEK_SET) < 0)
 		error = errno;
-	for (ssize_t n; !error && (n = read(fd, chunk, sizeof chunk)) != 0;)
-		error = n < 0 ? errno : files_put(STDOUT_FILENO, chunk, n);
+	for (ssize_t n = 1; !error && n > 0 && most > 0; most -= n) {
+		n = read(fd, chunk, most < sizeof chunk ? most : sizeof chunk);
+		if (n < 0)
+			return errno;
+		error = files_put(STDOUT_FILENO, chunk, n);
+	}
 	return error;
+}
+
+static int read_file(char **argv)
+{
+	return read_some(argv[1], argv[2], UINT64_MAX);
+}
+
+static int read_within(char **argv)
+{
+	uint64_t most;
+	return parse(argv[3], 10, INT64_MAX, &most) ? read_some(argv[1], argv[2], most) : EINVAL;
 }
 
 // ---------------------------------------------------------------------- mkdir
@@ -287,25 +312,72 @@ static DIR *open_directory(int directory, const char *path, int flags)
 	return fd < 0 ? NULL : fdopendir(fd);
 }
 
+/* What a directory tells of an entry. */
+struct listed {
+	unsigned char type;
+	char name[];
+};
+
+struct listing {
+	struct listed **entries;
+	size_t count, room;
+};
+
+static bool list_one(struct listing *listing, const struct dirent *found)
+{
+	size_t size = strlen(found->d_name) + 1;
+	if (listing->count == listing->room) {
+		size_t room = listing->room ? 2 * listing->room : 64;
+		void *larger = reallocarray(listing->entries, room, sizeof *listing->entries);
+		if (!larger)
+			return false;
+		listing->entries = larger;
+		listing->room = room;
+	}
+	struct listed *entry = malloc(sizeof *entry + size);
+	if (!entry)
+		return false;
+	entry->type = found->d_type;
+	memcpy(entry->name, found->d_name, size);
+	listing->entries[listing->count++] = entry;
+	return true;
+}
+
+static int by_name(const void *one, const void *other)
+{
+	return strcmp((*(struct listed *const *)one)->name, (*(struct listed *const *)other)->name);
+}
+
+/* Its names are in the memory of the box, and in nobody else's. */
+static int read_names(DIR *directory, struct listing *listing)
+{
+	for (struct dirent *each; errno = 0, each = readdir(directory);)
+		if (!is_dots(each->d_name) && !list_one(listing, each))
+			return ENOMEM;
+	if (errno == 0 && listing->count > 0)
+		qsort(listing->entries, listing->count, sizeof *listing->entries, by_name);
+	return errno;
+}
+
 /* One that is gone by now is none; of one in a directory that may not be searched we know a type. */
 static int list_directory(char **argv)
 {
+	struct listing listing = {0};
 	DIR *directory = open_directory(AT_FDCWD, argv[1], 0);
 	if (!directory)
 		return errno;
-	int error = 0;
-	for (struct dirent *each; !error && (errno = 0, each = readdir(directory));) {
-		if (is_dots(each->d_name))
-			continue;
-		error = print_entry(dirfd(directory), each->d_name, each->d_name);
+	int error = read_names(directory, &listing);
+	for (size_t i = 0; !error && i < listing.count; i++) {
+		const struct listed *each = listing.entries[i];
+		error = print_entry(dirfd(directory), each->name, each->name);
 		if (error == EACCES)
-			print(&(struct stat){.st_mode = DTTOIF(each->d_type)}, "", each->d_name);
+			print(&(struct stat){.st_mode = DTTOIF(each->type)}, "", each->name);
 		if (error == EACCES || error == ENOENT)
 			error = 0;
 		if (ferror(stdout))
 			error = EPIPE;
 	}
-	return flush(error ? error : errno);
+	return flush(error);
 }
 
 // ----------------------------------------------------------- move and remove
@@ -480,7 +552,8 @@ static const struct operation {
 	uint32_t argc;
 	int (*run)(char **argv);
 } operations[] = {
-	{"read", 3, read_file},  {"write", 3, write_file},     {"stat", 2, stat_file},
+	{"read", 3, read_file},  {"read", 4, read_within},     {"write", 3, write_file},
+	{"stat", 2, stat_file},
 	{"list", 2, list_directory}, {"mkdir", 2, make_directory}, {"move", 3, move_file},
 	{"remove", 2, remove_one}, {"remove", 3, remove_tree},
 };

@@ -275,6 +275,7 @@ struct start {
 	int logs[2], input;
 	int outputs[2], failure; /* the child's ends of its pipes */
 	int slave; /* -1: no terminal */
+	bool is_piped;
 };
 
 /* Set by a zygote: lets the interpreter go on, in the child that is to be the first command. */

@@ -42,7 +42,7 @@ enum message_type {
 
 	/* Engine to init. */
 	MESSAGE_START = 16, /* struct start_request, then strings: workdir, argv…, environment… ;
-	                       fds: [stdout log, stderr log][, cgroup leaf directory][, stdin] */
+	                       fds: [stdout log, stderr log][, cgroup leaf directory][, stdin or stdout] */
 	MESSAGE_KILL = 17,   /* u32 signal, u32 zero, u64 grace in ms: the kill ladder */
 	MESSAGE_RESIZE = 18, /* u16 rows, u16 columns: of its terminal */
 	MESSAGE_SIGNAL = 19, /* u32 signal, not SIGKILL: once to all of its tree, nothing follows */
@@ -121,16 +121,19 @@ struct order {
                                above the limit is thrown away, and nobody is ended for it */
 #define START_LOOK 256u     /* when it has ended the workspace is looked at, unless it is stuck. Since
                                version 11 */
+#define START_PIPED 512u    /* with START_KEPT: the last descriptor is the command's stdout, which
+                               init neither reads nor counts; no stdin then. Since version 12 */
 
 /*
  * A file operation ends with an errno as its exit status.
  *
- *   read PATH OFFSET         a regular file, from there on, to stdout
+ *   read PATH OFFSET [MOST]  a regular file, from there on, to stdout; EFBIG if that is more bytes,
+ *                            as its size says, holes and all. MOST since version 12
  *   write PATH MODE          stdin is frames, a u32 size and so many bytes; an empty one ends the
  *                            file. Then it is there as a whole, and its entry is told (by some
  *                            since version 9, so nobody relies on it); else all is as it was
  *   stat PATH                an entry: type mode size mtime_ns target name, each ending in NUL
- *   list PATH                an entry for each in the directory
+ *   list PATH                an entry for each in the directory, by name since version 12
  *   mkdir PATH               and its parents
  *   move FROM TO
  *   remove PATH [recursive]

@@ -7,7 +7,7 @@
 
 #define START_FLAGS                                                                                \
 	(START_HAS_STDIN | START_KEEP | START_HAS_LEAF | START_TERMINAL | START_FILE | START_KEPT |     \
-	 START_RESUMED | START_SECTIONS | START_LOOK)
+	 START_RESUMED | START_SECTIONS | START_LOOK | START_PIPED)
 
 void (*start_resume)(char **environment);
 
@@ -37,14 +37,18 @@ bool start_parse(struct start *start, const struct message *message)
 	bool is_kept = request->flags & START_KEPT;
 	bool is_resumed = request->flags & START_RESUMED;
 	bool has_sections = request->flags & START_SECTIONS;
+	bool is_piped = request->flags & START_PIPED;
 	unsigned count = is_kept ? 0 : 2;
 	start->logs[0] = is_kept ? -1 : message->fds[0];
 	start->logs[1] = is_kept ? -1 : message->fds[1];
 	start->leaf = has_leaf ? message->fds[count++] : -1;
 	start->input = has_input ? message->fds[count++] : STDIN_FILENO;
+	start->is_piped = is_piped;
+	count += is_piped; // the last one
 	if (message->fd_count != count || (request->flags & ~START_FLAGS) != 0 ||
 	    (is_resumed && (!start_resume || has_terminal || is_file)) ||
 	    (has_sections && (!is_kept || is_file)) ||
+	    (is_piped && (!is_kept || has_input || has_sections || is_resumed)) ||
 	    (has_terminal && (is_file || is_kept)) || (!has_terminal && (request->rows || request->columns)))
 		return false;
 	return parse_strings(start, (char *)message->body + sizeof *request,

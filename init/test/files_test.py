@@ -102,6 +102,56 @@ class FilesTest(Case):
             self.puts(box, "empty", b"")
             self.assertEqual(b"", self.does(box, "read", "empty", "0"))
 
+    def test_a_reader_may_be_slow_and_nothing_is_staged_for_it(self):
+        data = bytes(range(256)) * 4000
+        with self.a_box() as box:
+            self.puts(box, "file", data)
+            reader, writer = os.pipe()
+            exec_ = box.start("read", "file", "0", is_file=True, piped=writer)
+            os.close(writer)
+            exec_.wait_started()
+            with open(reader, "rb") as pipe:
+                self.assertEqual(data[:1000], pipe.read(1000))
+                self.assertIsNone(exec_.ended)
+                self.assertEqual(data[1000:], pipe.read())
+            exec_.wait()
+            self.assertEqual((0, 0), (exec_.ended["status"], exec_.ended["stdout_size"]))
+
+    def test_a_reader_that_goes_ends_it(self):
+        with self.a_box() as box:
+            self.puts(box, "file", bytes(1 << 20))
+            reader, writer = os.pipe()
+            exec_ = box.start("read", "file", "0", is_file=True, piped=writer)
+            os.close(writer)
+            os.close(reader)
+            exec_.wait()
+            self.assertEqual(errno.EPIPE, exec_.ended["status"])
+
+    def test_what_is_piped_has_no_stdin_and_no_logs(self):
+        with self.a_box() as box:
+            for options in ({"stdin": self.file(b"")}, {"sections": True}):
+                reader, writer = os.pipe()
+                exec_ = box.start("stat", ".", is_file=True, piped=writer, **options)
+                os.close(writer)
+                os.close(reader)
+                exec_.wait()
+                self.assertEqual((STEP_REQUEST, errno.EINVAL), exec_.refused)
+
+    def test_holes_count_by_their_size(self):
+        with self.a_box() as box:
+            box.shell("truncate -s 1T sparse; echo 12345 > short")
+            self.fails(errno.EFBIG, box, "read", "sparse", "0", str(1 << 30))
+            self.assertEqual(bytes(10), self.does(box, "read", "sparse", str((1 << 40) - 10), "10"))
+            self.assertEqual(b"12345\n", self.does(box, "read", "short", "0", "6"))
+            self.fails(errno.EFBIG, box, "read", "short", "0", "5")
+            self.fails(errno.EINVAL, box, "read", "short", "0", "-1")
+
+    def test_a_listing_is_in_order(self):
+        with self.a_box() as box:
+            box.run(PYTHON, "-c", "for i in range(3000): open(f'{i * 7919 % 3000:04}', 'w').close()")
+            names = list(self.entries(self.does(box, "list", ".")))
+            self.assertEqual([f"{i:04}".encode() for i in range(3000)], names)
+
     def test_it_belongs_to_the_user_and_has_its_mode(self):
         with self.a_box() as box:
             for mode in ("644", "600", "755", "0", "1777"):

@@ -11,6 +11,9 @@ import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Limits;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,7 +36,8 @@ final class DaemonHeapAcceptanceTest {
 
   @RegisterExtension
   final DaemonProcess daemon =
-      new DaemonProcess(List::of, Map.of("JDK_JAVA_OPTIONS", "-Xmx128m -XX:+ExitOnOutOfMemoryError"));
+      new DaemonProcess(
+          List::of, Map.of("JDK_JAVA_OPTIONS", "-Xmx128m -XX:+ExitOnOutOfMemoryError"));
 
   private String key = "";
   private EbbClient hostile;
@@ -123,8 +127,7 @@ final class DaemonHeapAcceptanceTest {
     var execs = hostile.execs(box.id()).list();
     assertThat(execs).isNotEmpty();
     assertThat(execs)
-        .allSatisfy(
-            exec -> assertThat(String.join(" ", exec.command())).hasSizeLessThan(4200));
+        .allSatisfy(exec -> assertThat(String.join(" ", exec.command())).hasSizeLessThan(4200));
     assertOtherIsServedAndAllComesBack();
   }
 
@@ -180,6 +183,38 @@ final class DaemonHeapAcceptanceTest {
           .isEqualTo(202);
     }
     assertThat(new McpWire(daemon.uri(), plain).end(session)).isEqualTo(204);
+    assertOtherIsServedAndAllComesBack();
+  }
+
+  @Test
+  void aListingOfAnyLengthIsTold() throws Exception {
+    Box box =
+        hostile
+            .boxes()
+            .create(BoxRequest.defaults().withLimits(new Limits(1L << 30, 64, null, null)));
+    var made =
+        hostile
+            .execs(box.id())
+            .run(
+                ExecRequest.of(
+                    "python3",
+                    "-c",
+                    "import os\nfor i in range(150000): os.mknod('%06d' % i + 'n' * 150)"));
+    assertThat(made.exec().exitCode()).as(made.stderr().text()).isZero();
+    long size = 0;
+    var ask =
+        HttpRequest.newBuilder(
+                daemon.uri().resolve("/v1/boxes/" + box.id() + "/files/list?path=/workspace"))
+            .header("Authorization", key.substring(key.indexOf("Bearer")))
+            .build();
+    try (var http = HttpClient.newHttpClient();
+        var answer = http.send(ask, HttpResponse.BodyHandlers.ofInputStream()).body()) {
+      byte[] piece = new byte[64 * 1024];
+      for (int n = answer.read(piece); n >= 0; n = answer.read(piece)) {
+        size += n;
+      }
+    }
+    assertThat(size).isGreaterThan(150_000L * 200);
     assertOtherIsServedAndAllComesBack();
   }
 }

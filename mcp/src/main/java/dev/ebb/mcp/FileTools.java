@@ -122,9 +122,7 @@ final class FileTools {
   private <T> T with(Call call, ServedBox box, Work<T> work)
       throws IOException, InterruptedException {
     var found = new Object[1];
-    workplace
-        .boxes()
-        .useFiles(box, () -> found[0] = work.on(new BoxFiles(box.box())), call::isOver);
+    workplace.boxes().useFiles(box, () -> found[0] = work.on(box.files()), call::isOver);
     @SuppressWarnings("unchecked") // it was just put there
     T result = (T) found[0];
     return result;
@@ -253,15 +251,15 @@ final class FileTools {
     Optional<String> word = arguments.text("box");
     arguments.end();
     ServedBox box = workplace.box(call, word);
-    List<FileEntry> all = with(call, box, files -> files.list(path));
-    List<FileEntry> some = all.subList(0, Math.min(all.size(), ENTRIES_MOST));
-    boolean isCut = some.size() < all.size();
+    List<FileEntry> first = with(call, box, files -> files.list(path, ENTRIES_MOST + 1));
+    List<FileEntry> some = first.subList(0, Math.min(first.size(), ENTRIES_MOST));
+    boolean isCut = some.size() < first.size();
     String text =
         some.isEmpty()
             ? path + " is empty"
             : some.stream().map(FileTools::line).collect(Collectors.joining("\n"));
     return new Reply(
-        isCut ? text + "\n[and " + (all.size() - some.size()) + " more]" : text,
+        isCut ? text + "\n[and more]" : text,
         Reply.object(
             "box",
             box.id(),

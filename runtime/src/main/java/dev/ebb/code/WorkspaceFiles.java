@@ -23,6 +23,9 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
   private static final int FILES_MOST = 1_000;
   private static final int DIRECTORIES_MOST = 100;
 
+  /** Of one directory: more than enough to find out that there are too many. */
+  private static final int LISTED_MOST = FILES_MOST + DIRECTORIES_MOST + 1;
+
   /** Whoever writes while this looks is told of as he was, or not at all. */
   public static WorkspaceFiles of(BoxFiles box) throws InterruptedException {
     return of(box, box.workspace());
@@ -87,7 +90,7 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
 
   private static List<FileEntry> list(BoxFiles box, String directory) throws InterruptedException {
     try {
-      return box.list(ROOT + "/" + directory);
+      return box.list(ROOT + "/" + directory, LISTED_MOST);
     } catch (SandboxException e) {
       // RACE: removed meanwhile, or closed by the code to itself: there is nothing to be had.
       return List.of();

@@ -37,28 +37,78 @@ public final class BoxFiles {
   /** Of init, for what it does by itself. */
   private static final Duration ANSWER = Duration.ofSeconds(5);
 
-  private static final ByteSize ENTRIES_MAX = ByteSize.mebibytes(64);
+  /** Of what is read: the reader may be slow, and nothing is kept for it. */
+  private static final Duration READ_TIMEOUT = Duration.ofHours(1);
+
+  /** Where init tells a listing at once. */
+  private static final ByteSize ENTRIES_MAX = ByteSize.mebibytes(8);
+
+  /** An archive may be this much longer than what the box can hold: it has heads, and holes. */
+  private static final long ARCHIVE_MORE = 1L << 30;
+
   private static final ByteSize UNLIMITED = new ByteSize(Long.MAX_VALUE);
+
+  /** Entries of the workspace, for who wants to know what has changed there. */
+  private static final int WORKSPACE_MOST = 10_000;
+
+  private static final ByteSize STAGED_MOST = ByteSize.mebibytes(256);
   private static final ByteSize WORDS = ByteSize.mebibytes(1);
   private static final int MODE_MAX = 07777;
   private static final List<String> UNPACK =
       List.of("/usr/bin/tar", "-x", "-f", "-", "--no-same-owner", "--no-same-permissions");
 
   private final Box box;
+  private final ByteSize fileSize;
 
   public BoxFiles(Box box) {
+    this(box, UNLIMITED);
+  }
+
+  /**
+   * The files of a box.
+   *
+   * @param most that one file may have, by its size: holes count
+   */
+  public BoxFiles(Box box, ByteSize most) {
     this.box = box;
+    long held = Math.max(held(box), ExecSpec.DEFAULT_FILE_SIZE.bytes());
+    fileSize = new ByteSize(hasOthersFiles(box) ? most.bytes() : Math.min(most.bytes(), held));
+  }
+
+  /** Bytes that the box can hold by itself. */
+  private static long held(Box box) {
+    var limits = box.spec().limits();
+    long sum = limits.disk().bytes() + 2 * limits.temporary().bytes();
+    return sum < 0 ? Long.MAX_VALUE : sum;
+  }
+
+  /** What is mounted may hold more than the box may. */
+  private static boolean hasOthersFiles(Box box) {
+    return !box.spec().mounts().isEmpty() || !box.spec().packages().isEmpty();
+  }
+
+  private long archiveMost() {
+    long most = 2 * Math.min(held(box), Long.MAX_VALUE / 4) + ARCHIVE_MORE;
+    return hasOthersFiles(box) ? Long.MAX_VALUE : most;
   }
 
   /** A regular file from {@code offset} on; to be closed. */
   public FileContent read(String path, long offset) throws InterruptedException {
     require(offset >= 0, "an offset cannot be negative: " + offset);
-    var spec = operation("read", checked(path), Long.toString(offset)).withOutputLimit(UNLIMITED);
-    return open(new FileExec(box, spec.withTimeout(CONTENT_TIMEOUT), what("read", path), false));
+    String from = Long.toString(offset);
+    String most = Long.toString(fileSize.bytes());
+    // An init of before knows no bound, and has all of it kept for the reader.
+    var spec =
+        box.channel().canPipe()
+            ? operation("read", checked(path), from, most)
+            : operation("read", checked(path), from).withOutputLimit(STAGED_MOST);
+    return open(
+        FileExec.piped(box, spec.withTimeout(READ_TIMEOUT), what("read", path), false),
+        fileSize.bytes());
   }
 
-  private static FileContent open(FileExec source) throws InterruptedException {
-    var content = new FileContent(source);
+  private static FileContent open(FileExec source, long most) throws InterruptedException {
+    var content = new FileContent(source, most);
     try {
       content.open();
       return content;
@@ -77,7 +127,10 @@ public final class BoxFiles {
   public Optional<FileEntry> write(String path, int mode, InputStream content)
       throws IOException, InterruptedException {
     require(mode >= 0 && mode <= MODE_MAX, "bad mode " + Integer.toOctalString(mode));
-    var spec = operation("write", checked(path), Integer.toOctalString(mode)).withInput();
+    var spec =
+        operation("write", checked(path), Integer.toOctalString(mode))
+            .withInput()
+            .withFileSize(fileSize);
     try (var exec =
         new FileExec(box, spec.withTimeout(CONTENT_TIMEOUT), what("write", path), false)) {
       exec.feedFrames(content);
@@ -110,7 +163,9 @@ public final class BoxFiles {
     } catch (KernelException e) {
       LOG.log(Level.DEBUG, "event=not_looked box=" + box.id() + ", ignoring: it is listed", e);
     }
-    return seen.isPresent() ? byName(FileEntry.parse(seen.get())) : list(SandboxSpec.WORKSPACE);
+    return seen.isPresent()
+        ? byName(FileEntry.parse(seen.get()))
+        : list(SandboxSpec.WORKSPACE, WORKSPACE_MOST);
   }
 
   /** The same as it was when {@code exec} had ended, if that was told; else, or later, as it is. */
@@ -132,10 +187,26 @@ public final class BoxFiles {
     return FileEntry.parse(run(verb, path, operation("stat", checked(path)))).getFirst();
   }
 
-  /** What is in a directory, by name. */
+  /** What is in a directory, by name; all of it, in memory. */
   public List<FileEntry> list(String path) throws InterruptedException {
-    var spec = operation("list", checked(path)).withOutputLimit(ENTRIES_MAX);
-    return byName(FileEntry.parse(run("list", path, spec)));
+    try (FileListing all = listing(path)) {
+      return byName(all.first(Integer.MAX_VALUE));
+    }
+  }
+
+  /** The first of what is in a directory, by name. */
+  public List<FileEntry> list(String path, int most) throws InterruptedException {
+    try (FileListing all = listing(path)) {
+      return all.first(most);
+    }
+  }
+
+  /** What is in a directory, by name, as it comes; to be closed. */
+  public FileListing listing(String path) throws InterruptedException {
+    var spec =
+        operation("list", checked(path)).withOutputLimit(ENTRIES_MAX).withTimeout(READ_TIMEOUT);
+    return new FileListing(
+        open(FileExec.piped(box, spec, what("list", path), false), Long.MAX_VALUE));
   }
 
   /** With its parents; a directory that is there already is fine. */
@@ -164,8 +235,10 @@ public final class BoxFiles {
     String directory = !isFile ? path : slash < 0 ? "." : path.substring(0, slash + 1);
     String member = isFile ? "./" + path.substring(slash + 1) : ".";
     var command = List.of("/usr/bin/tar", "-c", "-f", "-", "-C", directory, "--", member);
-    var spec = limited(ExecSpec.of(command)).withOutputLimit(UNLIMITED);
-    return open(new FileExec(box, spec.withTimeout(CONTENT_TIMEOUT), what("pack", path), true));
+    var spec = limited(ExecSpec.of(command)).withOutputLimit(STAGED_MOST);
+    return open(
+        FileExec.piped(box, spec.withTimeout(READ_TIMEOUT), what("pack", path), true),
+        archiveMost());
   }
 
   /** Unpacks a tar into a directory, by the box's own; what it refuses stays out. */
@@ -207,8 +280,8 @@ public final class BoxFiles {
         false);
   }
 
-  private static ExecSpec limited(ExecSpec spec) {
-    return spec.withGrace(GRACE).withFileSize(UNLIMITED);
+  private ExecSpec limited(ExecSpec spec) {
+    return spec.withGrace(GRACE).withFileSize(fileSize);
   }
 
   private static String what(String verb, String path) {

@@ -76,6 +76,7 @@ public final class Exec implements AutoCloseable {
   private volatile Section section;
 
   private int sections;
+  private @Nullable PipedOutput piped;
   private final Optional<Stdin> stdin;
   private final Optional<Line> line;
   private final long startNanos;
@@ -190,13 +191,26 @@ public final class Exec implements AutoCloseable {
 
   /** Starts a command; what cannot be executed is a result, not an exception. */
   public static Exec start(Box box, ExecSpec spec) {
+    return start(box, spec, false);
+  }
+
+  /**
+   * The same, with a stdout that is read from a pipe and kept nowhere: see {@link #piped}. Where
+   * init is too old for that it is as any other.
+   */
+  static Exec startPiped(Box box, ExecSpec spec) {
+    box.requireRunning();
+    return start(box, spec, box.channel().canPipe());
+  }
+
+  private static Exec start(Box box, ExecSpec spec, boolean isPiped) {
     box.requireRunning();
     try (var passing = new Scope()) {
       Scope scope = Scope.in(box.scope());
       try {
         return spec.operator()
             ? startInLane(box, spec, scope, passing)
-            : startBesideOthers(box, spec, scope, passing);
+            : startBesideOthers(box, spec, scope, passing, isPiped);
       } catch (KernelException | RuntimeException e) {
         box.scope().release(scope);
         throw e;
@@ -212,11 +226,11 @@ public final class Exec implements AutoCloseable {
     }
   }
 
-  private static Exec startBesideOthers(Box box, ExecSpec spec, Scope scope, Scope passing)
-      throws KernelException {
+  private static Exec startBesideOthers(
+      Box box, ExecSpec spec, Scope scope, Scope passing, boolean isPiped) throws KernelException {
     box.starting().readLock().lock();
     try {
-      return start(box, spec, scope, passing, number -> box.createLeaf(number));
+      return start(box, spec, scope, passing, isPiped, number -> box.createLeaf(number));
     } finally {
       box.starting().readLock().unlock();
     }
@@ -235,7 +249,7 @@ public final class Exec implements AutoCloseable {
   private static Exec startWithInit(Box box, ExecSpec spec, Scope scope, Scope passing)
       throws KernelException {
     try {
-      Exec exec = start(box, spec, scope, passing, number -> box.enterLane(number));
+      Exec exec = start(box, spec, scope, passing, false, number -> box.enterLane(number));
       exec.awaitBirth();
       return exec;
     } finally {
@@ -257,7 +271,8 @@ public final class Exec implements AutoCloseable {
   }
 
   /** Our copies of what init is given live in {@code passing}. */
-  private static Exec start(Box box, ExecSpec spec, Scope scope, Scope passing, Placing placing)
+  private static Exec start(
+      Box box, ExecSpec spec, Scope scope, Scope passing, boolean isPiped, Placing placing)
       throws KernelException {
     var fds = new ArrayList<Fd>();
     Optional<Stdin> stdin = Optional.empty();
@@ -275,6 +290,11 @@ public final class Exec implements AutoCloseable {
     }
     ExecRecord record = newRecord(box, spec);
     var exec = new Exec(box, record, scope, stdin, line);
+    if (isPiped) {
+      var output = new PipedOutput(scope, passing, box.host().poller());
+      exec.piped = output;
+      fds.add(output.writer());
+    }
     try {
       Optional<Path> leaf = placing.leaf(exec.number);
       if (leaf.isPresent()) {
@@ -289,7 +309,7 @@ public final class Exec implements AutoCloseable {
         box.journal().append(record.entry());
       }
       exec.setPending(true);
-      box.channel().start(exec.number, request, fds, exec.new Events());
+      box.channel().start(exec.number, request, fds, isPiped, exec.new Events());
     } catch (KernelException | RuntimeException e) {
       exec.setPending(false);
       exec.forget();
@@ -369,6 +389,9 @@ public final class Exec implements AutoCloseable {
    * in a box that may outlive this engine, unless it ends with us in any case.
    */
   private boolean isKept() {
+    if (piped != null) {
+      return true;
+    }
     return switch (spec.kind()) {
       case ExecKind.Terminal _ -> false;
       case ExecKind.Dialogue() -> true;
@@ -529,6 +552,7 @@ public final class Exec implements AutoCloseable {
   /** The next engine must know of it. */
   private boolean isRecorded() {
     return box.isDetached()
+        && piped == null
         && !(spec.kind() instanceof ExecKind.FileOperation)
         && !(spec.kind() instanceof ExecKind.Dialogue);
   }
@@ -641,6 +665,11 @@ public final class Exec implements AutoCloseable {
     Optional<byte[]> taken = Optional.ofNullable(seen);
     seen = null;
     return taken;
+  }
+
+  /** What it writes to stdout, for one that was started so; then there is nothing in its log. */
+  Optional<PipedOutput> piped() {
+    return Optional.ofNullable(piped);
   }
 
   /** Empty unless the command takes input. */

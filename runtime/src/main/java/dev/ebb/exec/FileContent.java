@@ -6,20 +6,24 @@ import java.io.InterruptedIOException;
 import java.util.Objects;
 
 /**
- * Content of a box, as it comes; not thread-safe. A failure half-way is a {@link
- * dev.ebb.box.SandboxException} at its end. Closing it ends what makes it.
+ * Content of a box, as it comes: it is made no faster than it is read. Not thread-safe. A failure
+ * half-way is a {@link dev.ebb.box.SandboxException} at its end. Closing it ends what makes it.
  */
 public final class FileContent extends InputStream {
   private static final int CHUNK = 64 * 1024;
 
   private final FileExec source;
   private final byte[] chunk = new byte[CHUNK];
+  private final long most;
   private long position;
+  private boolean isOver;
   private int begin;
   private int end;
 
-  FileContent(FileExec source) {
+  /** {@code most} bytes; more is a failure. */
+  FileContent(FileExec source, long most) {
     this.source = source;
+    this.most = most;
   }
 
   /** Waits for the first bytes, or the end; what fails before them is thrown here. */
@@ -28,23 +32,44 @@ public final class FileContent extends InputStream {
   }
 
   private boolean fill() throws InterruptedException {
-    Exec exec = source.exec();
     while (begin == end) {
-      if (!exec.awaitOutput(position, Long.MAX_VALUE)) {
+      begin = 0;
+      end = Math.max(0, take());
+      position += end;
+      if (end == 0 && isOver) {
         source.finish();
         return false;
       }
-      begin = 0;
-      end = exec.stdout().read(position, chunk);
-      position += end;
+      if (position > most) {
+        throw source.tooLarge(most);
+      }
     }
     return true;
   }
 
+  private int take() throws InterruptedException {
+    Exec exec = source.exec();
+    if (exec.piped().isPresent()) {
+      int n = exec.piped().get().read(chunk, exec::isOver);
+      isOver = n == 0;
+      return n;
+    }
+    isOver = !exec.awaitOutput(position, Long.MAX_VALUE);
+    return isOver ? 0 : exec.stdout().read(position, chunk);
+  }
+
   @Override
   public int read() throws IOException {
-    byte[] one = new byte[1];
-    return read(one, 0, 1) < 0 ? -1 : one[0] & 0xFF;
+    return begin < end || filled() ? chunk[begin++] & 0xFF : -1;
+  }
+
+  private boolean filled() throws IOException {
+    try {
+      return fill();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while waiting for content");
+    }
   }
 
   @Override
@@ -53,13 +78,8 @@ public final class FileContent extends InputStream {
     if (length == 0) {
       return 0;
     }
-    try {
-      if (!fill()) {
-        return -1;
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new InterruptedIOException("interrupted while waiting for content");
+    if (!filled()) {
+      return -1;
     }
     int n = Math.min(length, end - begin);
     System.arraycopy(chunk, begin, buffer, offset, n);

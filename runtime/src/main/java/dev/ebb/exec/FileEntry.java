@@ -33,7 +33,7 @@ public record FileEntry(
     }
   }
 
-  private static final int FIELDS = 6;
+  static final int FIELDS = 6;
   private static final long NANOS = 1_000_000_000;
 
   /** Reads what init says is there, see init/protocol.h. */
@@ -58,7 +58,7 @@ public record FileEntry(
     return entries;
   }
 
-  private static FileEntry of(String[] fields) {
+  static FileEntry of(String[] fields) {
     var type = Type.of(fields[0]);
     long nanos = Long.parseLong(fields[3]);
     return new FileEntry(

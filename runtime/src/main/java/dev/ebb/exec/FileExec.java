@@ -25,9 +25,24 @@ final class FileExec implements AutoCloseable {
 
   /** {@code what} it does, for the message of its failure. */
   FileExec(Box box, ExecSpec spec, String what, boolean isTar) {
+    this(Exec.start(box, spec), what, isTar);
+  }
+
+  private FileExec(Exec exec, String what, boolean isTar) {
     this.what = what;
     this.isTar = isTar;
-    exec = Exec.start(box, spec);
+    this.exec = exec;
+  }
+
+  /** The same, of which the output is read as it comes. */
+  static FileExec piped(Box box, ExecSpec spec, String what, boolean isTar) {
+    return new FileExec(Exec.startPiped(box, spec), what, isTar);
+  }
+
+  /** There is more of it than there may be. */
+  SandboxException tooLarge(long most) {
+    return new SandboxException(
+        ErrorCode.TOO_LARGE, "cannot " + what + ": it is more than " + most + " bytes");
   }
 
   Exec exec() {

@@ -45,6 +45,9 @@ final class FileFailure {
           new TarWords("File exists", ErrorCode.CONFLICT),
           new TarWords("Cannot open: No such file or directory", ErrorCode.NOT_FOUND));
 
+  /** KERNEL: signal(7), SIGXFSZ. */
+  private static final int FILE_SIZE_SIGNAL = 25;
+
   private FileFailure() {}
 
   static SandboxException of(String what, ExitCause cause) {
@@ -82,6 +85,9 @@ final class FileFailure {
 
   /** One of tar: its exit status says nothing, so its words do. */
   static SandboxException ofTar(String what, ExitCause cause, String words) {
+    if (cause.equals(new ExitCause.Signalled(FILE_SIZE_SIGNAL))) {
+      return failure(ErrorCode.NO_SPACE, what, "a file in it is too large");
+    }
     if (!(cause instanceof ExitCause.Exited)) {
       return of(what, cause);
     }

@@ -130,6 +130,7 @@ public final class Daemon implements AutoCloseable {
     var quotas = new Quotas(home, settings.quota());
     var boxes = new Boxes(engine, metrics, pressure, quotas, settings.pool());
     scope.own(boxes::close);
+    boxes.capFiles(settings.policy().caps().fileSize());
     var sweeper = new Sweeper(engine, boxes, settings.sweepInterval(), metrics);
     scope.own(sweeper::close);
     pressure.register(Cleanup.Stage.SWEEP, enough -> released(sweeper.sweep(false)));

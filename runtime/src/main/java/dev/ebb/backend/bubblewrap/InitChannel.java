@@ -55,6 +55,7 @@ public final class InitChannel {
   private static final int LOOKS_SINCE = 10;
   private static final int LOOKS_IN_THE_END_SINCE = 11;
   private static final int TELLS_WHEN_SINCE = 12;
+  private static final int PIPES_SINCE = 12;
   private static final int PERMISSIONS = 0777;
 
   /** The version of the oldest init that a box may still have. */
@@ -340,11 +341,23 @@ public final class InitChannel {
     }
   }
 
+  /** Whether a command can have a stdout of ours. */
+  public boolean canPipe() {
+    return version() >= PIPES_SINCE;
+  }
+
   /** Asks init to start a command; {@code fds}: logs, leaf directory, stdin. */
   public void start(int exec, StartRequest request, List<Fd> fds, ExecEvents events)
       throws KernelException {
+    start(exec, request, fds, false, events);
+  }
+
+  /** The same; {@code isPiped}: the last descriptor is its stdout, and it has no stdin. */
+  public void start(
+      int exec, StartRequest request, List<Fd> fds, boolean isPiped, ExecEvents events)
+      throws KernelException {
     boolean canLook = version() >= LOOKS_IN_THE_END_SINCE;
-    byte[] message = Protocol.start(exec, fds.size(), request, canLook);
+    byte[] message = Protocol.start(exec, fds.size(), request, canLook, isPiped);
     if (fds.size() > Protocol.MESSAGE_FDS_MAX) {
       throw new IllegalArgumentException("too many descriptors for one message: " + fds.size());
     }

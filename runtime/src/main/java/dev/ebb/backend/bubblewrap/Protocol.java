@@ -66,6 +66,7 @@ final class Protocol {
   static final int START_RESUMED = 64;
   static final int START_SECTIONS = 128;
   static final int START_LOOK = 256;
+  static final int START_PIPED = 512;
 
   static final int STEP_REQUEST = 1;
   static final int STEP_CLONE = 2;
@@ -141,15 +142,19 @@ final class Protocol {
   }
 
   static byte[] start(int exec, int fds, StartRequest request) {
-    return start(exec, fds, request, true);
+    return start(exec, fds, request, true, false);
   }
 
-  /** The same for an init that may not know how to look at the workspace in the end. */
-  static byte[] start(int exec, int fds, StartRequest request, boolean canLook) {
+  /**
+   * The same for an init that may not know how to look at the workspace in the end.
+   *
+   * @param isPiped the last descriptor is its stdout
+   */
+  static byte[] start(int exec, int fds, StartRequest request, boolean canLook, boolean isPiped) {
     int known = canLook ? ~0 : ~START_LOOK;
     byte[] strings = strings(request);
     return limits(message(MESSAGE_START, fds, exec, START_REQUEST_SIZE + strings.length), request)
-        .putInt(flags(request) & known)
+        .putInt((flags(request) & known) | (isPiped ? START_PIPED : 0))
         .putInt(request.command().size())
         .putInt(request.environment().size())
         .putShort((short) rows(request.kind()))

@@ -5,6 +5,7 @@ import dev.ebb.box.Box;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.ByteSize;
 import dev.ebb.egress.Decision;
 import dev.ebb.egress.Egress;
 import dev.ebb.engine.Engine;
@@ -20,6 +21,7 @@ import dev.ebb.pool.WarmPool;
 import dev.ebb.pressure.Cost;
 import dev.ebb.pressure.Permit;
 import dev.ebb.server.access.Caller;
+import dev.ebb.server.access.Caps;
 import dev.ebb.server.access.Quota;
 import dev.ebb.server.access.Quotas;
 import dev.ebb.server.access.TenantMemory;
@@ -111,6 +113,7 @@ public final class Boxes implements AutoCloseable {
   private final Map<String, Thread> aside = new ConcurrentHashMap<>();
 
   private final Unreached unreached = new Unreached(this::adoptAgain);
+  private volatile ByteSize fileSize = Caps.ANY_SIZE;
   private volatile boolean draining;
 
   private record Key(String tenant, String word) {}
@@ -162,6 +165,12 @@ public final class Boxes implements AutoCloseable {
     housekeeper = Thread.ofVirtual().name("ebb-housekeeper").start(this::keepHouse);
   }
 
+  /** From now on no file that is written to a box, or read from one, is larger. */
+  public void capFiles(ByteSize most) {
+    fileSize = most;
+    all.values().forEach(box -> box.capFiles(most));
+  }
+
   /** What is kept on behalf of tenants, by all who keep something. */
   public TenantMemory memory() {
     return memory;
@@ -176,9 +185,7 @@ public final class Boxes implements AutoCloseable {
 
   private void measure() {
     metrics.gauge(
-        "ebb_kept_bytes",
-        "Memory of the daemon that is kept on behalf of tenants.",
-        memory::used);
+        "ebb_kept_bytes", "Memory of the daemon that is kept on behalf of tenants.", memory::used);
     metrics.gauge(
         "ebb_boxes", "Boxes that the daemon knows of, by their state.", "state", this::byState);
     metrics.gauge("ebb_execs_running", "Commands that run.", this::running);
@@ -272,6 +279,7 @@ public final class Boxes implements AutoCloseable {
 
   private void list(ServedBox box) {
     long number = ids.computeIfAbsent(box.id(), _ -> orders.incrementAndGet());
+    box.capFiles(fileSize);
     all.put(number, box);
   }
 

@@ -35,7 +35,7 @@ public record NewFile(String path, byte[] bytes) {
   @CanIgnoreReturnValue
   public static Map<String, Optional<FileEntry>> write(ServedBox box, List<NewFile> files)
       throws IOException, InterruptedException {
-    var into = new BoxFiles(box.box());
+    var into = box.files();
     var written = new LinkedHashMap<String, Optional<FileEntry>>();
     for (NewFile file : files) {
       written.put(file.path, file.write(into));
@@ -65,7 +65,7 @@ public record NewFile(String path, byte[] bytes) {
    */
   public static Map<String, Optional<FileEntry>> writeFirst(ServedBox box, List<NewFile> files)
       throws IOException, InterruptedException {
-    var into = new BoxFiles(box.box());
+    var into = box.files();
     var written = new LinkedHashMap<String, Optional<FileEntry>>();
     int left = PLACED_MOST;
     for (NewFile file : files) {

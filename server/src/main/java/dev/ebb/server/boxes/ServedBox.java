@@ -7,13 +7,16 @@ import dev.ebb.box.BoxId;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.ByteSize;
 import dev.ebb.egress.Decision;
 import dev.ebb.engine.Engine;
+import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.FileEntry;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.pool.PoolItem;
+import dev.ebb.server.access.Caps;
 import dev.ebb.server.access.TenantMemory;
 import dev.ebb.server.metrics.Metrics;
 import java.io.IOException;
@@ -119,6 +122,7 @@ public final class ServedBox {
   private final AtomicReference<@Nullable EndedBy> endedBy = new AtomicReference<>();
   private final AtomicInteger users = new AtomicInteger();
   private final AtomicBoolean ending = new AtomicBoolean();
+  private volatile ByteSize fileSize = Caps.ANY_SIZE;
   private volatile BoxState state = BoxState.CREATING;
   private final BoxTimes times;
 
@@ -194,6 +198,15 @@ public final class ServedBox {
     execs.values().forEach(ServedExec::giveBack);
   }
 
+  /** Files that are written, or read, are no larger than this. */
+  void capFiles(ByteSize most) {
+    fileSize = most;
+  }
+
+  public BoxFiles files() {
+    return new BoxFiles(box(), fileSize);
+  }
+
   /** The memory of its tenant. */
   public TenantMemory.Claim claim() {
     return memory.claim(tenant);
@@ -201,11 +214,7 @@ public final class ServedBox {
 
   /** One that the daemon before this one had. */
   static ServedBox adopt(
-      Engine engine,
-      Events events,
-      Metrics metrics,
-      TenantMemory memory,
-      Engine.Adopted adopted) {
+      Engine engine, Events events, Metrics metrics, TenantMemory memory, Engine.Adopted adopted) {
     Box box = adopted.box();
     var served =
         new ServedBox(

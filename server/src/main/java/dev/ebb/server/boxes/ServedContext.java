@@ -65,7 +65,8 @@ public final class ServedContext {
   }
 
   private Interpreter interpreter(ServedExec exec) {
-    return new Interpreter(exec, Context.of(exec.exec(), order.runner(), new TenantRoom(box.claim())));
+    return new Interpreter(
+        exec, Context.of(exec.exec(), order.runner(), new TenantRoom(box.claim())));
   }
 
   public ServedBox box() {

@@ -29,7 +29,7 @@ final class WorkspaceWatch {
   }
 
   static WorkspaceWatch of(ServedBox box) throws InterruptedException {
-    var files = new BoxFiles(box.box());
+    BoxFiles files = box.files();
     return new WorkspaceWatch(files, WorkspaceFiles.of(files));
   }
 
@@ -39,7 +39,7 @@ final class WorkspaceWatch {
     Optional<WorkspaceFiles> known =
         box.order().spec().mounts().isEmpty() ? WorkspaceFiles.ofNew(written) : Optional.empty();
     return known.isPresent()
-        ? new WorkspaceWatch(new BoxFiles(box.box()), known.get())
+        ? new WorkspaceWatch(box.files(), known.get())
         : WorkspaceWatch.of(box);
   }
 
@@ -74,7 +74,9 @@ final class WorkspaceWatch {
       String path = each.getKey();
       boolean isWanted = wanted.stream().anyMatch(glob -> glob.matches(path));
       CodeResult.Content content =
-          isWanted ? content(path, each.getValue().size(), left, room) : new CodeResult.Content.NotWanted();
+          isWanted
+              ? content(path, each.getValue().size(), left, room)
+              : new CodeResult.Content.NotWanted();
       if (content instanceof CodeResult.Content.Whole(var bytes)) {
         left -= bytes.length;
       }

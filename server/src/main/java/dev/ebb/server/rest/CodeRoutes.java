@@ -156,8 +156,8 @@ final class CodeRoutes {
     answer.end(document);
   }
 
-  private static Map<String, Object> document(
-      Exchange exchange, CodeResult result, boolean isWhole) throws InterruptedException {
+  private static Map<String, Object> document(Exchange exchange, CodeResult result, boolean isWhole)
+      throws InterruptedException {
     var document =
         Documents.object(
             "language", result.language().name(),
@@ -165,7 +165,8 @@ final class CodeRoutes {
             "outcome", result.outcome());
     // What a compiler wrote was not told before.
     boolean withOutput = isWhole || result.phase() == CodeResult.Phase.COMPILE;
-    document.putAll(withOutput ? Documents.result(exchange, result.exec()) : Documents.exec(result.exec()));
+    document.putAll(
+        withOutput ? Documents.result(exchange, result.exec()) : Documents.exec(result.exec()));
     result.written().ifPresent(written -> Documents.addWritten(document, written));
     return document;
   }

@@ -284,8 +284,7 @@ final class Documents {
   }
 
   /** True when there is more. */
-  private static boolean addOutput(
-      Exchange exchange, Map<String, Object> document, Section section)
+  private static boolean addOutput(Exchange exchange, Map<String, Object> document, Section section)
       throws InterruptedException {
     byte[] stdout = read(exchange, section.stdout(), 0);
     byte[] stderr = read(exchange, section.stderr(), 0);

@@ -223,7 +223,9 @@ public final class Exchange {
     return body.toByteArray();
   }
 
-  /** A short value becomes many times what it is; there are no more than these, or it is refused. */
+  /**
+   * A short value becomes many times what it is; there are no more than these, or it is refused.
+   */
   private long claimValues(byte[] chunk, int length, long before) {
     long values = before;
     for (int i = 0; i < length && values < VALUES_MOST; i++) {

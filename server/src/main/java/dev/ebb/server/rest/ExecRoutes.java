@@ -112,8 +112,7 @@ final class ExecRoutes {
     return attended(exchange, exec, command);
   }
 
-  private static ServedExec attended(
-      Exchange exchange, ServedExec exec, Orders.Command command) {
+  private static ServedExec attended(Exchange exchange, ServedExec exec, Orders.Command command) {
     feed(exchange, exec, command);
     exec.box().attend(exec);
     return exec;

@@ -3,12 +3,14 @@ package dev.ebb.server.rest;
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.FileContent;
 import dev.ebb.exec.FileEntry;
+import dev.ebb.exec.FileListing;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.NewFile;
 import dev.ebb.server.boxes.ServedBox;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -42,7 +44,7 @@ final class FileRoutes {
 
   private void with(Exchange exchange, Work work) throws IOException, InterruptedException {
     ServedBox box = boxes.find(exchange.caller(), exchange.path("box"));
-    boxes.useFiles(box, () -> work.on(new BoxFiles(box.box())), exchange::hasLeft);
+    boxes.useFiles(box, () -> work.on(box.files()), exchange::hasLeft);
   }
 
   private void read(Exchange exchange) throws IOException, InterruptedException {
@@ -120,11 +122,31 @@ final class FileRoutes {
 
   private void list(Exchange exchange) throws IOException, InterruptedException {
     String path = exchange.required("path");
-    with(exchange, files -> exchange.answer(200, entries(files.list(path))));
+    with(
+        exchange,
+        files -> {
+          try (FileListing entries = files.listing(path)) {
+            exchange.answer(200, Documents.object("entries", documents(entries)));
+          }
+        });
   }
 
-  private static Map<String, Object> entries(List<FileEntry> entries) {
-    return Documents.object("entries", entries.stream().map(FileRoutes::entry).toList());
+  /** Each is made when it is its turn to be written. */
+  private static Iterable<Map<String, Object>> documents(FileListing entries) {
+    return () -> {
+      Iterator<FileEntry> each = entries.iterator();
+      return new Iterator<>() {
+        @Override
+        public boolean hasNext() {
+          return each.hasNext();
+        }
+
+        @Override
+        public Map<String, Object> next() {
+          return entry(each.next());
+        }
+      };
+    };
   }
 
   private static Map<String, Object> entry(FileEntry entry) {

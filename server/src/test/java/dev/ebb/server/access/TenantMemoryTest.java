@@ -19,8 +19,7 @@ class TenantMemoryTest {
 
   private static void assertRefused(ErrorCode code, ThrowingCallable claim) {
     assertThatThrownBy(claim)
-        .isInstanceOfSatisfying(
-            SandboxException.class, e -> assertThat(e.code()).isEqualTo(code));
+        .isInstanceOfSatisfying(SandboxException.class, e -> assertThat(e.code()).isEqualTo(code));
   }
 
   @Test
