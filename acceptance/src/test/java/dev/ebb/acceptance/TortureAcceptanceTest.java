@@ -111,7 +111,7 @@ final class TortureAcceptanceTest {
     String text = Files.readString(said());
     assertThat(code).as(text).isZero();
     assertThat(text).contains("seen       I2", "seen       I7", "seen       I8", "seen       I9");
-    assertThat(text).contains("seen       I12", "seen       I13");
+    assertThat(text).contains("seen       I12", "seen       I13", "seen       I14 ");
     assertThat(text).doesNotContain("NOT SEEN", "SEEN EARLY", "LEFT");
     assertThat(side()).doesNotExist();
   }

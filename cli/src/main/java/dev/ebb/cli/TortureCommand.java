@@ -40,6 +40,13 @@ final class TortureCommand {
                 Profile.class,
                 TortureCommand::profile,
                 "quick or full (default: quick)"))
+        .addOption(
+            Options.value(
+                "--only",
+                "KIND",
+                String.class,
+                TortureCommand::kind,
+                "one kind of kill or fault: " + String.join(", ", Settings.kinds())))
         .addOption(Options.text("--report", "DIR", "write report.txt, .json and .html there"))
         .addOption(
             Options.flag("plant each violation and show that it is seen", "--oracle-selftest"))
@@ -61,6 +68,14 @@ final class TortureCommand {
       }
     }
     throw new TypeConversionException("bad profile \"" + word + "\": write quick or full");
+  }
+
+  private static String kind(String word) {
+    if (!Settings.kinds().contains(word)) {
+      throw new TypeConversionException(
+          "bad kind \"" + word + "\": write one of " + String.join(", ", Settings.kinds()));
+    }
+    return word;
   }
 
   static int run(ParseResult parsed) throws IOException, InterruptedException {
@@ -85,6 +100,7 @@ final class TortureCommand {
         Options.<Long>find(parsed, "--seed").orElseGet(TortureCommand::randomSeed),
         boxes,
         profile,
+        Options.find(parsed, "--only"),
         Options.<String>find(parsed, "--report").map(Path::of).map(Path::toAbsolutePath),
         parsed.hasMatchedOption("--json"));
   }

@@ -14,7 +14,8 @@ public enum Invariant {
   I10("disk and inodes are at their baseline"),
   I11("no shared memory, SysV object or message queue"),
   I12("repeating a kill or a removal is success"),
-  I13("the time until all was gone is recorded");
+  I13("the time until all was gone is recorded"),
+  I14("the daemon answers, and what it says of a command is true");
 
   private final String words;
 

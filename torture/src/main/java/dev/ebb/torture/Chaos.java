@@ -3,11 +3,13 @@ package dev.ebb.torture;
 import dev.ebb.client.Box;
 import dev.ebb.client.BoxQuery;
 import dev.ebb.client.EbbClient;
+import dev.ebb.client.EbbException;
 import dev.ebb.client.Holding;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.oracle.Proc;
 import dev.ebb.oracle.ProcessEntry;
 import dev.ebb.oracle.ProcessTable;
+import dev.ebb.torture.host.Host;
 import dev.ebb.torture.host.ServedHome;
 import dev.ebb.torture.host.Target;
 import java.io.IOException;
@@ -20,7 +22,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
-/** Kills whoever holds a box together, at random moments; only ever what descends from us. */
+/**
+ * Kills whoever holds a box together, at random moments, and brings other faults upon the daemon;
+ * only ever what descends from us.
+ */
 final class Chaos {
   /** How long to lie in wait for somebody who makes a box. */
   private static final Duration AMBUSH = Duration.ofMillis(400);
@@ -30,10 +35,14 @@ final class Chaos {
   private final ServedHome daemon;
   private final Tally tally;
   private final Plan plan;
+  private final Faults faults;
+  private final Host host;
   private final Set<String> killed = ConcurrentHashMap.newKeySet();
   private int next;
 
-  Chaos(ServedHome daemon, Tally tally, Plan plan) {
+  Chaos(ServedHome daemon, Tally tally, Plan plan, Faults faults, Host host) {
+    this.faults = faults;
+    this.host = host;
     this.daemon = daemon;
     this.tally = tally;
     this.plan = plan;
@@ -47,21 +56,28 @@ final class Chaos {
   /** Strikes until it is over. */
   void run(BooleanSupplier isOver) throws IOException {
     while (!isOver.getAsBoolean()) {
-      Stroke stroke = plan.stroke(next++);
+      Stroke stroke = plan.stroke(next);
+      String where = "stroke %d, %s".formatted(next++, stroke.target().word());
       LockSupport.parkNanos(stroke.after().toNanos());
       if (!isOver.getAsBoolean()) {
-        strike(stroke);
+        strike(stroke, where);
       }
     }
   }
 
-  private void strike(Stroke stroke) throws IOException {
+  private void strike(Stroke stroke, String where) throws IOException {
     boolean done =
         switch (stroke.target()) {
           case INIT -> killInit(stroke.choice());
           case WRAPPER -> ambush(Chaos::isWrapper, stroke.choice());
           case NURSERY -> ambush(Chaos::isNursery, stroke.choice());
           case DAEMON -> killDaemon();
+          case STOPPED_DAEMON -> bring(() -> faults.stopDaemon(stroke.choice(), where));
+          case BLOCKED_LOG -> bring(() -> faults.blockLog(where));
+          case SILENT_CONNECTIONS -> bring(() -> faults.silence(stroke.choice(), where));
+          case HOSTILE_DESCRIPTORS -> bring(() -> faults.sendDescriptors(where));
+          case GIANT_VALUES -> bring(() -> faults.giants(stroke.choice(), where));
+          case FLAPPING_DISK -> flapDisk(stroke.choice(), where);
         };
     tally.count(Tally.Group.KILL, stroke.target().word() + (done ? "" : ", nobody there"));
   }
@@ -69,6 +85,29 @@ final class Chaos {
   private boolean killDaemon() throws IOException {
     daemon.restart(tally::daemonKilled);
     return true;
+  }
+
+  private interface Fault {
+    void bring() throws IOException;
+  }
+
+  /** A daemon that refuses what a fault needs is none that fails; whether it came to the fault. */
+  private boolean bring(Fault fault) throws IOException {
+    try {
+      fault.bring();
+      return true;
+    } catch (EbbException e) {
+      tally.count(Tally.Group.REFUSAL, e.code());
+      return false;
+    }
+  }
+
+  private boolean flapDisk(int choice, String where) throws IOException {
+    if (!FlappingDisk.isPossible()) {
+      tally.skip("flapping disk: it takes root, unshare and nsenter");
+      return false;
+    }
+    return bring(() -> new FlappingDisk(host, tally, choice, where).run());
   }
 
   private boolean killInit(int choice) {

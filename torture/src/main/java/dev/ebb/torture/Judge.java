@@ -181,13 +181,14 @@ final class Judge {
       Ledgers.nursery(instance.resolve("ledger")).ifPresent(each -> own.add("process " + each));
     }
     Set<Integer> pids = daemon.pids();
+    int port = daemon.port();
     return seen.stream()
-        .filter(trace -> !own.contains(trace.identity()) && !isDaemons(trace, pids))
+        .filter(trace -> !own.contains(trace.identity()) && !isDaemons(trace, pids, port))
         .toList();
   }
 
   /** What the daemon itself has as long as it serves. */
-  private boolean isDaemons(Trace trace, Set<Integer> pids) {
+  private boolean isDaemons(Trace trace, Set<Integer> pids, int port) {
     return switch (trace.kind()) {
       case "process" ->
           pids.stream().anyMatch(pid -> trace.identity().startsWith("process " + pid + "@"));
@@ -195,6 +196,7 @@ final class Judge {
       case "file", "directory" -> isInstanceFile(Path.of(trace.identity()));
       case "unix socket" -> trace.details().startsWith(home.path().resolve("ebb.sock") + " ");
       case "ledger line" -> isInstanceLine(trace);
+      case "port" -> trace.details().startsWith("port " + port + " ");
       default -> false;
     };
   }

@@ -2,7 +2,9 @@ package dev.ebb.torture;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.SplittableRandom;
 
 /** What is done, all of it from the seed: the same seed has the same rounds and strokes. */
@@ -12,14 +14,33 @@ final class Plan {
   private static final int MOST_DWELL_MILLIS = 500;
   private static final int MOST_PAUSE_MILLIS = 900;
 
+  /** Each as often as it is there, of a hundred strokes. */
+  private static final List<Stroke.Target> FAULTS =
+      List.of(
+          Stroke.Target.STOPPED_DAEMON,
+          Stroke.Target.STOPPED_DAEMON,
+          Stroke.Target.BLOCKED_LOG,
+          Stroke.Target.SILENT_CONNECTIONS,
+          Stroke.Target.SILENT_CONNECTIONS,
+          Stroke.Target.HOSTILE_DESCRIPTORS,
+          Stroke.Target.HOSTILE_DESCRIPTORS,
+          Stroke.Target.GIANT_VALUES,
+          Stroke.Target.GIANT_VALUES,
+          Stroke.Target.FLAPPING_DISK);
+
   /** Larger than any number of a worker's round. */
   private static final long STRIDE = 1L << 32;
 
   private final long seed;
   private final Profile profile;
   private final List<Workload> workloads;
+  private final Optional<String> only;
 
-  Plan(long seed, Profile profile, List<Workload> workloads) {
+  /**
+   * @param only the one kind of stroke; all of them if empty
+   */
+  Plan(long seed, Profile profile, List<Workload> workloads, Optional<String> only) {
+    this.only = only;
     this.seed = seed;
     this.profile = profile;
     this.workloads = List.copyOf(workloads);
@@ -67,9 +88,18 @@ final class Plan {
       target = Stroke.Target.NURSERY;
     } else if (hundred < 60) {
       target = Stroke.Target.WRAPPER;
+    } else if (hundred < 60 + FAULTS.size()) {
+      target = FAULTS.get(hundred - 60);
     }
     Duration after = Duration.ofMillis(random.nextInt(MOST_PAUSE_MILLIS));
-    return new Stroke(after, target, random.nextInt(Integer.MAX_VALUE));
+    return new Stroke(after, wanted(target), random.nextInt(Integer.MAX_VALUE));
+  }
+
+  private Stroke.Target wanted(Stroke.Target drawn) {
+    return Arrays.stream(Stroke.Target.values())
+        .filter(each -> only.equals(Optional.of(each.word())))
+        .findFirst()
+        .orElse(drawn);
   }
 
   private static <T> T choose(SplittableRandom random, List<T> among) {

@@ -124,10 +124,20 @@ final class SelfTest {
           test(Weed.of(Invariant.I12, "a removal that is refused", removal::plant), removal));
       var record = weeds.new EndRecord();
       results.add(test(Weed.of(Invariant.I13, "a time that is forgotten", record::plant), record));
+      testTruth(weeds);
     }
     for (Trace left : awaitNothing(before::leaksSince)) {
       results.add(new Result(left.invariant(), "nothing, by a daemon", "LEFT", left.toString()));
     }
+  }
+
+  private void testTruth(ServedWeeds weeds) throws IOException {
+    var timeout = weeds.new Timeout();
+    results.add(test(Weed.of(Invariant.I14, "a timeout that was none", timeout::plant), timeout));
+    var output = weeds.new ShortOutput();
+    results.add(test(Weed.of(Invariant.I14, "output that is short", output::plant), output));
+    var silence = weeds.new Silence();
+    results.add(test(Weed.of(Invariant.I14, "no answer", silence::plant), silence));
   }
 
   /** The JDK keeps a socket for good with the first that is closed. */

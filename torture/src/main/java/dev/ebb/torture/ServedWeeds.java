@@ -2,8 +2,12 @@ package dev.ebb.torture;
 
 import dev.ebb.client.Box;
 import dev.ebb.client.BoxRequest;
+import dev.ebb.client.Exec;
+import dev.ebb.client.ExecRequest;
+import dev.ebb.client.Result;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Signal;
 import dev.ebb.oracle.Trace;
 import dev.ebb.torture.host.ServedHome;
 import java.io.IOException;
@@ -18,6 +22,8 @@ import java.util.List;
 final class ServedWeeds {
   /** Of the last line of a record, which is longer. */
   private static final int TORN_BYTES = 8;
+
+  private static final Duration ANSWER = Duration.ofSeconds(4);
 
   private final ServedHome daemon;
 
@@ -87,6 +93,69 @@ final class ServedWeeds {
     public List<Trace> leaks() throws IOException {
       return isRemoved ? List.of() : Answers.record(daemon.client(), stopped);
     }
+  }
+
+  /** A command that exited in time, or is told as if it had not. */
+  final class Timeout implements SelfTest.Look {
+    private Exec told;
+
+    /** One that did. */
+    Timeout() throws IOException {
+      told = run("exit 7").exec();
+    }
+
+    /** A command that outlived its timeout stands for one that was told so. */
+    Weed.Pulling plant() throws IOException {
+      Exec before = told;
+      told = run("sleep 60").exec();
+      return () -> told = before;
+    }
+
+    @Override
+    public List<Trace> leaks() {
+      return Truth.inTime(told, 7);
+    }
+  }
+
+  /** The output of a command, whole, or less than it is said to be. */
+  final class ShortOutput implements SelfTest.Look {
+    private static final int WRITTEN = 30_000;
+
+    private final Result whole;
+    private int expected = WRITTEN;
+
+    ShortOutput() throws IOException {
+      whole = run("head -c " + WRITTEN + " /dev/zero | tr '\\0' x");
+    }
+
+    /** One more was written than came back. */
+    Weed.Pulling plant() {
+      expected = WRITTEN + 1;
+      return () -> expected = WRITTEN;
+    }
+
+    @Override
+    public List<Trace> leaks() {
+      return Truth.output(whole, expected);
+    }
+  }
+
+  /** A daemon that answers, or does not run. */
+  final class Silence implements SelfTest.Look {
+    Weed.Pulling plant() throws IOException {
+      daemon.signal(Signal.STOP);
+      return () -> daemon.signal(Signal.CONT);
+    }
+
+    @Override
+    public List<Trace> leaks() throws IOException {
+      return Truth.answers(daemon::newClient, ANSWER);
+    }
+  }
+
+  private Result run(String script) throws IOException {
+    var command = ExecRequest.of("sh", "-c", script).withTimeout(Duration.ofSeconds(2));
+    return daemon.client().run(Truth.SMALL, command);
   }
 
   private Box create(BoxRequest request) throws IOException {

@@ -27,8 +27,9 @@ final class Tally {
     WORKLOAD("workloads"),
     ACT("done to boxes"),
     ENDING("ends"),
-    KILL("kills"),
+    KILL("kills and faults"),
     CAUSE("ends of commands"),
+    CELL("ends of hostile cells"),
     REFUSAL("refused by the daemon"),
     BOX("boxes");
 

@@ -5,13 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class PlanTest {
   private static final int MANY = 500;
 
   private static Plan plan(long seed) {
-    return new Plan(seed, Profile.QUICK, List.of(Workload.values()));
+    return new Plan(seed, Profile.QUICK, List.of(Workload.values()), Optional.empty());
   }
 
   private static List<Round> rounds(long seed, int worker) {
@@ -53,6 +54,16 @@ class PlanTest {
     assertThat(workloads).containsExactly(Workload.values());
     assertThat(acts).containsExactly(Act.values());
     assertThat(targets).containsExactly(Stroke.Target.values());
+  }
+
+  @Test
+  void onlyOneKindHappensIfThatIsWanted() {
+    var plan =
+        new Plan(7, Profile.QUICK, List.of(Workload.values()), Optional.of("stopped-daemon"));
+    for (int i = 0; i < MANY; i++) {
+      assertThat(plan.stroke(i).target()).isEqualTo(Stroke.Target.STOPPED_DAEMON);
+      assertThat(plan.stroke(i).choice()).isEqualTo(plan(7).stroke(i).choice());
+    }
   }
 
   @Test

@@ -16,7 +16,8 @@ import org.junit.jupiter.api.io.TempDir;
 class ReportTest {
   private static final String EVIL = "<script>alert('1')</script>\n\"&";
   private static final Settings SETTINGS =
-      new Settings(Duration.ofMinutes(1), 42, 4, Profile.QUICK, Optional.empty(), false);
+      new Settings(
+          Duration.ofMinutes(1), 42, 4, Profile.QUICK, Optional.empty(), Optional.empty(), false);
 
   private static Report report(boolean violated) {
     var tally = new Tally();

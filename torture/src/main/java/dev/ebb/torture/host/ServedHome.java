@@ -9,6 +9,7 @@ import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
 import dev.ebb.kernel.Spawn;
 import dev.ebb.oracle.OneHome;
 import dev.ebb.oracle.ProcessEntry;
@@ -24,10 +25,12 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +39,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ServedHome implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Pattern PORT = Pattern.compile("http://127\\.0\\.0\\.1:(\\d+)");
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   /**
@@ -43,14 +47,18 @@ public final class ServedHome implements AutoCloseable {
    * not to sweep away what the oracle is to see.
    */
   private static final String SCRIPT =
-      "cd / && socket=$1 files=$2 && shift 2 && { [ \"$files\" = 0 ] || ulimit -n \"$files\"; } &&"
-          + " exec \"$0\" serve --until-eof --config /dev/null --sweep-interval 0 --pool-max 0"
+      "cd / && socket=$1 files=$2 log=$3 prefix=$4 && shift 4 &&"
+          + " { [ \"$files\" = 0 ] || ulimit -n \"$files\"; } &&"
+          + " { [ \"$log\" = read ] ||"
+          + " dd if=/dev/zero of=/proc/self/fd/3 bs=4096 oflag=nonblock 3>&2 2>/dev/null || :; } &&"
+          + " exec $prefix \"$0\" serve --until-eof --config /dev/null --sweep-interval 0 --pool-max 0"
           + " --socket \"$socket\" \"$@\"";
 
   private final Host host;
   private final OneHome home;
   private final int openFiles;
   private final List<String> flags;
+  private final List<String> prefix;
   private final ReentrantLock lock = new ReentrantLock();
 
   @GuardedBy("lock")
@@ -71,7 +79,8 @@ public final class ServedHome implements AutoCloseable {
   private int generation;
 
   /** One life of the daemon. */
-  private record Running(Scope scope, Fd stdin, Pidfd outer, int inner, Target daemon) {
+  private record Running(
+      Scope scope, Fd stdin, Pidfd outer, int inner, Target daemon, OptionalInt port) {
     Set<Integer> pids() {
       return Set.of(outer.pid(), inner, daemon.pid());
     }
@@ -82,12 +91,27 @@ public final class ServedHome implements AutoCloseable {
   }
 
   /**
+   * One that is started by way of another program.
+   *
+   * @param prefix words without spaces
+   */
+  public ServedHome(Host host, OneHome home, List<String> prefix) {
+    this(host, home, 0, List.of(), prefix);
+  }
+
+  /**
    * One that is served in a certain way.
    *
    * @param openFiles how many descriptors it may have; 0: as many as we
    * @param flags for {@code ebb serve}
    */
   public ServedHome(Host host, OneHome home, int openFiles, List<String> flags) {
+    this(host, home, openFiles, flags, List.of());
+  }
+
+  private ServedHome(
+      Host host, OneHome home, int openFiles, List<String> flags, List<String> prefix) {
+    this.prefix = List.copyOf(prefix);
     this.host = host;
     this.home = home;
     this.openFiles = openFiles;
@@ -97,11 +121,15 @@ public final class ServedHome implements AutoCloseable {
   // --- its lives ---
 
   public void start() throws IOException {
+    start(false);
+  }
+
+  private void start(boolean isLogBlocked) throws IOException {
     lock.lock();
     try {
       var scope = new Scope();
       try {
-        running = spawn(scope);
+        running = spawn(scope, isLogBlocked);
         home.learn();
         generation++;
       } catch (KernelException | IOException e) {
@@ -122,7 +150,7 @@ public final class ServedHome implements AutoCloseable {
   }
 
   @GuardedBy("lock")
-  private Running spawn(Scope scope) throws KernelException, IOException {
+  private Running spawn(Scope scope, boolean isLogBlocked) throws KernelException, IOException {
     try (var passing = new Scope()) {
       Fd.Pipe stdin = Fd.pipe(passing, scope);
       Fd log =
@@ -134,6 +162,9 @@ public final class ServedHome implements AutoCloseable {
               Fd.Flag.APPEND);
       var words = new ArrayList<>(List.of("sh", "-c", SCRIPT, host.script().toString()));
       words.addAll(List.of(host.socket().toString(), Integer.toString(openFiles)));
+      words.addAll(List.of(isLogBlocked ? "blocked" : "read", String.join(" ", prefix)));
+      // The end that is never read lives as long as the daemon.
+      Fd errors = isLogBlocked ? Fd.pipe(scope, passing).write() : log;
       words.addAll(flags);
       Pidfd outer =
           Spawn.spawn(
@@ -141,13 +172,14 @@ public final class ServedHome implements AutoCloseable {
               Path.of("/bin/sh"),
               words,
               host.environment(),
-              List.of(stdin.read(), log, log));
+              List.of(stdin.read(), log, errors));
       client = connect(outer);
       int pid = Integer.parseInt(Files.readString(host.home().resolve("daemon")).strip());
       ProcessEntry daemon =
           Target.find(ProcessTable.read(), pid)
               .orElseThrow(() -> new IOException("pid " + pid + " is not below us"));
-      return new Running(scope, stdin.write(), outer, daemon.parent(), Target.of(daemon));
+      return new Running(
+          scope, stdin.write(), outer, daemon.parent(), Target.of(daemon), learnPort());
     }
   }
 
@@ -180,8 +212,64 @@ public final class ServedHome implements AutoCloseable {
     return "\n  " + String.join("\n  ", lines.subList(Math.max(0, lines.size() - 5), lines.size()));
   }
 
+  /** Of the last that listened; its log tells. */
+  private OptionalInt learnPort() throws IOException {
+    var match = PORT.matcher(Files.readString(host.home().resolve("daemon.log")));
+    var port = OptionalInt.empty();
+    while (match.find()) {
+      port = OptionalInt.of(Integer.parseInt(match.group(1)));
+    }
+    return port;
+  }
+
+  /**
+   * Stops it by SIGSTOP for so long. Somebody else lets it go on, so that it does not stay stopped
+   * when we are killed.
+   */
+  public void pause(Duration length) throws IOException {
+    Target target = daemon();
+    try (var scope = new Scope()) {
+      Fd nothing = Fd.open(scope, Path.of("/dev/null"), Fd.Flag.READ_WRITE);
+      var words =
+          List.of(
+              "sh",
+              "-c",
+              "sleep \"$1\"; kill -CONT \"$2\"",
+              "sh",
+              length.toMillis() / 1000.0 + "",
+              target.pid() + "");
+      Pidfd waker =
+          Spawn.spawn(
+              scope,
+              Path.of("/bin/sh"),
+              words,
+              host.environment(),
+              List.of(nothing, nothing, nothing));
+      target.signal(Signal.STOP);
+      Program.await(waker, length.plus(PATIENCE));
+    } catch (KernelException e) {
+      throw new IOException(e);
+    } finally {
+      target.signal(Signal.CONT);
+    }
+  }
+
+  /** Sends it a signal. */
+  public boolean signal(Signal signal) throws IOException {
+    return daemon().signal(signal);
+  }
+
   /** Kills it, and starts the next one on the same home. */
   public void restart(Runnable whenKilled) throws IOException {
+    restart(whenKilled, false);
+  }
+
+  /** The same; nobody reads what the next one logs, and there is no room for it. */
+  public void restartWithBlockedLog(Runnable whenKilled) throws IOException {
+    restart(whenKilled, true);
+  }
+
+  private void restart(Runnable whenKilled, boolean isLogBlocked) throws IOException {
     lock.lock();
     try {
       Running killed = Objects.requireNonNull(running);
@@ -194,7 +282,7 @@ public final class ServedHome implements AutoCloseable {
       // RACE: workers still use it, and are to hear from the connection that the daemon is dead.
       retired.add(Objects.requireNonNull(client));
       close(killed.scope());
-      start();
+      start(isLogBlocked);
     } catch (KernelException e) {
       throw new IOException(e);
     } finally {
@@ -250,6 +338,23 @@ public final class ServedHome implements AutoCloseable {
     }
   }
 
+  /** A client that nobody else has. */
+  public EbbClient newClient() throws IOException {
+    return EbbClient.connect(host.socket());
+  }
+
+  /** The port of the loopback that it was told to listen on. */
+  public int port() throws IOException {
+    lock.lock();
+    try {
+      return Objects.requireNonNull(running)
+          .port()
+          .orElseThrow(() -> new IOException("the daemon listens on no port"));
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Closes all connections to it, and uses new ones from now on. */
   public void reconnect() throws IOException {
     lock.lock();
@@ -284,9 +389,13 @@ public final class ServedHome implements AutoCloseable {
   }
 
   public int pid() {
+    return daemon().pid();
+  }
+
+  private Target daemon() {
     lock.lock();
     try {
-      return Objects.requireNonNull(running).daemon().pid();
+      return Objects.requireNonNull(running).daemon();
     } finally {
       lock.unlock();
     }

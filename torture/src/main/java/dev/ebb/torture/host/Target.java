@@ -29,6 +29,11 @@ public record Target(int pid, long startTime) {
    * @return false if it was gone
    */
   public boolean kill() throws IOException {
+    return signal(Signal.KILL);
+  }
+
+  /** Sends it a signal, as carefully as {@link #kill}. */
+  public boolean signal(Signal signal) throws IOException {
     try (var scope = new Scope()) {
       Pidfd handle = Pidfd.open(scope, pid);
       boolean same =
@@ -36,7 +41,7 @@ public record Target(int pid, long startTime) {
               .filter(process -> process.startTime() == startTime && !process.isZombie())
               .isPresent();
       if (same) {
-        handle.signal(Signal.KILL);
+        handle.signal(signal);
       }
       return same;
     } catch (KernelException e) {
