@@ -6,6 +6,7 @@ import dev.ebb.process.Privileges;
 import dev.ebb.store.UidRange;
 import java.util.BitSet;
 import java.util.Comparator;
+import java.util.OptionalInt;
 
 /**
  * The host uids of one instance: each box runs as one that owns nothing else on the host, not lent
@@ -94,6 +95,16 @@ public final class HostUids {
   /** Lent by nobody, though nobody else may lend it: whatever runs as it is a stray. */
   public synchronized boolean isIdle(int uid) {
     return isOurs(uid) && !lent.get(uid - first);
+  }
+
+  /** How many boxes can have one at a time; none where all share one. */
+  public OptionalInt most() {
+    return isShared() ? OptionalInt.empty() : OptionalInt.of(count);
+  }
+
+  /** How many can be lent. */
+  public synchronized int left() {
+    return count - lent.cardinality();
   }
 
   /** Nothing of the box it was lent to remains. */

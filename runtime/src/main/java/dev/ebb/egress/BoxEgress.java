@@ -147,6 +147,11 @@ public final class BoxEgress implements Owned {
     }
   }
 
+  /** Whose way out it is. */
+  String box() {
+    return box;
+  }
+
   /** How many connections it has. */
   int count() {
     return isClosed.get() ? 0 : count.get();
@@ -195,7 +200,7 @@ public final class BoxEgress implements Owned {
     if (!isLookingUp && !waiting.isEmpty()) {
       LookUp next = waiting.remove();
       isLookingUp = true;
-      egress.lookUp(next, ProcessClock.nanos() - slowUntil < 0);
+      egress.lookUp(this, next, ProcessClock.nanos() - slowUntil < 0);
     }
   }
 

@@ -26,6 +26,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,6 +55,7 @@ public final class Egress {
   final LongAdder received = new LongAdder();
   private volatile EgressSettings settings = EgressSettings.DEFAULT;
   private volatile Consumer<Decision> listener = _ -> {};
+  private volatile @Nullable UnaryOperator<String> owners;
 
   /** Changed under the lock only. */
   private volatile @Nullable Running running;
@@ -149,8 +151,32 @@ public final class Egress {
     return settings;
   }
 
+  /**
+   * The owner of each box from now on, by its id. No owner has more connections than are left for
+   * the others, and of each one name is looked up at a time. Else each box is its own owner, and
+   * has its own bound alone.
+   */
+  public void share(UnaryOperator<String> ofBox) {
+    owners = ofBox;
+  }
+
   boolean hasRoomFor(BoxEgress box) {
-    return box.count() < settings.connectionsOfBox() && connections() < settings.connections();
+    int all = connections();
+    return box.count() < settings.connectionsOfBox()
+        && all < settings.connections()
+        && (owners == null || ofOwner(owner(box)) < Math.max(1, settings.connections() - all));
+  }
+
+  private String owner(BoxEgress box) {
+    UnaryOperator<String> ofBox = owners;
+    return ofBox == null ? box.box() : ofBox.apply(box.box());
+  }
+
+  private int ofOwner(String owner) {
+    return boxes.stream()
+        .filter(each -> each.count() > 0 && owner(each).equals(owner))
+        .mapToInt(BoxEgress::count)
+        .sum();
   }
 
   /** Whoever waits is let in. */
@@ -181,9 +207,9 @@ public final class Egress {
    *
    * @param isSlow it may take long, and waits for others of that kind
    */
-  void lookUp(Asker asker, boolean isSlow) {
+  void lookUp(BoxEgress box, Asker asker, boolean isSlow) {
     long ordered = ProcessClock.nanos();
-    (isSlow ? slowResolvers : resolvers).execute(() -> lookUp(asker, ordered));
+    (isSlow ? slowResolvers : resolvers).execute(owner(box), () -> lookUp(asker, ordered));
   }
 
   private void lookUp(Asker asker, long ordered) {

@@ -1,6 +1,11 @@
 package dev.ebb.egress;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -18,6 +23,10 @@ final class Resolvers {
 
   private final ThreadPoolExecutor threads;
 
+  /** Of each owner who has one under way, those that come after it. */
+  @GuardedBy("this")
+  private final Map<String, Queue<Runnable>> waiting = new HashMap<>();
+
   Resolvers(int most) {
     threads =
         new ThreadPoolExecutor(
@@ -34,13 +43,43 @@ final class Resolvers {
     threads.allowCoreThreadTimeOut(true);
   }
 
-  void execute(Runnable task) {
+  /** One of an owner at a time: the others wait for it, and keep nobody else waiting. */
+  synchronized void execute(String owner, Runnable task) {
+    Queue<Runnable> others = waiting.get(owner);
+    if (others != null) {
+      others.add(task);
+      return;
+    }
+    waiting.put(owner, new ArrayDeque<>());
+    begin(owner, task);
+  }
+
+  private void begin(String owner, Runnable task) {
     threads.setKeepAliveTime(IDLE.toNanos(), TimeUnit.NANOSECONDS);
-    threads.execute(task);
+    threads.execute(
+        () -> {
+          try {
+            task.run();
+          } finally {
+            next(owner);
+          }
+        });
+  }
+
+  /** RACE: all may have been called off meanwhile. */
+  private synchronized void next(String owner) {
+    Queue<Runnable> others = waiting.get(owner);
+    Runnable task = others == null ? null : others.poll();
+    if (task == null) {
+      waiting.remove(owner);
+    } else {
+      begin(owner, task);
+    }
   }
 
   /** There is nothing more to do for now: who is idle goes at once. */
-  void rest() {
+  synchronized void rest() {
+    waiting.clear();
     threads.getQueue().clear();
     threads.setKeepAliveTime(1, TimeUnit.NANOSECONDS);
   }

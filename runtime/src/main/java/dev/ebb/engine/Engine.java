@@ -905,6 +905,11 @@ public final class Engine implements AutoCloseable {
     return host.makers().refusal();
   }
 
+  /** The host uids that its boxes are lent. */
+  public HostUids uids() {
+    return host.uids();
+  }
+
   /** The proxy of its boxes. */
   public Egress egress() {
     return host.egress();

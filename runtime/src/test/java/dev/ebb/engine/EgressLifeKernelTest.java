@@ -229,6 +229,25 @@ final class EgressLifeKernelTest {
     await().atMost(SOON).untilAsserted(() -> assertThat(descriptors()).isLessThanOrEqualTo(before));
   }
 
+  @Test
+  void anOwnerOfManyBoxesHasNoMoreConnectionsThanAreLeftForOthers() throws Exception {
+    internet.configure(Internet.SETTINGS.withConnections(12, 12).withPatience(LONG, LONG, LONG));
+    Box one = box(internet.place());
+    Box two = box(internet.place());
+    Box other = box(internet.place());
+    internet.engine().egress().share(id -> id.equals(other.id().value()) ? "b" : "a");
+    try (Exec first = internet.engine().start(one, attempt("slow", "20"));
+        Exec second = internet.engine().start(two, attempt("slow", "20"))) {
+      await().atMost(SOON).until(() -> internet.engine().egress().connections() >= 6);
+      assertThat(internet.in(other, "echo", internet.place())).isEqualTo("ECHO origin 1000");
+      assertThat(internet.engine().egress().connections()).isEqualTo(6);
+      first.kill(Duration.ZERO);
+      second.kill(Duration.ZERO);
+      var _ = first.await();
+      var _ = second.await();
+    }
+  }
+
   private static int descriptors() throws IOException {
     try (var files = Files.list(Path.of("/proc/self/fd"))) {
       return (int) files.count();

@@ -160,6 +160,7 @@ public final class Boxes implements AutoCloseable {
       }
     }
     engine.egress().listen(this::decided);
+    engine.egress().share(this::owner);
     pool = engine.openPool(policy, this::poisoned);
     measure();
     housekeeper = Thread.ofVirtual().name("ebb-housekeeper").start(this::keepHouse);
@@ -214,6 +215,13 @@ public final class Boxes implements AutoCloseable {
     var counts = new LinkedHashMap<String, Double>();
     engine.egress().decisions().forEach((each, count) -> counts.put(each.word(), (double) count));
     return counts;
+  }
+
+  /** Of a box that nobody has yet, that box. */
+  private String owner(String id) {
+    Long number = ids.get(id);
+    ServedBox box = number == null ? null : all.get(number);
+    return box == null ? id : box.tenant();
   }
 
   private void decided(Decision decision) {
@@ -463,6 +471,7 @@ public final class Boxes implements AutoCloseable {
   private void listWithinQuota(ServedBox box) {
     counting.lock();
     try {
+      requireUserLeft(box.tenant());
       Quota quota = quotas.of(box.tenant());
       // All boxes are looked at to know what one tenant has.
       var use = quota.isNone() ? Map.<Quota.Kind, Double>of() : use(box.tenant());
@@ -472,6 +481,16 @@ public final class Boxes implements AutoCloseable {
     } finally {
       counting.unlock();
     }
+  }
+
+  private void requireUserLeft(String tenant) {
+    UidShare.require(
+        engine.uids().most(),
+        engine.uids().left(),
+        () ->
+            all.values().stream()
+                .filter(box -> box.tenant().equals(tenant) && box.state() != BoxState.GONE)
+                .count());
   }
 
   /** What a tenant has now, as its quota counts it: boxes by what they may use. */

@@ -344,7 +344,13 @@ final class ExecRoutes {
           ErrorCode.WRONG_STATE, "exec " + exec.number() + " has no terminal");
     }
     var keyboard = exec.exec().stdin().orElseThrow(() -> closed(exec));
-    exchange.upgrade(new TerminalSocket(exec, keyboard, output));
+    var socket = new TerminalSocket(exec, keyboard, output);
+    try {
+      exchange.upgrade(socket);
+    } catch (RuntimeException e) {
+      socket.giveUp();
+      throw e;
+    }
   }
 
   private void output(Exchange exchange) throws IOException, InterruptedException {

@@ -15,7 +15,7 @@ import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 @SuppressWarnings("exports") // for the daemon, see module-info
 public final class Rest {
   private static final int TEXT_MOST = 4 * 1024;
-  private static final int BINARY_MOST = 1 << 20;
+  static final int BINARY_MOST = 256 * 1024;
 
   /** Of a connection: that it is one too many, and how many there may be. */
   public static final String TOO_MANY = "dev.ebb.too-many-connections";

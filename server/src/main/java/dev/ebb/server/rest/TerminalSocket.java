@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import dev.ebb.box.SandboxException;
 import dev.ebb.exec.Stdin;
+import dev.ebb.server.access.TenantMemory;
 import dev.ebb.server.boxes.ServedExec;
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -27,9 +28,13 @@ public final class TerminalSocket implements Session.Listener {
   private static final Logger LOG = System.getLogger(TerminalSocket.class.getName());
   private static final int CHUNK = 32 * 1024;
 
+  /** A message as it comes, as it is written, and what is shown. */
+  private static final long WEIGHT = 2L * Rest.BINARY_MOST + 2 * CHUNK;
+
   private final ServedExec exec;
   private final Stdin stdin;
   private final boolean output;
+  private final TenantMemory.Claim room;
   private volatile boolean closed;
   private volatile @Nullable Session session;
 
@@ -40,6 +45,8 @@ public final class TerminalSocket implements Session.Listener {
    */
   TerminalSocket(ServedExec exec, Stdin stdin, boolean output) {
     this.exec = exec;
+    room = exec.box().claim();
+    room.add(WEIGHT);
     this.stdin = stdin;
     this.output = output;
   }
@@ -145,6 +152,12 @@ public final class TerminalSocket implements Session.Listener {
     }
   }
 
+  /** It is over, or never began. */
+  void giveUp() {
+    closed = true;
+    room.close();
+  }
+
   private Session session() {
     return requireNonNull(session);
   }
@@ -158,13 +171,13 @@ public final class TerminalSocket implements Session.Listener {
 
   @Override
   public void onWebSocketClose(int status, String reason, Callback callback) {
-    closed = true;
+    giveUp();
     callback.succeed();
   }
 
   @Override
   public void onWebSocketError(Throwable cause) {
-    closed = true;
+    giveUp();
     LOG.log(Level.DEBUG, "event=terminal_broken", cause);
   }
 }
