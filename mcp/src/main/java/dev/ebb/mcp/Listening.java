@@ -4,10 +4,13 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.server.rest.EventStream;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.json.TypeRef;
+import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
+import io.modelcontextprotocol.spec.McpSchema.JSONRPCRequest;
 import io.modelcontextprotocol.spec.McpStreamableServerTransport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -29,6 +32,18 @@ final class Listening implements McpStreamableServerTransport {
     lock.lock();
     try {
       events.beat();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Asks the client whether it lives. Not by the SDK, which would start a thread to wait. */
+  void ping(String id) throws IOException {
+    var request =
+        new JSONRPCRequest(McpSchema.JSONRPC_VERSION, McpSchema.METHOD_PING, id, Map.of());
+    lock.lock();
+    try {
+      events.message(json.writeValueAsBytes(request));
     } finally {
       lock.unlock();
     }

@@ -14,6 +14,8 @@ import dev.ebb.server.rest.EventStream;
 import dev.ebb.server.rest.Problem;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -30,6 +32,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +42,8 @@ import org.jspecify.annotations.Nullable;
  * comes with the first use, and any others. Thread-safe.
  */
 final class Session {
+  private static final Logger LOG = System.getLogger(Session.class.getName());
+
   /** For a client whose stream broke, to come back. */
   static final Duration COME_BACK = Duration.ofSeconds(10);
 
@@ -86,6 +91,11 @@ final class Session {
   private final AtomicReference<@Nullable End> end = new AtomicReference<>();
   private volatile boolean hasListened;
   private volatile long usedAt = ProcessClock.nanos();
+
+  /** The last ping; of the housekeeper alone. */
+  private long askedAt = ProcessClock.nanos();
+
+  private final AtomicLong pings = new AtomicLong();
 
   private final ReentrantLock lock = new ReentrantLock();
 
@@ -194,6 +204,7 @@ final class Session {
   void listen(Listening stream) throws IOException, InterruptedException {
     listening.set(stream);
     hasListened = true;
+    use();
     protocol.listeningStream(stream);
     try {
       do {
@@ -219,15 +230,41 @@ final class Session {
     if (boxes.isDraining()) {
       return Optional.of(End.DRAIN);
     }
-    if (!calls.isEmpty() || isListening()) {
+    if (!calls.isEmpty()) {
       return Optional.empty();
     }
     // ORDER: the last use is told before the end of what used it.
     long unused = now - usedAt;
+    Listening stream = listening.get();
+    if (stream != null) {
+      askForLife(stream, now, unused, idle);
+      return unused > idle.toNanos() ? Optional.of(End.IDLE) : Optional.empty();
+    }
     if (hasListened && unused > COME_BACK.toNanos()) {
       return Optional.of(End.VANISHED);
     }
     return unused > idle.toNanos() ? Optional.of(End.IDLE) : Optional.empty();
+  }
+
+  /**
+   * A client that listens may be idle for as long as it lives, but it must answer a ping: its
+   * answer is a use. One that is stopped keeps its stream, and answers nothing.
+   */
+  private void askForLife(Listening stream, long now, long unused, Duration idle) {
+    boolean isDue = unused > idle.toNanos() / 2 && now - askedAt > idle.toNanos() / 4;
+    if (isDue) {
+      askedAt = now;
+      // Aside: a client that reads nothing may have no room for one more word.
+      Thread.ofVirtual().name("ebb-mcp-ping-" + shown()).start(() -> ask(stream));
+    }
+  }
+
+  private void ask(Listening stream) {
+    try {
+      stream.ping("ebb-" + pings.incrementAndGet());
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "event=mcp_ping_failed, ignoring: the stream ends", e);
+    }
   }
 
   // --- boxes ---

@@ -1,0 +1,97 @@
+package dev.ebb.acceptance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.ebb.client.Box;
+import dev.ebb.client.BoxQuery;
+import dev.ebb.client.BoxState;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.json.Json;
+import dev.ebb.client.json.JsonObject;
+import dev.ebb.testkit.LeakChecked;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Agents whose process is stopped: they hold their stream, and are not there. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(180)
+final class DaemonMcpStoppedAcceptanceTest {
+  @RegisterExtension final DaemonProcess daemon = new DaemonProcess("--mcp-idle=6s");
+
+  /** {@code ebb mcp}, of which one line after the other is read. */
+  private record Bridge(Process process, BufferedReader said) {
+    private void say(String line) throws IOException {
+      process.outputWriter().write(line + "\n");
+      process.outputWriter().flush();
+    }
+
+    private String begin() throws IOException {
+      say(McpWire.INITIALIZE);
+      assertThat(Json.readObject(said.readLine()).has("result")).isTrue();
+      say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+      say(McpWire.run("echo hi"));
+      return Json.readObject(said.readLine())
+          .object("result")
+          .object("structuredContent")
+          .string("box");
+    }
+
+    /** As every client must, until its end. */
+    private void answerPings() {
+      try {
+        for (String line = said.readLine(); line != null; line = said.readLine()) {
+          JsonObject message = Json.readObject(line);
+          assertThat(message.string("method")).isEqualTo("ping");
+          say("{\"jsonrpc\":\"2.0\",\"id\":\"" + message.string("id") + "\",\"result\":{}}");
+        }
+      } catch (IOException e) {
+        throw new AssertionError(e);
+      }
+    }
+
+    private void signal(String name) throws IOException, InterruptedException {
+      String pid = Long.toString(process.pid());
+      assertThat(new ProcessBuilder("kill", "-s", name, pid).start().waitFor()).isZero();
+    }
+  }
+
+  private Bridge bridge() throws IOException {
+    Process process = daemon.ebb().start("mcp");
+    return new Bridge(process, process.inputReader());
+  }
+
+  @Test
+  void aStoppedClientLosesItsBoxAtTheBoundAndOneThatLivesKeepsIt() throws Exception {
+    EbbClient client = daemon.client();
+    Bridge living = bridge();
+    String kept = living.begin();
+    var pings = Thread.ofVirtual().start(living::answerPings);
+    Bridge stopped = bridge();
+    String lost = stopped.begin();
+    stopped.signal("STOP");
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .until(() -> client.boxes().list(BoxQuery.all()).stream().noneMatch(is(lost)));
+    assertThat(client.boxes().inspect(kept).state()).isEqualTo(BoxState.RUNNING);
+
+    stopped.signal("CONT");
+    assertThat(stopped.process().waitFor(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(stopped.process().exitValue()).as("it is told").isEqualTo(125);
+    living.process().outputWriter().close();
+    assertThat(living.process().waitFor(30, TimeUnit.SECONDS)).isTrue();
+    pings.join();
+    assertThat(client.boxes().list(BoxQuery.all())).isEmpty();
+  }
+
+  private static Predicate<Box> is(String id) {
+    return box -> box.id().equals(id);
+  }
+}
