@@ -136,9 +136,10 @@ public final class Traces {
   private static void addDirectory(Map<String, List<Ledger.Entry>> found, Path directory) {
     String box = directory.getFileName().toString();
     add(found, box, Kind.DIRECTORY, directory.toString());
-    Path record = new LogDirectory(directory).record().path();
-    if (Files.exists(record, LinkOption.NOFOLLOW_LINKS)) {
-      add(found, box, Kind.RECORD, record.toString());
+    var logs = new LogDirectory(directory);
+    // One that makes no sense detaches nothing: anybody may have put it there.
+    if (record(logs).isPresent()) {
+      add(found, box, Kind.RECORD, logs.record().path().toString());
     }
   }
 
