@@ -79,6 +79,9 @@ public final class Daemon implements AutoCloseable {
     var scope = new Scope();
     try {
       alone(scope, Engine.prepareHome(settings.home()));
+      // ORDER: before anything is taken over that would have to be given back.
+      new Keys(settings.home()).check();
+      new Quotas(settings.home(), settings.quota()).check();
       Engine engine = Engine.openForDaemon(settings.home());
       scope.own(engine::close);
       engine.recovered().forEach(Daemon::tell);

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
+import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -40,18 +41,24 @@ public final class Keys {
           "\t", id, tenant, isAdmin ? "admin" : "user", createdAt.toString(), digest, note);
     }
 
+    /** Empty for a line that is damaged: it lets nobody in, and keeps nobody else out. */
     private static Optional<Entry> parse(String line) {
       String[] words = line.split("\t", 6);
-      return words.length < 6
-          ? Optional.empty()
-          : Optional.of(
-              new Entry(
-                  words[0],
-                  words[1],
-                  words[2].equals("admin"),
-                  Instant.parse(words[3]),
-                  words[5],
-                  words[4]));
+      if (words.length < 6) {
+        return Optional.empty();
+      }
+      try {
+        return Optional.of(
+            new Entry(
+                words[0],
+                words[1],
+                words[2].equals("admin"),
+                Instant.parse(words[3]),
+                words[5],
+                words[4]));
+      } catch (DateTimeParseException e) {
+        return Optional.empty();
+      }
     }
   }
 
@@ -81,6 +88,11 @@ public final class Keys {
 
   public List<Entry> list() {
     return read();
+  }
+
+  /** Refuses a file with a line that is no key: whoever has that key would be locked out. */
+  public void check() {
+    file.check(line -> Entry.parse(line).isPresent());
   }
 
   /** False when there is no such key. */

@@ -1,5 +1,8 @@
 package dev.ebb.server.access;
 
+import static java.util.Objects.requireNonNull;
+
+import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
@@ -7,6 +10,9 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -16,6 +22,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.Predicate;
 
 /**
  * Lines in a file of the home that only its owner can read, and that anybody changes under a lock,
@@ -30,11 +37,43 @@ final class OwnerFile {
 
   List<String> lines() {
     try {
-      return Files.readAllLines(file);
+      // A character a byte where it is damaged; what we write is UTF-8.
+      byte[] bytes = Files.readAllBytes(file);
+      return decode(bytes).lines().toList();
     } catch (NoSuchFileException e) {
       return List.of();
     } catch (IOException e) {
       throw new UncheckedIOException("cannot read " + file, e);
+    }
+  }
+
+  private static String decode(byte[] bytes) {
+    try {
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+    } catch (CharacterCodingException e) {
+      return new String(bytes, StandardCharsets.ISO_8859_1);
+    }
+  }
+
+  /**
+   * Refuses what is damaged, and says where.
+   *
+   * @param isWhole tells of a line
+   */
+  void check(Predicate<String> isWhole) {
+    List<String> lines;
+    try {
+      lines = lines();
+    } catch (UncheckedIOException e) {
+      throw new SandboxException(
+          ErrorCode.HOST_UNFIT, e.getMessage() + ": " + requireNonNull(e.getCause()).getMessage());
+    }
+    for (int i = 0; i < lines.size(); i++) {
+      if (!lines.get(i).isBlank() && !isWhole.test(lines.get(i))) {
+        throw new SandboxException(
+            ErrorCode.HOST_UNFIT,
+            "%s is damaged: line %d makes no sense; mend or remove it".formatted(file, i + 1));
+      }
     }
   }
 

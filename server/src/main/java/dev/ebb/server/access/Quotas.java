@@ -1,5 +1,6 @@
 package dev.ebb.server.access;
 
+import dev.ebb.box.SandboxException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.SortedMap;
@@ -47,6 +48,20 @@ public final class Quotas {
       known = now;
     }
     return now.quotas();
+  }
+
+  /** Refuses a file with a line that is no quota. */
+  public void check() {
+    file.check(Quotas::isQuota);
+  }
+
+  private static boolean isQuota(String line) {
+    String[] words = line.split("\t", 2);
+    try {
+      return words.length == 2 && (words[1].isBlank() || !Quota.parse(words[1]).isNone());
+    } catch (IllegalArgumentException | SandboxException e) {
+      return false;
+    }
   }
 
   private SortedMap<String, Quota> read() {
