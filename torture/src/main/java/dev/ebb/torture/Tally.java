@@ -56,6 +56,8 @@ final class Tally {
     checks.merge(invariant, 1L, Long::sum);
     for (Trace trace : left) {
       violations.add(new Violation(trace.invariant(), trace.toString(), where, sinceBegin()));
+      System.err.println(
+          "ebb torture: violation of " + trace.invariant() + ", " + where + ": " + trace);
     }
   }
 
