@@ -54,6 +54,9 @@ public final class Poller implements Owned {
   /** Batches in which each of many thousand ready descriptors gets its turn. */
   private static final int CATCH_UP_TURNS = 256;
 
+  /** All that run, for {@link StallDetector}. */
+  private static final Set<Poller> RUNNING = ConcurrentHashMap.newKeySet();
+
   private final Fd epoll;
   private final Fd wake;
   private final Thread thread;
@@ -69,6 +72,12 @@ public final class Poller implements Owned {
     private final CompletableFuture<Boolean> done = new CompletableFuture<>();
     private int turns;
   }
+
+  /** Counts what it ran. Written by its own thread only. */
+  private volatile long turns;
+
+  /** It waits for events, or is about to. Written by its own thread only. */
+  private volatile boolean isWaiting;
 
   /** Something to do every now and then. */
   private record Tick(long periodNanos, Runnable task) {
@@ -101,6 +110,7 @@ public final class Poller implements Owned {
       var poller = new Poller(building, name, tick);
       poller.thread.start();
       building.own(poller);
+      RUNNING.add(poller);
       building.moveTo(scope);
       return poller;
     }
@@ -253,9 +263,12 @@ public final class Poller implements Owned {
       while (!closed) {
         long idle = Math.min(due - System.nanoTime(), ProcessClock.BEAT.toNanos());
         int timeout = arrears.isEmpty() ? milliseconds(idle) : 0;
+        isWaiting = true;
         long n =
             frame.callThroughInterrupts(
                 EPOLL_PWAIT, set.number(), events.address(), MAX_EVENTS, timeout, 0);
+        isWaiting = false;
+        turn();
         Frame.check(n, "wait for events");
         for (int i = 0; i < n; i++) {
           long token = events.get(JAVA_LONG_UNALIGNED, (long) i * EVENT_SIZE + EVENT_DATA);
@@ -276,6 +289,7 @@ public final class Poller implements Owned {
         }
       }
     } catch (Throwable e) {
+      isWaiting = false;
       LOG.log(Level.ERROR, "event=poller_died", e);
     } finally {
       ProcessClock.endBeating();
@@ -295,12 +309,34 @@ public final class Poller implements Owned {
     }
   }
 
-  private static void run(Runnable handler, String subject) {
+  @SuppressWarnings("NonAtomicVolatileUpdate") // by its own thread only
+  private void turn() {
+    turns++;
+  }
+
+  private void run(Runnable handler, String subject) {
+    turn();
     try {
       handler.run();
     } catch (Throwable e) {
       LOG.log(Level.ERROR, "event=handler_failed subject=" + subject, e);
     }
+  }
+
+  static Set<Poller> running() {
+    return RUNNING;
+  }
+
+  Thread thread() {
+    return thread;
+  }
+
+  long turns() {
+    return turns;
+  }
+
+  boolean isWaiting() {
+    return isWaiting;
   }
 
   @Override
@@ -318,6 +354,8 @@ public final class Poller implements Owned {
         interrupted = true;
       }
     }
+    // ORDER: a thread that does not end is seen until it does.
+    RUNNING.remove(this);
     if (interrupted) {
       Thread.currentThread().interrupt();
     }

@@ -3,7 +3,6 @@ package dev.ebb.kernel;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,7 +16,7 @@ public final class Reserve implements Owned {
 
   private static final AtomicReference<@Nullable Reserve> INSTALLED = new AtomicReference<>();
 
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.RESERVE);
   private final int size;
   private final Fd origin;
 

@@ -3,6 +3,8 @@ package dev.ebb.mcp;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.code.Cell;
 import dev.ebb.code.CellOrder;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.server.access.TenantMemory;
 import dev.ebb.server.boxes.ServedContext;
 import dev.ebb.server.boxes.ServedExec;
@@ -13,7 +15,6 @@ import io.modelcontextprotocol.spec.McpSchema.ProgressNotification;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,7 +30,7 @@ final class Call {
   private final Session session;
   private final Exchange exchange;
   private final Answer answer;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.MCP_CALL);
 
   /** Ends what runs. */
   @GuardedBy("lock")
@@ -80,15 +81,17 @@ final class Call {
 
   /** By any thread. What runs is killed by the ladder. */
   void cancel() {
+    Runnable end;
     lock.lock();
     try {
       isCancelled = true;
-      answer.silence();
-      if (stop != null) {
-        stop.run();
-      }
+      end = stop;
     } finally {
       lock.unlock();
+    }
+    answer.silence();
+    if (end != null) {
+      end.run();
     }
   }
 
@@ -164,14 +167,16 @@ final class Call {
 
   /** RACE: a cancellation comes before this, and is seen here, or after, and sees what runs. */
   private void stopBy(@Nullable Runnable end) {
+    boolean isTooLate;
     lock.lock();
     try {
       stop = end;
-      if (isCancelled && end != null) {
-        end.run();
-      }
+      isTooLate = isCancelled;
     } finally {
       lock.unlock();
+    }
+    if (isTooLate && end != null) {
+      end.run();
     }
   }
 

@@ -1,6 +1,8 @@
 package dev.ebb.mcp;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.server.rest.EventStream;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.json.TypeRef;
@@ -11,14 +13,13 @@ import io.modelcontextprotocol.spec.McpStreamableServerTransport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** The stream on which a client hears what no request of its asked for. Thread-safe. */
 final class Listening implements McpStreamableServerTransport {
   private final McpJsonMapper json;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.MCP_LISTENING);
 
   @GuardedBy("lock")
   private final EventStream events;

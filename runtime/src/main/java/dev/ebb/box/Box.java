@@ -18,6 +18,9 @@ import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
+import dev.ebb.kernel.OrderedReadWriteLock;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Readiness;
@@ -49,8 +52,6 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import java.util.stream.Stream;
@@ -87,8 +88,8 @@ public final class Box {
 
   private final AtomicInteger execs = new AtomicInteger();
   private final List<Holding> holdings = new ArrayList<>();
-  private final ReentrantLock releasing = new ReentrantLock();
-  private final ReentrantReadWriteLock starting = new ReentrantReadWriteLock();
+  private final OrderedLock releasing = new OrderedLock(LockOrder.BOX_RELEASE);
+  private final OrderedReadWriteLock starting = new OrderedReadWriteLock(LockOrder.BOX_STARTING);
   private final AtomicInteger pendingStarts = new AtomicInteger();
   private boolean hasLane;
   private int uid = -1;
@@ -924,7 +925,7 @@ public final class Box {
   }
 
   /** Shared by all starts, exclusive for an operator's: meanwhile init is elsewhere. */
-  public ReentrantReadWriteLock starting() {
+  public OrderedReadWriteLock starting() {
     return starting;
   }
 

@@ -10,6 +10,8 @@ import static dev.ebb.box.BoxState.STUCK;
 import static dev.ebb.box.BoxState.UNREACHABLE;
 
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
@@ -28,11 +30,16 @@ final class BoxLifecycle {
           STUCK, EnumSet.of(STOPPING),
           GONE, EnumSet.noneOf(BoxState.class));
 
+  private final OrderedLock lock = new OrderedLock(LockOrder.BOX_STATE);
+
   private Consumer<BoxState> listener;
   private BoxState state;
   private boolean lost;
 
-  /** {@code listener} hears of each change, in order; it must not wait for anything. */
+  /**
+   * {@code listener} hears of each change, in order, under the lock: it takes no lock but those
+   * below it in {@link LockOrder}, and does not wait.
+   */
   BoxLifecycle(Consumer<BoxState> listener) {
     this(listener, CREATING);
   }
@@ -49,68 +56,119 @@ final class BoxLifecycle {
   }
 
   /** From now on {@code heir} hears of each change; returned is where it is now. */
-  synchronized BoxState listen(Consumer<BoxState> heir) {
-    listener = heir;
-    return state;
+  BoxState listen(Consumer<BoxState> heir) {
+    lock.lock();
+    try {
+      listener = heir;
+      return state;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** The same, and it hears of the state it is in first. */
-  synchronized void handTo(Consumer<BoxState> heir) {
-    listener = heir;
-    heir.accept(state);
+  void handTo(Consumer<BoxState> heir) {
+    lock.lock();
+    try {
+      listener = heir;
+      heir.accept(state);
+    } finally {
+      lock.unlock();
+    }
   }
 
-  synchronized BoxState state() {
-    return state;
+  BoxState state() {
+    lock.lock();
+    try {
+      return state;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** It died by itself, whatever became of it since. */
-  synchronized boolean wasLost() {
-    return lost;
+  boolean wasLost() {
+    lock.lock();
+    try {
+      return lost;
+    } finally {
+      lock.unlock();
+    }
   }
 
-  synchronized void become(BoxState next) {
-    if (!tryBecome(next)) {
-      throw new SandboxException(
-          ErrorCode.WRONG_STATE, "a box that is " + state.word() + " cannot become " + next.word());
+  void become(BoxState next) {
+    lock.lock();
+    try {
+      if (!tryBecome(next)) {
+        throw new SandboxException(
+            ErrorCode.WRONG_STATE,
+            "a box that is " + state.word() + " cannot become " + next.word());
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
   /** False when it cannot, from where it is. */
-  synchronized boolean tryBecome(BoxState next) {
-    if (!LEGAL.getOrDefault(state, Set.of()).contains(next)) {
-      return false;
+  boolean tryBecome(BoxState next) {
+    lock.lock();
+    try {
+      if (!LEGAL.getOrDefault(state, Set.of()).contains(next)) {
+        return false;
+      }
+      state = next;
+      lost |= next == LOST;
+      listener.accept(next);
+      return true;
+    } finally {
+      lock.unlock();
     }
-    state = next;
-    lost |= next == LOST;
-    listener.accept(next);
-    return true;
   }
 
   /** Does what is quick, and what must be done before a running box ends or not at all. */
-  synchronized <T> T whileRunning(BoxId id, KernelCall<T> call) throws KernelException {
-    requireRunning(id);
-    return call.run();
+  <T> T whileRunning(BoxId id, KernelCall<T> call) throws KernelException {
+    lock.lock();
+    try {
+      requireRunning(id);
+      return call.run();
+    } finally {
+      lock.unlock();
+    }
   }
 
-  synchronized void requireRunning(BoxId id) {
-    if (state != RUNNING) {
-      throw new SandboxException(
-          ErrorCode.WRONG_STATE, "box " + id + " is not running but " + state.word());
+  void requireRunning(BoxId id) {
+    lock.lock();
+    try {
+      if (state != RUNNING) {
+        throw new SandboxException(
+            ErrorCode.WRONG_STATE, "box " + id + " is not running but " + state.word());
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
   /** Its init can be talked to. */
-  synchronized void requireUp(BoxId id) {
-    if (state != PAUSED) {
-      requireRunning(id);
+  void requireUp(BoxId id) {
+    lock.lock();
+    try {
+      if (state != PAUSED) {
+        requireRunning(id);
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
   /** Does what is quick while the box cannot end; nothing if its end has begun. */
-  synchronized void ifUp(KernelAction action) throws KernelException {
-    if (state.isAlive()) {
-      action.run();
+  void ifUp(KernelAction action) throws KernelException {
+    lock.lock();
+    try {
+      if (state.isAlive()) {
+        action.run();
+      }
+    } finally {
+      lock.unlock();
     }
   }
 

@@ -6,11 +6,12 @@ import dev.ebb.backend.bubblewrap.Nursery;
 import dev.ebb.backend.bubblewrap.Zygote;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +25,7 @@ final class NurseryKeeper {
   private static final Duration LONGEST_PAUSE = Duration.ofMinutes(5);
 
   private final Optional<ZygotePolicy> zygote;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.FORKSERVER_START);
 
   /** The one there is, or one that could not be ended yet. */
   @GuardedBy("lock")

@@ -6,6 +6,8 @@ import dev.ebb.exec.Exec;
 import dev.ebb.exec.Section;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.ProcessClock;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.process.ExitCause;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -82,14 +84,15 @@ public final class Cell implements AutoCloseable {
   private final CellOrder order;
   private final String nonce;
   private final CompletableFuture<Result> result = new CompletableFuture<>();
+  private final OrderedLock lock = new OrderedLock(LockOrder.CELL);
 
-  @GuardedBy("this")
+  @GuardedBy("lock")
   private final List<Shown> shown = new ArrayList<>();
 
-  @GuardedBy("this")
+  @GuardedBy("lock")
   private boolean closed;
 
-  @GuardedBy("this")
+  @GuardedBy("lock")
   private long taken;
 
   private volatile @Nullable Section section;
@@ -165,21 +168,26 @@ public final class Cell implements AutoCloseable {
   // --- what it shows ---
 
   /** Room for so many bytes, in our memory; none once nobody will look at them. */
-  synchronized boolean reserve(int size) {
-    if (closed) {
+  boolean reserve(int size) {
+    lock.lock();
+    try {
+      if (closed) {
+        return false;
+      }
+      if (size <= SMALL && small < SMALL_MOST) {
+        small++;
+        return true;
+      }
+      long more = size + OVERHEAD;
+      if (taken + more <= SHOWN_MOST && room.take(more)) {
+        taken += more;
+        return true;
+      }
+      cut = true;
       return false;
+    } finally {
+      lock.unlock();
     }
-    if (size <= SMALL && small < SMALL_MOST) {
-      small++;
-      return true;
-    }
-    long more = size + OVERHEAD;
-    if (taken + more <= SHOWN_MOST && room.take(more)) {
-      taken += more;
-      return true;
-    }
-    cut = true;
-    return false;
   }
 
   /** SAFETY: what a type is made of, for it becomes a word of ours. */
@@ -193,10 +201,15 @@ public final class Cell implements AutoCloseable {
     return true;
   }
 
-  synchronized void show(boolean isResult) {
-    if (!forms.isEmpty()) {
-      shown.add(new Shown(isResult, forms));
-      forms = new LinkedHashMap<>();
+  void show(boolean isResult) {
+    lock.lock();
+    try {
+      if (!forms.isEmpty()) {
+        shown.add(new Shown(isResult, forms));
+        forms = new LinkedHashMap<>();
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -239,12 +252,22 @@ public final class Cell implements AutoCloseable {
   }
 
   /** What it has shown so far, but for the first ones. */
-  public synchronized List<Shown> shown(int from) {
-    return List.copyOf(shown.subList(from, shown.size()));
+  public List<Shown> shown(int from) {
+    lock.lock();
+    try {
+      return List.copyOf(shown.subList(from, shown.size()));
+    } finally {
+      lock.unlock();
+    }
   }
 
-  private synchronized int shownCount() {
-    return shown.size();
+  private int shownCount() {
+    lock.lock();
+    try {
+      return shown.size();
+    } finally {
+      lock.unlock();
+    }
   }
 
   public Optional<Thrown> thrown() {
@@ -288,11 +311,16 @@ public final class Cell implements AutoCloseable {
   }
 
   @Override
-  public synchronized void close() {
-    closed = true;
-    room.giveBack(taken);
-    taken = 0;
-    shown.clear();
+  public void close() {
+    lock.lock();
+    try {
+      closed = true;
+      room.giveBack(taken);
+      taken = 0;
+      shown.clear();
+    } finally {
+      lock.unlock();
+    }
     Section output = section;
     if (output != null) {
       Exec.remove(output);

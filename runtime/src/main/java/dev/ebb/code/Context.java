@@ -10,6 +10,8 @@ import dev.ebb.exec.Section;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.ProcessClock;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Signal;
 import dev.ebb.process.ExitCause;
 import java.nio.charset.StandardCharsets;
@@ -20,7 +22,6 @@ import java.util.Deque;
 import java.util.HexFormat;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -71,7 +72,7 @@ public final class Context {
   private final Line line;
   private final ShowRoom room;
   private final Frames frames = new Frames(new Heard());
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.CONTEXT);
 
   @GuardedBy("lock")
   private final Deque<Cell> queue = new ArrayDeque<>();

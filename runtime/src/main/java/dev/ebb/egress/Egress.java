@@ -6,6 +6,8 @@ import dev.ebb.egress.Decision.Outcome;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.ProcessClock;
 import dev.ebb.kernel.Scope;
@@ -23,7 +25,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
@@ -47,7 +48,7 @@ public final class Egress {
 
   private static final int SLOW_RESOLVERS = 1;
 
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.EGRESS);
   private final Set<BoxEgress> boxes = ConcurrentHashMap.newKeySet();
 
   private final Map<Outcome, LongAdder> decisions = new EnumMap<>(Outcome.class);

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.backend.CallOff;
 import dev.ebb.backend.bubblewrap.Bubblewrap;
+import dev.ebb.backend.bubblewrap.Discards;
 import dev.ebb.backend.bubblewrap.InitBinary;
 import dev.ebb.backend.bubblewrap.Nursery;
 import dev.ebb.backend.bubblewrap.Zygote;
@@ -31,6 +32,9 @@ import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
+import dev.ebb.kernel.OrderedReadWriteLock;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.ProcessClock;
 import dev.ebb.kernel.Scope;
@@ -77,8 +81,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -122,7 +124,7 @@ public final class Engine implements AutoCloseable {
   /** Those that have lines on the ledger, and are no boxes yet. */
   private final Set<String> inMaking = ConcurrentHashMap.newKeySet();
 
-  private final ReentrantLock auditing = new ReentrantLock();
+  private final OrderedLock auditing = new OrderedLock(LockOrder.ENGINE_AUDIT);
 
   /** Under {@code auditing} only: else the audit would see a box of which half is removed. */
   private final Outdated outdated;
@@ -131,7 +133,7 @@ public final class Engine implements AutoCloseable {
   private @Nullable Path movedTo;
 
   /** Shared by creates, exclusive for the close: no box is made behind its back. */
-  private final ReentrantReadWriteLock making = new ReentrantReadWriteLock();
+  private final OrderedReadWriteLock making = new OrderedReadWriteLock(LockOrder.ENGINE_MAKING);
 
   @GuardedBy("making")
   private boolean closed;
@@ -251,6 +253,7 @@ public final class Engine implements AutoCloseable {
             emptyWait,
             removal,
             new Makers(new Bubblewrap(poller, binary, bwrap), nurseryOf(role)),
+            new Discards(poller, binary),
             HostUids.of(instance.uid()),
             reaper,
             new Egress(),

@@ -13,6 +13,8 @@ import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Self;
 import dev.ebb.kernel.Signal;
@@ -34,7 +36,6 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -66,7 +67,7 @@ public final class Exec implements AutoCloseable {
   private volatile ExecSpec spec;
 
   private final Scope scope;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.EXEC);
   private final Condition changed = lock.newCondition();
 
   /** Apart, so that news of a command that goes on wakes nobody who waits for its end. */
@@ -109,7 +110,7 @@ public final class Exec implements AutoCloseable {
   private volatile boolean killed;
   private volatile boolean overran;
 
-  private final ReentrantLock finishing = new ReentrantLock();
+  private final OrderedLock finishing = new OrderedLock(LockOrder.EXEC_FINISH);
   private @Nullable ExecResult result;
 
   /** What init said last. */
@@ -279,7 +280,7 @@ public final class Exec implements AutoCloseable {
     Optional<Line> line = Optional.empty();
     if (spec.kind() instanceof ExecKind.Dialogue) {
       Step.OPEN_STDIN.reach();
-      Line both = new Line(scope, passing, box.host().poller());
+      Line both = new Line(scope, passing, box.host().poller(), box.host().discards());
       line = Optional.of(both);
       fds.add(both.peer());
     } else if (spec.takesInput()) {

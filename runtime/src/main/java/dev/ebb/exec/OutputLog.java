@@ -7,13 +7,13 @@ import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * One output stream of a command, which anybody reads at their own pace, from any offset: in memory
@@ -25,7 +25,7 @@ public final class OutputLog {
   private static final int KEPT_MAX = 8192;
 
   private final Path file;
-  private final ReentrantLock lock;
+  private final OrderedLock lock;
   private final Condition grown;
   private long size;
   private boolean ended;
@@ -37,7 +37,7 @@ public final class OutputLog {
   private volatile boolean isFiled;
 
   /** {@code lock} and {@code grown} are shared by the streams of one exec. */
-  OutputLog(Path file, ReentrantLock lock, Condition grown) {
+  OutputLog(Path file, OrderedLock lock, Condition grown) {
     this.file = file;
     this.lock = lock;
     this.grown = grown;

@@ -3,6 +3,7 @@ package dev.ebb.exec;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.step.Step;
 import dev.ebb.store.LogDirectory;
@@ -10,7 +11,6 @@ import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -18,7 +18,7 @@ import java.util.function.BooleanSupplier;
  * its exec's, unless it is removed before.
  */
 public final class Section {
-  private final ReentrantLock lock;
+  private final OrderedLock lock;
   private final Condition changed;
   private final OutputLog stdout;
   private final OutputLog stderr;
@@ -34,7 +34,7 @@ public final class Section {
    * @param number 0 for the first, or only one
    * @param lock and {@code changed}: shared by all of one exec
    */
-  Section(LogDirectory logs, int exec, int number, ReentrantLock lock, Condition changed) {
+  Section(LogDirectory logs, int exec, int number, OrderedLock lock, Condition changed) {
     this.lock = lock;
     this.changed = changed;
     String prefix = number == 0 ? "" : number + ".";

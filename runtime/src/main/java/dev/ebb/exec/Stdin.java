@@ -4,11 +4,12 @@ import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Readiness;
 import dev.ebb.kernel.Scope;
 import java.time.Duration;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The writing end of a command's stdin; a command that does not read it just lets it wait.
@@ -23,7 +24,7 @@ public final class Stdin {
   private final Readiness writable;
 
   /** RACE: a readiness wakes one waiter, and the close of it no more than that. */
-  private final ReentrantLock writing = new ReentrantLock();
+  private final OrderedLock writing = new OrderedLock(LockOrder.STDIN_WRITE);
 
   /** The reading end belongs to {@code passing}: it is for the command. */
   Stdin(Scope parent, Scope passing, Poller poller) throws KernelException {

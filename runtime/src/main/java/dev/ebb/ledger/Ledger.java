@@ -4,6 +4,8 @@ import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.step.Step;
 import java.io.IOException;
@@ -19,7 +21,6 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The durable list of what may exist on the host.
@@ -38,7 +39,7 @@ public final class Ledger {
   /** What the file is called until it is whole. */
   public static final String NEXT = "ledger.new";
 
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.LEDGER);
   private final Scope scope;
   private final Path path;
   private Fd file;

@@ -4,6 +4,8 @@ import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -11,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -22,7 +23,7 @@ final class Shelves {
   private static final Duration MAKING = Duration.ofMillis(500);
 
   private final List<Shelf> shelves;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.POOL_SHELVES);
 
   /** For whoever fills them. */
   private final Condition work = lock.newCondition();

@@ -2,12 +2,13 @@ package dev.ebb.pressure;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -18,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * not overshoot between two readings. At {@link PressureLevel#ALERT} one begins at a time, from a
  * bounded queue that takes tenants in turn; what would reach {@link PressureLevel#FULL} is refused.
  * What runs already, and whatever ends something, never comes here. Thread-safe; owns no thread.
+ * The meter is never called under the lock: it calls {@link #beforeReading} and {@link
+ * #afterReading} under its own.
  */
 public final class Admission {
   private static final Duration RETRY_SOON = Duration.ofSeconds(1);
@@ -29,7 +32,7 @@ public final class Admission {
   private final Meter meter;
   private final Thresholds thresholds;
   private final Duration patience;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.ADMISSION);
 
   @GuardedBy("lock")
   private final FairQueue queue;
@@ -113,9 +116,11 @@ public final class Admission {
    */
   public Permit admit(String tenant, Cost cost, BooleanSupplier hasLeft)
       throws Refusal, InterruptedException {
+    // ORDER: the meter has locks of its own, which stand before this one.
+    Readings known = meter.latest();
     lock.lockInterruptibly();
     try {
-      if (queue.isEmpty() && verdict(cost, meter.latest()) == Verdict.AT_ONCE) {
+      if (queue.isEmpty() && verdict(cost, known) == Verdict.AT_ONCE) {
         return take(cost);
       }
     } finally {
@@ -192,12 +197,13 @@ public final class Admission {
   }
 
   private Waiter enter(String tenant) throws Refusal {
+    Readings known = meter.latest();
     lock.lock();
     try {
       var waiter = new Waiter(tenant, lock.newCondition());
       Waiter refused = queue.add(waiter);
       if (refused != null) {
-        Refusal refusal = refuse(Refusal.Reason.QUEUE_FULL, meter.latest());
+        Refusal refusal = refuse(Refusal.Reason.QUEUE_FULL, known);
         if (refused == waiter) {
           throw refusal;
         }

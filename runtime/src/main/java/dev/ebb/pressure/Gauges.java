@@ -4,6 +4,8 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.kernel.DiskSpace;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Reserve;
 import dev.ebb.kernel.Self;
 import dev.ebb.process.CgroupChain;
@@ -17,7 +19,6 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * How much of what a host can run out of is used, against every limit that holds for this process.
@@ -29,7 +30,7 @@ public final class Gauges {
   private final Path state;
   private final Thresholds thresholds;
   private final InstantSource clock;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.GAUGES);
 
   @GuardedBy("lock")
   private final Map<Resource, PressureLevel> levels = new EnumMap<>(Resource.class);

@@ -2,6 +2,8 @@ package dev.ebb.process;
 
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Pidfd;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -26,6 +28,7 @@ public final class Reaper {
 
   private final InstantSource clock;
   private final Duration patience;
+  private final OrderedLock lock = new OrderedLock(LockOrder.REAPER);
   private final Map<ProcessRef, Instant> strangers = new HashMap<>();
 
   public Reaper(InstantSource clock, Duration patience) {
@@ -38,25 +41,30 @@ public final class Reaper {
    *
    * @return how many were reaped
    */
-  public synchronized int reap(IntPredicate ours) throws KernelException {
-    int reaped = 0;
-    var seen = new HashMap<ProcessRef, Instant>();
-    for (int pid : ProcFs.children()) {
-      var stat = ProcFs.stat(pid).filter(ProcFs.Stat::isZombie).orElse(null);
-      if (stat == null) {
-        continue;
+  public int reap(IntPredicate ours) throws KernelException {
+    lock.lock();
+    try {
+      int reaped = 0;
+      var seen = new HashMap<ProcessRef, Instant>();
+      for (int pid : ProcFs.children()) {
+        var stat = ProcFs.stat(pid).filter(ProcFs.Stat::isZombie).orElse(null);
+        if (stat == null) {
+          continue;
+        }
+        var ref = new ProcessRef(pid, stat.startTime());
+        Instant first = strangers.getOrDefault(ref, clock.instant());
+        if (ours.test(pid) || !clock.instant().isBefore(first.plus(patience))) {
+          reaped += reapZombie(pid);
+        } else {
+          seen.put(ref, first);
+        }
       }
-      var ref = new ProcessRef(pid, stat.startTime());
-      Instant first = strangers.getOrDefault(ref, clock.instant());
-      if (ours.test(pid) || !clock.instant().isBefore(first.plus(patience))) {
-        reaped += reapZombie(pid);
-      } else {
-        seen.put(ref, first);
-      }
+      strangers.clear();
+      strangers.putAll(seen);
+      return reaped;
+    } finally {
+      lock.unlock();
     }
-    strangers.clear();
-    strangers.putAll(seen);
-    return reaped;
   }
 
   /** Looks after strangers only: to be called every now and then, or nobody does. */

@@ -6,11 +6,12 @@ import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What shall go wrong at one step, once: {@code STEP:crash} or {@code STEP:ERRNO}, with {@code #n}
- * at the end for the n-th time that it is reached.
+ * What shall go wrong at one step, once: {@code STEP:crash}, {@code STEP:hang} or {@code
+ * STEP:ERRNO}, with {@code #n} at the end for the n-th time that it is reached.
  *
  * <p>Armed by the system property {@code ebb.fault} alone, which is read once. {@code none} arms
  * nothing, and lets a test in this package arm one fault after the other.
@@ -19,6 +20,7 @@ final class Fault {
   private static final String PROPERTY = "ebb.fault";
   private static final String NONE = "none";
   private static final String CRASH = "crash";
+  private static final String HANG = "hang";
 
   /** Without the property no step does more than look at this. */
   static final boolean IS_TEST = System.getProperty(PROPERTY) != null;
@@ -28,11 +30,13 @@ final class Fault {
 
   private final Step step;
   private final @Nullable Errno errno;
+  private final boolean hangs;
   private final AtomicInteger left;
 
-  private Fault(Step step, @Nullable Errno errno, int time) {
+  private Fault(Step step, @Nullable Errno errno, boolean hangs, int time) {
     this.step = step;
     this.errno = errno;
+    this.hangs = hangs;
     left = new AtomicInteger(time);
   }
 
@@ -41,9 +45,10 @@ final class Fault {
       return null;
     }
     String[] words = text.split("[:#]");
-    Errno errno = words[1].equals(CRASH) ? null : Errno.valueOf(words[1]);
+    boolean hangs = words[1].equals(HANG);
+    Errno errno = hangs || words[1].equals(CRASH) ? null : Errno.valueOf(words[1]);
     int time = words.length > 2 ? Integer.parseInt(words[2]) : 1;
-    return new Fault(Step.valueOf(words[0]), errno, time);
+    return new Fault(Step.valueOf(words[0]), errno, hangs, time);
   }
 
   /** From now on this one, in a JVM that was started for it. */
@@ -68,10 +73,19 @@ final class Fault {
   }
 
   private void goOff() throws KernelException {
-    if (errno == null) {
+    if (hangs) {
+      hang();
+    } else if (errno == null) {
       crash();
     } else {
       throw new KernelException("get past the step " + step, errno);
+    }
+  }
+
+  /** The thread never gets past it, as one that the kernel does not let go. */
+  private static void hang() {
+    while (true) {
+      LockSupport.park();
     }
   }
 

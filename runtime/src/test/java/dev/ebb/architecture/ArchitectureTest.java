@@ -157,6 +157,32 @@ class ArchitectureTest {
     assertThat(sleepers).isEmpty();
   }
 
+  /** A lock without a place in LockOrder is one whose order nobody checks. */
+  @Test
+  void everyLockHasItsPlaceInTheOrder() throws IOException {
+    var plain =
+        Pattern.compile(
+            "\\bReentrant(ReadWrite)?Lock\\b|\\bStampedLock\\b|\\bsynchronized [\\w<@(]");
+    // Monitors of a few lines, under which nothing else is called.
+    var leaves = Set.of(
+            "CallOff.java", "HostUids.java", "Bucket.java", "EgressNews.java", "Resolvers.java");
+    var offences = new ArrayList<String>();
+    int files = 0;
+    for (String module : List.of("runtime", "server", "mcp")) {
+      try (var sources = Files.walk(TestHost.root().resolve(module + "/src/main/java"))) {
+        for (Path source : sources.filter(path -> path.toString().endsWith(".java")).toList()) {
+          files++;
+          Files.readAllLines(source).stream()
+              .filter(line -> !leaves.contains(source.getFileName().toString()))
+              .filter(line -> plain.matcher(line).find())
+              .forEach(line -> offences.add(source.getFileName() + ": " + line.strip()));
+        }
+      }
+    }
+    assertThat(files).isGreaterThan(100);
+    assertThat(offences).isEmpty();
+  }
+
   @Test
   void onlyTheKernelModuleCallsNativeCode() {
     var callers = new TreeSet<String>();

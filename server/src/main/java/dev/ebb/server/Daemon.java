@@ -21,6 +21,7 @@ import dev.ebb.server.pressure.BaselineWatch;
 import dev.ebb.server.pressure.Cleanup;
 import dev.ebb.server.pressure.PressureMetrics;
 import dev.ebb.server.pressure.PressureWatch;
+import dev.ebb.server.pressure.Watchdog;
 import dev.ebb.server.rest.Departures;
 import dev.ebb.server.rest.Rest;
 import dev.ebb.server.rest.Watches;
@@ -36,6 +37,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
+import java.util.function.IntSupplier;
 import org.eclipse.jetty.server.ConnectionFactory;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
@@ -55,19 +57,26 @@ public final class Daemon implements AutoCloseable {
   private static final int HEADER_MOST = 16 * 1024;
   private static final int IDLE_MILLIS = 60_000;
   private static final int QUEUE = 128;
+
+  /** The exit status of a daemon that its watchdog ended. */
+  private static final int STALLED = 70;
+
   private static final int EGRESS_CONNECTIONS = 1024;
 
   /** Whose events these are: nobody's, so admins alone see them. */
   private static final String NO_TENANT = "";
 
   private final Scope scope;
+  private final Watchdog watchdog;
   private final Path socket;
   private final Engine engine;
   private final Boxes boxes;
   private final Server server;
 
-  private Daemon(Scope scope, Path socket, Engine engine, Boxes boxes, Server server) {
+  private Daemon(
+      Scope scope, Watchdog watchdog, Path socket, Engine engine, Boxes boxes, Server server) {
     this.scope = scope;
+    this.watchdog = watchdog;
     this.socket = socket;
     this.engine = engine;
     this.boxes = boxes;
@@ -82,11 +91,14 @@ public final class Daemon implements AutoCloseable {
       // ORDER: before anything is taken over that would have to be given back.
       new Keys(settings.home()).check();
       new Quotas(settings.home(), settings.quota()).check();
+      // ORDER: first up and last down, so that it watches the end as well.
+      var watchdog = Watchdog.start(Daemon::end);
+      scope.own(watchdog::close);
       Engine engine = Engine.openForDaemon(settings.home());
       scope.own(engine::close);
       engine.recovered().forEach(Daemon::tell);
       engine.prepare();
-      return start(settings, scope, engine);
+      return start(settings, scope, watchdog, engine);
     } catch (Exception e) {
       try {
         scope.close();
@@ -95,6 +107,11 @@ public final class Daemon implements AutoCloseable {
       }
       throw e;
     }
+  }
+
+  private static void end() {
+    QueuedStream.flushAll();
+    Runtime.getRuntime().halt(STALLED);
   }
 
   private static void tell(Recovery.Finding finding) {
@@ -125,7 +142,8 @@ public final class Daemon implements AutoCloseable {
     lock.write(ProcessHandle.current().pid() + "\n");
   }
 
-  private static Daemon start(Settings settings, Scope scope, Engine engine) throws Exception {
+  private static Daemon start(Settings settings, Scope scope, Watchdog watchdog, Engine engine)
+      throws Exception {
     var metrics = new Metrics();
     Path home = settings.home();
     var pressure = PressureWatch.open(scope, home, settings.pressure());
@@ -150,11 +168,13 @@ public final class Daemon implements AutoCloseable {
       server.addConnector(tcpConnector(server, settings, settings.listen().get()));
     }
     Reading descriptors = pressure.latest().of(Resource.DESCRIPTORS);
-    var crowd =
-        new Crowd(
-            () -> connections(server), Crowd.most(settings.connections(), descriptors.limit()));
+    int most = Crowd.most(settings.connections(), descriptors.limit());
     for (var connector : server.getConnectors()) {
-      connector.addBean(crowd);
+      IntSupplier count = () -> connector.getConnectedEndPoints().size();
+      connector.addBean(
+          connector instanceof UnixDomainServerConnector
+              ? new Crowd(count, most)
+              : new Guests(count, most, IDLE_MILLIS));
     }
     var baseline =
         new BaselineWatch(
@@ -166,14 +186,14 @@ public final class Daemon implements AutoCloseable {
     PressureMetrics.register(metrics, pressure, baseline);
     var departures = new Departures();
     scope.own(departures::close);
-    var watches = new Watches(sweeper, pressure, baseline, quotas, departures);
+    var watches = new Watches(sweeper, pressure, baseline, quotas, departures, watchdog);
     server.setHandler(
         Rest.handler(server, boxes, watches, gate, settings.policy(), settings.mcp(), metrics));
     server.start();
     pressure.start((kind, data) -> boxes.events().publish(NO_TENANT, kind, data), baseline);
     Files.setPosixFilePermissions(settings.socket(), PosixFilePermissions.fromString("rw-------"));
     LOG.log(Level.INFO, "event=serving socket={0}", settings.socket());
-    return new Daemon(scope, settings.socket(), engine, boxes, server);
+    return new Daemon(scope, watchdog, settings.socket(), engine, boxes, server);
   }
 
   /** A connection takes two descriptors, and all of them a quarter of what there may be. */
@@ -290,6 +310,7 @@ public final class Daemon implements AutoCloseable {
   /** ORDER: boxes end while their callers can still be told, then the doors close. */
   @Override
   public void close() {
+    watchdog.goDown();
     boxes.close();
     try {
       scope.close();

@@ -10,6 +10,8 @@ import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
@@ -32,7 +34,6 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -74,10 +75,10 @@ public final class InitChannel {
   /** There was an engine before this one. */
   private boolean isLater;
 
-  private final ReentrantLock sending = new ReentrantLock();
+  private final OrderedLock sending = new OrderedLock(LockOrder.INIT_SEND);
   private ByteBuffer pending = Protocol.buffer(CHUNK);
 
-  private final ReentrantLock state = new ReentrantLock();
+  private final OrderedLock state = new OrderedLock(LockOrder.INIT_STATE);
   private final Condition changed = state.newCondition();
   private @Nullable Pidfd init;
   private @Nullable String unmade;
@@ -107,7 +108,7 @@ public final class InitChannel {
   private record Report(int errno, byte[] entries) {}
 
   /** Who asks what there is in the box, or for its way out. */
-  private final ReentrantLock asking = new ReentrantLock();
+  private final OrderedLock asking = new OrderedLock(LockOrder.INIT_QUESTION);
 
   private InitChannel(
       Scope scope, Poller poller, UnixSocket socket, byte[] nonce, Duration patience)

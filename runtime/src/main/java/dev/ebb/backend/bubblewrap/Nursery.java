@@ -7,6 +7,8 @@ import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
@@ -27,7 +29,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A process that stays, and makes boxes by cloning itself ({@code init/nursery.c}). What all of
@@ -55,8 +56,8 @@ public final class Nursery {
   private final ProcessRef ref;
   private final Fd log;
   private final Set<InitChannel> births = ConcurrentHashMap.newKeySet();
-  private final ReentrantLock sending = new ReentrantLock();
-  private final ReentrantLock state = new ReentrantLock();
+  private final OrderedLock sending = new OrderedLock(LockOrder.FORKSERVER_SEND);
+  private final OrderedLock state = new OrderedLock(LockOrder.FORKSERVER_STATE);
   private final Condition changed = state.newCondition();
   private final List<Object> shown;
   private boolean ready;

@@ -12,6 +12,8 @@ import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.StallWatch;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Holding;
 import dev.ebb.pool.Beginning;
@@ -46,7 +48,6 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -88,7 +89,7 @@ public final class Boxes implements AutoCloseable {
   private final Metrics metrics;
   private final Entrance entrance;
   private final Quotas quotas;
-  private final ReentrantLock counting = new ReentrantLock();
+  private final OrderedLock counting = new OrderedLock(LockOrder.BOX_COUNTS);
 
   /** Commands that were let in and are not on the list of their box yet, by tenant. */
   @GuardedBy("counting")

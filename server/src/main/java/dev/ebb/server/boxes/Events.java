@@ -5,6 +5,8 @@ import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.server.access.Caller;
 import dev.ebb.server.access.TenantMemory;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -15,7 +17,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * What happened lately, numbered; whoever reads too slowly misses some and is told. Each tenant has
@@ -36,7 +37,7 @@ public final class Events {
 
   private static final Duration RETRY = Duration.ofSeconds(1);
 
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.EVENTS);
 
   @GuardedBy("lock")
   private final Ring all;

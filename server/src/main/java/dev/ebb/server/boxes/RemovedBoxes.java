@@ -1,6 +1,8 @@
 package dev.ebb.server.boxes;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.server.access.Caller;
 import java.time.Duration;
@@ -10,7 +12,6 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The boxes that were removed last, so that a repeated removal gets the same answer. Lasts as long
@@ -27,7 +28,7 @@ final class RemovedBoxes {
     }
   }
 
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.REMOVED_BOXES);
 
   /** By tenant, the latest first. */
   @GuardedBy("lock")

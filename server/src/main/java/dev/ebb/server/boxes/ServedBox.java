@@ -14,6 +14,8 @@ import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.FileEntry;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.pool.PoolItem;
 import dev.ebb.server.access.Caps;
@@ -43,7 +45,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -113,7 +114,7 @@ public final class ServedBox {
 
   private final Map<String, ServedContext> contexts = new ConcurrentSkipListMap<>();
 
-  private final ReentrantLock newContexts = new ReentrantLock();
+  private final OrderedLock newContexts = new OrderedLock(LockOrder.CONTEXT_CREATE);
 
   /** Of contexts, by which each has its id. */
   private final AtomicInteger contextCount = new AtomicInteger();

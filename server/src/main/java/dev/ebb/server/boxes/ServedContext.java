@@ -9,12 +9,13 @@ import dev.ebb.code.Context;
 import dev.ebb.code.Runner;
 import dev.ebb.code.ShowRoom;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.process.ExitCause;
 import dev.ebb.server.access.TenantMemory;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A stateful interpreter of a served box: one exec at a time, which a restart replaces.
@@ -50,7 +51,7 @@ public final class ServedContext {
   private final String id;
   private final Order order;
   private final Instant createdAt = Instant.now();
-  private final ReentrantLock restarting = new ReentrantLock();
+  private final OrderedLock restarting = new OrderedLock(LockOrder.CONTEXT_RESTART);
 
   @GuardedBy("restarting")
   private boolean isRemoved;

@@ -1,6 +1,8 @@
 package dev.ebb.server.boxes;
 
 import dev.ebb.engine.Engine;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.ledger.Kind;
 import dev.ebb.server.metrics.Metrics;
 import dev.ebb.supervision.Recovery.Fate;
@@ -14,7 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -40,9 +41,9 @@ public final class Sweeper implements AutoCloseable {
   private final Thread thread;
 
   /** One sweep at a time; whoever asks for the counts does not wait for it. */
-  private final ReentrantLock sweeping = new ReentrantLock();
+  private final OrderedLock sweeping = new OrderedLock(LockOrder.SWEEPING);
 
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.SWEEPER);
   private final Map<Kind, Long> found = new EnumMap<>(Kind.class);
   private final Map<Kind, Long> recovered = new EnumMap<>(Kind.class);
   private long sweeps;
@@ -181,23 +182,27 @@ public final class Sweeper implements AutoCloseable {
   }
 
   private void count(Sweep sweep) {
+    List<Finding> news;
     lock.lock();
     try {
-      add(sweep);
+      news = add(sweep);
     } finally {
       lock.unlock();
     }
+    news.forEach(this::tell);
   }
 
-  private void add(Sweep sweep) {
+  /** Counts what a sweep found, and returns what is news of it. */
+  private List<Finding> add(Sweep sweep) {
     sweeps++;
     stuckInARow = sweep.stuck() > 0 ? stuckInARow + 1 : 0;
     sweep.own().forEach(each -> found.merge(each.kind(), 1L, Long::sum));
     sweep.others().stream()
         .filter(each -> each.fate() instanceof Fate.Released)
         .forEach(each -> recovered.merge(each.kind(), 1L, Long::sum));
-    sweep.findings().filter(each -> isNews(each)).forEach(this::tell);
+    List<Finding> news = sweep.findings().filter(each -> isNews(each)).toList();
     last = sweep;
+    return news;
   }
 
   /** What was stuck or lost the last time is no news. */

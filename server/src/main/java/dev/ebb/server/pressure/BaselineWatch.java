@@ -2,6 +2,8 @@ package dev.ebb.server.pressure;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.pressure.Readings;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -10,9 +12,9 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
 
@@ -35,7 +37,7 @@ public final class BaselineWatch {
   private final InstantSource clock;
   private final Duration quiet;
   private final AtomicInteger requests = new AtomicInteger();
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.BASELINE);
   private final BooleanSupplier hasNoBox;
   private final IntSupplier connections;
 
@@ -130,32 +132,53 @@ public final class BaselineWatch {
   }
 
   void look(Sampler sampler, PressureWatch.Teller teller) {
-    lock.lock();
+    boolean isBusy = requests.get() > 0 || !hasNoBox.getAsBoolean();
+    if (!isTime(isBusy)) {
+      return;
+    }
     try {
-      if (isIdle()) {
-        sampledAt = clock.instant();
-        compare(sampler.sample(), teller);
-      }
+      compare(sampler.sample()).ifPresent(news -> tell(news, teller));
     } catch (KernelException e) {
       LOG.log(Level.WARNING, "event=baseline_not_read", e);
+    }
+  }
+
+  /** Once in each quiet time. */
+  private boolean isTime(boolean isBusy) {
+    lock.lock();
+    try {
+      Instant now = clock.instant();
+      if (isBusy) {
+        busyAt = now;
+      }
+      boolean isTime =
+          !busyAt.plus(quiet).isAfter(now)
+              && (sampledAt.equals(Instant.MIN) || !sampledAt.plus(quiet).isAfter(now));
+      if (isTime) {
+        sampledAt = now;
+      }
+      return isTime;
     } finally {
       lock.unlock();
     }
   }
 
-  /** Once in each quiet time. */
-  @GuardedBy("lock")
-  private boolean isIdle() {
-    Instant now = clock.instant();
-    if (requests.get() > 0 || !hasNoBox.getAsBoolean()) {
-      busyAt = now;
+  /** The state, if the alarm has changed. */
+  private Optional<State> compare(Map<String, Integer> counts) {
+    lock.lock();
+    try {
+      boolean before = isAlarmed;
+      learnOrCompare(counts);
+      return isAlarmed == before
+          ? Optional.empty()
+          : Optional.of(new State(true, baseline, excess, isAlarmed));
+    } finally {
+      lock.unlock();
     }
-    return !busyAt.plus(quiet).isAfter(now)
-        && (sampledAt.equals(Instant.MIN) || !sampledAt.plus(quiet).isAfter(now));
   }
 
   @GuardedBy("lock")
-  private void compare(Map<String, Integer> counts, PressureWatch.Teller teller) {
+  private void learnOrCompare(Map<String, Integer> counts) {
     if (samples < LEARNED_AFTER) {
       samples++;
       for (var each : counts.entrySet()) {
@@ -172,11 +195,7 @@ public final class BaselineWatch {
       }
     }
     above = excess.isEmpty() ? 0 : above + 1;
-    boolean isNow = above >= STAYS;
-    if (isNow != isAlarmed) {
-      isAlarmed = isNow;
-      tell(teller);
-    }
+    isAlarmed = above >= STAYS;
   }
 
   private static int slack(String kind, int idle) {
@@ -187,16 +206,16 @@ public final class BaselineWatch {
     return kind.equals("descriptor regular") ? SLACK : 0;
   }
 
-  @GuardedBy("lock")
-  private void tell(PressureWatch.Teller teller) {
+  private static void tell(State news, PressureWatch.Teller teller) {
+    String state = news.alarm() ? "exceeded" : "kept";
     LOG.log(
-        isAlarmed ? Level.ERROR : Level.INFO,
+        news.alarm() ? Level.ERROR : Level.INFO,
         "event=baseline_{0} excess={1}",
-        isAlarmed ? "exceeded" : "kept",
-        excess);
+        state,
+        news.excess());
     var data = new LinkedHashMap<String, Object>();
-    data.put("state", isAlarmed ? "exceeded" : "kept");
-    data.put("excess", new LinkedHashMap<>(excess));
+    data.put("state", state);
+    data.put("excess", new LinkedHashMap<>(news.excess()));
     teller.tell("baseline", data);
   }
 }

@@ -4,6 +4,8 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Reserve;
 import dev.ebb.kernel.Scope;
 import dev.ebb.pressure.Admission;
@@ -26,9 +28,10 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -60,8 +63,13 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
   private final Reserve reserve;
   private final PressureSettings settings;
   private final Admission admission;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.PRESSURE_READING);
   private final Condition alarm = lock.newCondition();
+
+  /** What is to be told, in order; added under {@code lock}, told under {@code telling} alone. */
+  private final Queue<Runnable> news = new ConcurrentLinkedQueue<>();
+
+  private final OrderedLock telling = new OrderedLock(LockOrder.PRESSURE_NEWS);
 
   @GuardedBy("lock")
   private final Map<Cleanup.Stage, Cleanup> stages = new EnumMap<>(Cleanup.Stage.class);
@@ -209,6 +217,21 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
       return isFresh ? known : read();
     } finally {
       lock.unlock();
+      tellNews();
+    }
+  }
+
+  /** Tells what there is to tell, unless another thread does so now. */
+  private void tellNews() {
+    // RACE: what is added while another thread tells is seen by that thread, or here.
+    while (!news.isEmpty() && telling.tryLock()) {
+      try {
+        for (Runnable next = news.poll(); next != null; next = news.poll()) {
+          next.run();
+        }
+      } finally {
+        telling.unlock();
+      }
     }
   }
 
@@ -220,7 +243,7 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
     try {
       next = gauges.read();
     } catch (KernelException | RuntimeException e) {
-      LOG.log(Level.ERROR, "event=gauges_failed", e);
+      news.add(() -> LOG.log(Level.ERROR, "event=gauges_failed", e));
       return latest;
     }
     latest = next;
@@ -266,11 +289,11 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
     told.put(now.resource(), now.level());
     for (PressureLevel level : PressureLevel.values()) {
       if (level.compareTo(before) > 0 && level.compareTo(now.level()) <= 0) {
-        tell(now, level, before);
+        news.add(() -> tell(now, level, before));
       }
     }
     if (now.level().compareTo(before) < 0) {
-      tell(now, now.level(), before);
+      news.add(() -> tell(now, now.level(), before));
     }
     if (now.level().isAtLeast(PressureLevel.ALERT) && !before.isAtLeast(PressureLevel.ALERT)) {
       isAlarming = true;
@@ -368,6 +391,7 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
       }
     } finally {
       lock.unlock();
+      tellNews();
     }
   }
 
@@ -387,7 +411,8 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
     var took = Duration.ofNanos(System.nanoTime() - begun);
     var done = new Cleaned(at, took, before, latest.of(before.resource()), steps);
     lastCleanup = done;
-    tell(done);
+    news.add(() -> tell(done));
+    tellNews();
   }
 
   private Map<Cleanup.Stage, Cleanup> inOrder() {
@@ -418,6 +443,7 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
       return read();
     } finally {
       lock.unlock();
+      tellNews();
     }
   }
 

@@ -1,6 +1,8 @@
 package dev.ebb.server.rest;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.ClosedChannelException;
@@ -11,7 +13,6 @@ import java.nio.channels.SocketChannel;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.ReentrantLock;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpStatus;
 import org.eclipse.jetty.io.EndPoint;
@@ -31,7 +32,7 @@ public final class Departures implements AutoCloseable {
 
   private static final long WORD_SECONDS = 1;
 
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.DEPARTURES);
 
   @GuardedBy("lock")
   private final Selector selector;

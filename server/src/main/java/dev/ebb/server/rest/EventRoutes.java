@@ -2,19 +2,24 @@ package dev.ebb.server.rest;
 
 import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
+import dev.ebb.kernel.StallDetector.Stall;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.Events;
+import dev.ebb.server.pressure.Watchdog;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
 
 /** What happens, why something is there, and how the daemon itself is. */
 final class EventRoutes {
   private final Boxes boxes;
+  private final Watchdog watchdog;
   private final String version;
 
-  EventRoutes(Boxes boxes, String version) {
+  EventRoutes(Boxes boxes, Watchdog watchdog, String version) {
     this.boxes = boxes;
+    this.watchdog = watchdog;
     this.version = version;
   }
 
@@ -29,12 +34,39 @@ final class EventRoutes {
   /** Without a key: they say nothing but that. */
   List<Route> open() {
     return List.of(
-        Route.of(
-            "GET", "/healthz", exchange -> exchange.answer(200, Documents.object("alive", true))),
-        Route.of("GET", "/readyz", this::ready));
+        Route.of("GET", "/healthz", this::healthy), Route.of("GET", "/readyz", this::ready));
+  }
+
+  private void healthy(Exchange exchange) throws IOException {
+    List<Stall> stalls = watchdog.stalls();
+    var document = Documents.object("alive", stalls.isEmpty());
+    if (!stalls.isEmpty()) {
+      document.put("stalled", stalls.stream().map(EventRoutes::describe).toList());
+    }
+    exchange.answer(stalls.isEmpty() ? 200 : 503, document);
+  }
+
+  private static Map<String, Object> describe(Stall stall) {
+    var document = Documents.object("what", stall.what());
+    document.put("seconds", stall.looks());
+    document.put("deadlock", stall.isDeadlock());
+    document.put(
+        "threads",
+        stall.traces().stream()
+            .map(
+                trace -> {
+                  var thread = Documents.object("thread", trace.thread());
+                  thread.put("stack", trace.frames());
+                  return thread;
+                })
+            .toList());
+    return document;
   }
 
   private void ready(Exchange exchange) throws IOException {
+    if (!watchdog.stalls().isEmpty()) {
+      throw new Problem(Problem.Code.INTERNAL, watchdog.stalls().getFirst().what());
+    }
     if (boxes.isDraining()) {
       throw new Problem(Problem.Code.DRAINING, "the daemon is going down");
     }

@@ -1,18 +1,19 @@
 package dev.ebb.server.rest;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.pressure.BaselineWatch;
 import java.io.IOException;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** The Model Context Protocol over HTTP; what speaks it is loaded with the first message. */
 final class McpRoutes {
   private final McpDoor.House house;
   private final BaselineWatch baseline;
-  private final ReentrantLock opening = new ReentrantLock();
+  private final OrderedLock opening = new OrderedLock(LockOrder.MCP_OPENING);
 
   @GuardedBy("opening")
   private @Nullable McpDoor opened;

@@ -20,6 +20,15 @@ public final class Rest {
   /** Of a connection: that it is one too many, and how many there may be. */
   public static final String TOO_MANY = "dev.ebb.too-many-connections";
 
+  /** The attribute of a connection on which nobody has shown a key yet. */
+  public static final String GUEST = "dev.ebb.guest";
+
+  /** A connection before a request on it has shown a key. */
+  public interface Guest {
+    /** A request has shown a valid key. */
+    void enter(boolean isAdmin);
+  }
+
   private Rest() {}
 
   public static Handler handler(
@@ -35,7 +44,7 @@ public final class Rest {
     sockets.setMaxTextMessageSize(TEXT_MOST);
     sockets.setMaxBinaryMessageSize(BINARY_MOST);
     server.getContext().setAttribute(ServerWebSocketContainer.class.getName(), sockets);
-    var events = new EventRoutes(boxes, version());
+    var events = new EventRoutes(boxes, watches.watchdog(), version());
     return new RestHandler(
         gate,
         metrics,

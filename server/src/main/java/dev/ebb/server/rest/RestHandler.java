@@ -92,7 +92,7 @@ public final class RestHandler extends Handler.Abstract {
     gate.checkOrigin(request);
     List<String> path = path(request);
     Optional<Route> free = find(open, request, path);
-    Caller caller = free.isPresent() ? Caller.NOBODY : gate.caller(request);
+    Caller caller = free.isPresent() ? Caller.NOBODY : enter(request);
     Route route =
         free.or(() -> find(routes, request, path)).orElseThrow(() -> unknown(request, path));
     if (!route.isEnding()) {
@@ -124,6 +124,14 @@ public final class RestHandler extends Handler.Abstract {
   /** Whose memory a request takes. Operators have a share of their own, whatever tenants do. */
   private static String account(Caller caller) {
     return caller.isAdmin() ? OPERATORS : caller.tenant();
+  }
+
+  private Caller enter(Request request) {
+    Caller caller = gate.caller(request);
+    if (request.getConnectionMetaData().getAttribute(Rest.GUEST) instanceof Rest.Guest guest) {
+      guest.enter(caller.isAdmin());
+    }
+    return caller;
   }
 
   private static void requireRoom(Request request) {

@@ -4,6 +4,7 @@ import dev.ebb.server.access.Quotas;
 import dev.ebb.server.boxes.Sweeper;
 import dev.ebb.server.pressure.BaselineWatch;
 import dev.ebb.server.pressure.PressureWatch;
+import dev.ebb.server.pressure.Watchdog;
 
 /** Those who look after the daemon as a whole. */
 @SuppressWarnings("exports") // for the daemon, see module-info
@@ -12,4 +13,5 @@ public record Watches(
     PressureWatch pressure,
     BaselineWatch baseline,
     Quotas quotas,
-    Departures departures) {}
+    Departures departures,
+    Watchdog watchdog) {}

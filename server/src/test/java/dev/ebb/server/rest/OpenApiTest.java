@@ -51,12 +51,12 @@ class OpenApiTest {
   @SuppressWarnings("NullAway")
   private static List<Route> routes() {
     Boxes none = null;
-    var events = new EventRoutes(none, "test");
+    var events = new EventRoutes(none, null, "test");
     var routes =
         new ArrayList<>(
             Rest.routes(
                 none,
-                new Watches(null, null, null, null, null),
+                new Watches(null, null, null, null, null, null),
                 Policy.STRICT,
                 McpSettings.DEFAULT,
                 events,

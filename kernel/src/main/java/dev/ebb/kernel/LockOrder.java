@@ -1,0 +1,74 @@
+package dev.ebb.kernel;
+
+/**
+ * The order of all locks: a thread that holds a lock may only take locks that stand below it.
+ *
+ * <p>{@link OrderedLock} checks this wherever assertions are enabled, as they are in every test.
+ * Two locks of the same place are never held together. A lock that is {@code brief} is held for
+ * computing and local file access only, so a thread that waits long for one waits in vain; the
+ * others may be held while the holder waits for a process, a peer or a deadline.
+ */
+public enum LockOrder {
+  // --- mcp ---
+  MCP_OPENING(false),
+  MCP_SESSION(true),
+  MCP_CALL(true),
+  MCP_LISTENING(false),
+
+  // --- server ---
+  CONTEXT_RESTART(false),
+  CONTEXT_CREATE(false),
+  SWEEPING(false),
+  SWEEPER(true),
+  BOX_COUNTS(true),
+  REMOVED_BOXES(true),
+  DEPARTURES(true),
+  GUESTS(true),
+  BASELINE(true),
+  PRESSURE_NEWS(true),
+  PRESSURE_READING(true),
+
+  // --- runtime ---
+  ENGINE_MAKING(false),
+  ENGINE_AUDIT(false),
+  POOL_SHELVES(true),
+  BOX_RELEASE(false),
+  FORKSERVER_START(false),
+  BOX_STARTING(false),
+  EXEC_FINISH(false),
+  CONTEXT(true),
+  LINE_RECEIVE(true),
+  STDIN_WRITE(false),
+  LINE_SEND(false),
+  BOX_STATE(true),
+  EXEC(true),
+  CELL(true),
+  EGRESS(false),
+  INIT_QUESTION(false),
+  INIT_SEND(false),
+  INIT_STATE(true),
+  FORKSERVER_SEND(false),
+  FORKSERVER_STATE(true),
+  ADMISSION(true),
+  GAUGES(true),
+  EVENTS(true),
+  REAPER(true),
+  LEDGER(true),
+  JOURNAL(true),
+
+  // --- kernel ---
+  RESERVE(true),
+
+  // --- below all, for anyone may log ---
+  LOG_QUEUE(true);
+
+  private final boolean brief;
+
+  LockOrder(boolean brief) {
+    this.brief = brief;
+  }
+
+  public boolean isBrief() {
+    return brief;
+  }
+}
