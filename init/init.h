@@ -109,6 +109,9 @@ int room(int argc, char **argv);
 char **room_parse(struct room *needed, int argc, char **argv);
 bool room_is_enough(struct room *needed);
 
+/* discard.c */
+int discard(void);
+
 /* keep.c */
 int keep(int argc, char **argv);
 

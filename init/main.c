@@ -14,6 +14,8 @@ int main(int argc, char **argv)
 		return inside(atoi(argv[2]), atoi(argv[3]));
 	if (strcmp(role, "room") == 0 && argc > 2)
 		return room(argc - 1, argv + 1);
+	if (strcmp(role, "discard") == 0)
+		return discard();
 	if (strcmp(role, "keep") == 0 && argc > 3)
 		return keep(argc - 1, argv + 1);
 	fputs("ebb-init is started by the engine of Ebb\n", stderr);

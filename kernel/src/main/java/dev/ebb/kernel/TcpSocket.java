@@ -54,7 +54,10 @@ public final class TcpSocket {
         return Optional.empty();
       }
       int number = (int) Frame.check(fd, "accept on " + listener);
-      return Optional.of(prompt(Fd.adopt(scope, number, "egress of a box")));
+      Fd client = Fd.adopt(scope, number, "egress of a box");
+      // SAFETY: inherited from the listener, which init has as well. We never wait for a close.
+      setOption(frame, client, SOL_SOCKET, SO_LINGER, frame.allocate(8));
+      return Optional.of(prompt(client));
     }
   }
 

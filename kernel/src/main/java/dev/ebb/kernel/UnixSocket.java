@@ -5,6 +5,7 @@ import static dev.ebb.kernel.SystemCall.CONNECT;
 import static dev.ebb.kernel.SystemCall.LISTEN;
 import static dev.ebb.kernel.SystemCall.RECVMSG;
 import static dev.ebb.kernel.SystemCall.SENDMSG;
+import static dev.ebb.kernel.SystemCall.SETSOCKOPT;
 import static dev.ebb.kernel.SystemCall.SHUTDOWN;
 import static dev.ebb.kernel.SystemCall.SOCKET;
 import static dev.ebb.kernel.SystemCall.SOCKETPAIR;
@@ -24,6 +25,8 @@ public final class UnixSocket {
   private static final int SOCK_STREAM = 1;
   private static final int SOL_SOCKET = 1;
   private static final int SCM_RIGHTS = 1;
+  private static final int SO_PASSRIGHTS = 83;
+  private static final int MSG_PEEK = 0x2;
   private static final int MSG_CTRUNC = 0x8;
   private static final int MSG_DONTWAIT = 0x40;
   private static final int MSG_NOSIGNAL = 0x4000;
@@ -35,6 +38,7 @@ public final class UnixSocket {
   private static final int MAX_FDS = 16;
   private static final int SOCK_NONBLOCK = 0x800;
   private static final int BACKLOG = 8;
+  private static final int DRAIN = 16 * 1024;
 
   /** KERNEL: of struct sockaddr_un, with the NUL. */
   private static final int PATH_MAX = 108;
@@ -198,6 +202,84 @@ public final class UnixSocket {
         throw new KernelException("receive descriptors from init", Errno.EMFILE);
       }
       return new Received((int) n, fds);
+    }
+  }
+
+  // --- from a peer that is not to be trusted ---
+
+  /**
+   * Has the kernel refuse descriptors that the peer sends, with EPERM.
+   *
+   * @return false: this kernel cannot, it is older than 6.16
+   */
+  public boolean refuseDescriptors() throws KernelException {
+    try (var frame = new Frame();
+        var use = fd.new Use()) {
+      MemorySegment no = frame.allocate(4);
+      long result =
+          frame.call(SETSOCKOPT, use.number(), SOL_SOCKET, SO_PASSRIGHTS, no.address(), 4);
+      if (result == -Errno.ENOPROTOOPT.number()) {
+        return false;
+      }
+      Frame.check(result, "refuse descriptors from a box");
+      return true;
+    }
+  }
+
+  /**
+   * Receives bytes without taking a descriptor; -1 means that it would wait, 0 the end.
+   *
+   * <p>KERNEL: a descriptor that nobody takes is closed by the thread that receives, with a control
+   * buffer or without, and to close a TCP socket may take as long as its SO_LINGER says. So it is
+   * looked first. A look duplicates what it sees, and gives only the duplicates back. What is read
+   * then is what was seen, for no other thread reads here.
+   *
+   * @throws KernelException EBADMSG: descriptors come next. They stay where they are, so no more
+   *     can be received, and the socket is not to be closed by a thread that others wait for
+   */
+  public int receiveBytes(byte[] buffer) throws KernelException {
+    try (var frame = new Frame();
+        var use = fd.new Use()) {
+      MemorySegment data = frame.allocate(buffer.length);
+      MemorySegment header = header(frame, data, data, 0);
+      long seen =
+          frame.callThroughInterrupts(
+              RECVMSG, use.number(), header.address(), MSG_DONTWAIT | MSG_PEEK);
+      if (seen == -Errno.EAGAIN.number()) {
+        return -1;
+      }
+      if (seen == -Errno.ECONNRESET.number() || seen == 0) {
+        return 0;
+      }
+      Frame.check(seen, "look at what a box sends");
+      if ((header.get(JAVA_INT, 48) & MSG_CTRUNC) != 0) {
+        throw new KernelException("take descriptors from a box", Errno.EBADMSG);
+      }
+      MemorySegment again = header(frame, data.asSlice(0, seen), data, 0);
+      long n = frame.callThroughInterrupts(RECVMSG, use.number(), again.address(), MSG_DONTWAIT);
+      Frame.check(n, "receive from a box");
+      MemorySegment.copy(data, JAVA_BYTE, 0, buffer, 0, (int) n);
+      return (int) n;
+    }
+  }
+
+  /**
+   * Hangs up and throws away what was sent.
+   *
+   * @return false: descriptors are among it, so its closing may take long
+   */
+  public boolean drain() throws KernelException {
+    // ORDER: from here on the peer can send no more.
+    shutdown();
+    byte[] thrownAway = new byte[DRAIN];
+    try {
+      while (receiveBytes(thrownAway) > 0) {}
+      return true;
+    } catch (KernelException e) {
+      if (e.is(Errno.EBADMSG)) {
+        return false;
+      }
+      throw e;
     }
   }
 

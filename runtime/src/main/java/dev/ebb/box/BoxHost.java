@@ -1,5 +1,6 @@
 package dev.ebb.box;
 
+import dev.ebb.backend.bubblewrap.Discards;
 import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.BoxNamespace;
 import dev.ebb.cgroup.CgroupMode;
@@ -32,6 +33,7 @@ public record BoxHost(
     EmptyWait emptyWait,
     CgroupRemoval removal,
     Makers makers,
+    Discards discards,
     HostUids uids,
     Reaper reaper,
     Egress egress,

@@ -1,30 +1,39 @@
 package dev.ebb.exec;
 
+import dev.ebb.backend.bubblewrap.Discards;
 import dev.ebb.kernel.Deadline;
-import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.UnixSocket;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The engine's end of the socket that a command has as its stdin, to be spoken to and to answer.
+ * The engine's end of the socket that a command has as its stdin, to be spoken to and to answer. It
+ * takes no descriptor from the command, and none that the command sent is closed by this process.
  * Thread-safe.
  */
 public final class Line {
   private static final int CHUNK = 64 * 1024;
   private static final long SEND_RETRY_NANOS = 200_000;
 
+  /** For tests: what came from a box is met as on a kernel older than 6.16. */
+  private static final boolean IS_OLD_KERNEL = Boolean.getBoolean("ebb.oldkernel");
+
   private final Scope scope;
   private final Poller poller;
+  private final Discards discards;
   private final UnixSocket socket;
   private final Fd peer;
-  private final ReentrantLock sending = new ReentrantLock();
+  private final OrderedLock receiving = new OrderedLock(LockOrder.LINE_RECEIVE);
+  private final OrderedLock sending = new OrderedLock(LockOrder.LINE_SEND);
   private final byte[] chunk = new byte[CHUNK];
+  private final AtomicBoolean isClosing = new AtomicBoolean();
   private Poller.@Nullable Watch watch;
 
   /** Hears what the command says, on the poller's thread: it must not wait. */
@@ -37,12 +46,18 @@ public final class Line {
   }
 
   /** The peer belongs to {@code passing}: it is for the command. */
-  Line(Scope parent, Scope passing, Poller poller) throws KernelException {
+  Line(Scope parent, Scope passing, Poller poller, Discards discards) throws KernelException {
     this.poller = poller;
+    this.discards = discards;
     scope = Scope.in(parent);
     UnixSocket.Pair pair = UnixSocket.pair(scope, passing);
     socket = pair.ours();
     peer = pair.peer();
+    if (!IS_OLD_KERNEL) {
+      var _ = socket.refuseDescriptors();
+    }
+    // ORDER: closed before the scope above, and not by it alone.
+    parent.own(this::close);
   }
 
   Fd peer() {
@@ -50,20 +65,23 @@ public final class Line {
   }
 
   /** To be called once. */
-  public synchronized void listen(Listener listener) throws KernelException {
-    watch = poller.watch(scope, socket.fd(), Poller.Interest.READ, () -> receive(listener));
+  public void listen(Listener listener) throws KernelException {
+    receiving.lock();
+    try {
+      watch = poller.watch(scope, socket.fd(), Poller.Interest.READ, () -> receive(listener));
+    } finally {
+      receiving.unlock();
+    }
   }
 
-  private synchronized void receive(Listener listener) {
-    // SAFETY: whatever descriptors a command sends along are closed at once.
-    try (var uninvited = new Scope()) {
-      UnixSocket.Received some = socket.receive(uninvited, chunk);
-      if (!some.fds().isEmpty()) {
-        throw new KernelException("take descriptors from a command", Errno.EINVAL);
-      }
-      if (some.bytes() == 0) {
+  private void receive(Listener listener) {
+    receiving.lock();
+    try {
+      // SAFETY: whatever descriptors a command sends along are never taken.
+      int bytes = socket.receiveBytes(chunk);
+      if (bytes == 0) {
         end(listener);
-      } else if (some.bytes() < 0 || listener.heard(chunk, some.bytes())) {
+      } else if (bytes < 0 || listener.heard(chunk, bytes)) {
         if (watch != null) {
           watch.rearm();
         }
@@ -71,6 +89,8 @@ public final class Line {
     } catch (KernelException e) {
       // RACE: closed meanwhile; or what was sent cannot be taken.
       end(listener);
+    } finally {
+      receiving.unlock();
     }
   }
 
@@ -105,10 +125,40 @@ public final class Line {
 
   /** The command sees the end of it. */
   public void close() {
+    if (isClosing.getAndSet(true)) {
+      return;
+    }
+    receiving.lock();
     try {
-      scope.close();
+      if (watch != null) {
+        watch.close();
+      }
+      if (socket.drain()) {
+        scope.close();
+      } else {
+        var held = new Scope();
+        scope.moveTo(held);
+        scope.close();
+        discards.discard(socket.fd(), () -> closeUnused(held));
+      }
     } catch (KernelException e) {
       throw new IllegalStateException(e);
+    } finally {
+      receiving.unlock();
+    }
+  }
+
+  /** RACE: a thread that still uses the descriptor would be the one to close it. */
+  private void closeUnused(Scope held) {
+    receiving.lock();
+    sending.lock();
+    try {
+      held.close();
+    } catch (KernelException e) {
+      throw new IllegalStateException(e);
+    } finally {
+      sending.unlock();
+      receiving.unlock();
     }
   }
 }
