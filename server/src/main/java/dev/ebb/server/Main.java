@@ -24,6 +24,7 @@ public final class Main {
   public static void main(String[] args) {
     int code = run(args);
     System.out.flush();
+    QueuedStream.flushAll();
     Runtime.getRuntime().halt(code);
   }
 

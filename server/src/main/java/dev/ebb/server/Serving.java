@@ -20,6 +20,8 @@ final class Serving {
   private Serving() {}
 
   static int run(Settings settings, boolean untilEof) throws InterruptedException {
+    // ORDER: before the first word is logged.
+    QueuedStream.install();
     JETTY.setLevel(Level.WARNING);
     var wanted = new CountDownLatch(1);
     for (String name : List.of("TERM", "INT")) {

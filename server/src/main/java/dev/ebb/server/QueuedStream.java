@@ -1,0 +1,180 @@
+package dev.ebb.server;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.locks.Condition;
+
+/**
+ * A stream that never makes its writer wait: a thread of its own writes on to the real one, which
+ * may be a pipe that nobody reads. What does not fit into the queue is dropped, counted, and told
+ * when there is room again. Thread-safe.
+ */
+final class QueuedStream extends OutputStream {
+  private static final int QUEUED_MOST = 1 << 20;
+  private static final Duration LAST_PATIENCE = Duration.ofSeconds(1);
+
+  /** Those in front of stdout and stderr. */
+  private static final Queue<QueuedStream> INSTALLED = new ConcurrentLinkedQueue<>();
+
+  private final OutputStream target;
+  private final int most;
+  private final OrderedLock lock = new OrderedLock(LockOrder.LOG_QUEUE);
+  private final Condition changed = lock.newCondition();
+
+  @GuardedBy("lock")
+  private final Deque<byte[]> queue = new ArrayDeque<>();
+
+  /** Bytes in the queue, and those that are being written. */
+  @GuardedBy("lock")
+  private int queued;
+
+  @GuardedBy("lock")
+  private long dropped;
+
+  /** Nobody will ever read it. */
+  @GuardedBy("lock")
+  private boolean isBroken;
+
+  QueuedStream(String thread, OutputStream target, int most) {
+    this.target = target;
+    this.most = most;
+    Thread.ofPlatform().name(thread).daemon().start(this::writeOn);
+  }
+
+  /** In front of this process's stdout and stderr; to be called before anything is logged. */
+  static void install() {
+    System.setOut(print("ebb-stdout", FileDescriptor.out));
+    System.setErr(print("ebb-log", FileDescriptor.err));
+  }
+
+  private static PrintStream print(String thread, FileDescriptor to) {
+    var stream = new QueuedStream(thread, new FileOutputStream(to), QUEUED_MOST);
+    INSTALLED.add(stream);
+    return new PrintStream(stream, true, StandardCharsets.UTF_8);
+  }
+
+  /** Waits a moment for what is still queued: to be called before the process ends. */
+  static void flushAll() {
+    var deadline = Deadline.in(LAST_PATIENCE);
+    INSTALLED.forEach(stream -> stream.awaitWritten(deadline));
+  }
+
+  @Override
+  public void write(int single) {
+    write(new byte[] {(byte) single}, 0, 1);
+  }
+
+  @Override
+  public void write(byte[] bytes, int offset, int length) {
+    byte[] copy = new byte[length];
+    System.arraycopy(bytes, offset, copy, 0, length);
+    lock.lock();
+    try {
+      if (isBroken) {
+        return;
+      }
+      if (queued + length > most) {
+        dropped++;
+        return;
+      }
+      add(copy);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @GuardedBy("lock")
+  private void add(byte[] bytes) {
+    queue.add(bytes);
+    queued += bytes.length;
+    changed.signalAll();
+  }
+
+  private void writeOn() {
+    try {
+      while (true) {
+        byte[] next = next();
+        target.write(next);
+        written(next.length);
+      }
+    } catch (IOException e) {
+      // Such as EPIPE: there is nobody to tell.
+      give();
+    } catch (InterruptedException e) {
+      give();
+    }
+  }
+
+  private byte[] next() throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      while (queue.isEmpty()) {
+        changed.await();
+      }
+      return queue.remove();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void written(int length) {
+    lock.lock();
+    try {
+      queued -= length;
+      if (dropped > 0 && queue.isEmpty()) {
+        String news = "event=output_dropped writes=" + dropped + " reason=\"not read in time\"\n";
+        dropped = 0;
+        add(news.getBytes(StandardCharsets.UTF_8));
+      }
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void give() {
+    lock.lock();
+    try {
+      isBroken = true;
+      queue.clear();
+      queued = 0;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** False when the deadline came before all was written. */
+  boolean awaitWritten(Deadline deadline) {
+    boolean isInterrupted = false;
+    lock.lock();
+    try {
+      while (queued > 0 && !deadline.isOver()) {
+        try {
+          var _ = changed.awaitNanos(deadline.remainingNanos());
+        } catch (InterruptedException e) {
+          isInterrupted = true;
+        }
+      }
+      return queued == 0;
+    } finally {
+      lock.unlock();
+      if (isInterrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}
