@@ -6,9 +6,9 @@ import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.server.ConnectionMetaData;
 
 /**
- * Bounds the connections to all doors: each takes a descriptor, also from those who say nothing.
- * Who comes beyond the bound may speak, shortly, to be refused in words; who comes far beyond it is
- * cut off.
+ * Bounds the connections to the unix socket, apart from those over TCP: its owner is let in however
+ * many of those there are. A connection beyond the bound may ask once, to be refused in words; one
+ * far beyond it is closed.
  */
 final class Crowd implements Connection.Listener {
   /** The part of all descriptors that connections may take. */
@@ -21,7 +21,7 @@ final class Crowd implements Connection.Listener {
   private final int limit;
 
   /**
-   * One for all doors.
+   * For one door.
    *
    * @param connections how many there are, with the one that is just opened
    * @param most how many are served

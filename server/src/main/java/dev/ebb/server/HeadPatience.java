@@ -15,7 +15,7 @@ import org.eclipse.jetty.util.thread.Scheduler;
  * of TLS: each byte begins the idle timeout anew. A connection that says nothing is just idle.
  */
 final class HeadPatience implements Connection.Listener {
-  private static final Duration PATIENCE = Duration.ofSeconds(15);
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final Duration ROUND = Duration.ofSeconds(2);
 
   private final Scheduler scheduler;

@@ -1,0 +1,224 @@
+package dev.ebb.server;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
+import dev.ebb.server.rest.Rest;
+import java.net.Inet6Address;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.IntSupplier;
+import org.eclipse.jetty.io.Connection;
+import org.eclipse.jetty.io.EndPoint;
+import org.eclipse.jetty.io.ssl.SslConnection;
+import org.eclipse.jetty.server.ConnectionMetaData;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Bounds the connections over TCP. Each takes a descriptor, also one that says nothing.
+ *
+ * <p>A connection is a guest until a request on it has shown a valid key. Guests are few, each
+ * address has a share of them, and they are closed when they are idle for some seconds. When there
+ * are too many, the oldest one of the address with the most guests that has asked for nothing makes
+ * room. Connections that have shown a key are bounded apart from guests, and admins have a reserve.
+ * Thread-safe.
+ */
+final class Guests implements Connection.Listener {
+  private static final int GUESTS_MOST = 1024;
+  private static final int GUESTS_LEAST = 16;
+  private static final int SHARE_LEAST = 8;
+  private static final int ADMINS_LEAST = 4;
+  private static final int IDLE_MILLIS = 5_000;
+
+  /** A guest of the same address is not closed sooner: its request may be on the way. */
+  private static final Duration MOMENT = Duration.ofMillis(500);
+
+  private final IntSupplier connections;
+  private final int most;
+  private final int guestsMost;
+  private final int share;
+  private final long idleMillis;
+  private final OrderedLock lock = new OrderedLock(LockOrder.GUESTS);
+
+  /** By what carries them, the oldest first. */
+  @GuardedBy("lock")
+  private final Map<EndPoint, Guest> guests = new LinkedHashMap<>();
+
+  /**
+   * For one door.
+   *
+   * @param connections how many there are, guests included
+   * @param most how many that have shown a key are served
+   * @param idleMillis how long those may be idle
+   */
+  Guests(IntSupplier connections, int most, long idleMillis) {
+    this.connections = connections;
+    this.most = most;
+    this.idleMillis = idleMillis;
+    guestsMost = Math.clamp(most / 4, Math.min(most, GUESTS_LEAST), GUESTS_MOST);
+    share = Math.max(guestsMost / 4, Math.min(guestsMost, SHARE_LEAST));
+  }
+
+  /** One connection that has shown no key yet. */
+  private final class Guest implements Rest.Guest {
+    private final EndPoint transport;
+    private final String address;
+    private final long since = System.nanoTime();
+    private volatile Connection connection;
+    private volatile boolean hasEntered;
+
+    private Guest(EndPoint transport, Connection connection) {
+      this.transport = transport;
+      this.connection = connection;
+      address = network(transport.getRemoteSocketAddress());
+    }
+
+    private boolean isSilent() {
+      return connection.getMessagesIn() == 0;
+    }
+
+    private boolean isOlderThan(Duration age) {
+      return System.nanoTime() - since >= age.toNanos();
+    }
+
+    @Override
+    public void enter(boolean isAdmin) {
+      if (!hasEntered) {
+        hasEntered = true;
+        int inside = connections.getAsInt() - Guests.this.leave(transport);
+        int bound = isAdmin ? most + Math.max(ADMINS_LEAST, most / 8) : most;
+        if (connection instanceof ConnectionMetaData http) {
+          if (inside > bound) {
+            http.setAttribute(Rest.TOO_MANY, most);
+          } else {
+            http.removeAttribute(Rest.TOO_MANY);
+            connection.getEndPoint().setIdleTimeout(idleMillis);
+          }
+        }
+      }
+    }
+  }
+
+  /** What counts as one address: of version 6 a whole network of 64 bits is one host's. */
+  private static String network(SocketAddress address) {
+    if (address instanceof InetSocketAddress inet && inet.getAddress() != null) {
+      byte[] bytes = inet.getAddress().getAddress();
+      boolean isV6 = inet.getAddress() instanceof Inet6Address;
+      return HexFormat.of().formatHex(isV6 ? Arrays.copyOf(bytes, 8) : bytes);
+    }
+    return String.valueOf(address);
+  }
+
+  /** What carries it, below TLS. */
+  private static EndPoint transport(Connection connection) {
+    EndPoint endPoint = connection.getEndPoint();
+    return endPoint instanceof SslConnection.SslEndPoint tls
+        ? tls.getSslConnection().getEndPoint()
+        : endPoint;
+  }
+
+  @Override
+  public void onOpened(Connection connection) {
+    boolean isHttp = connection instanceof ConnectionMetaData;
+    if (!isHttp && !(connection instanceof SslConnection)) {
+      return; // after an upgrade: it has shown a key
+    }
+    EndPoint transport = transport(connection);
+    Guest guest;
+    Verdict verdict = Verdict.WELCOME;
+    lock.lock();
+    try {
+      Guest known = guests.get(transport);
+      guest = known == null ? new Guest(transport, connection) : known;
+      guest.connection = connection;
+      if (known == null) {
+        guests.put(transport, guest);
+        verdict = verdict(guest);
+      }
+    } finally {
+      lock.unlock();
+    }
+    if (verdict.leaves != null) {
+      verdict.leaves.transport.close();
+    }
+    connection.getEndPoint().setIdleTimeout(IDLE_MILLIS);
+    if (connection instanceof ConnectionMetaData http) {
+      http.setAttribute(Rest.GUEST, guest);
+      if (verdict.isTooMany) {
+        http.setAttribute(Rest.TOO_MANY, guestsMost);
+      }
+    }
+  }
+
+  /**
+   * What becomes of a new guest.
+   *
+   * @param leaves the one to be closed, if any
+   * @param isTooMany it is refused in words, unless it shows a key
+   */
+  private record Verdict(@Nullable Guest leaves, boolean isTooMany) {
+    private static final Verdict WELCOME = new Verdict(null, false);
+  }
+
+  @GuardedBy("lock")
+  private Verdict verdict(Guest newcomer) {
+    Map<String, Integer> counts = new HashMap<>();
+    guests.values().forEach(guest -> counts.merge(guest.address, 1, Integer::sum));
+    int own = counts.getOrDefault(newcomer.address, 0);
+    int largest = counts.values().stream().mapToInt(Integer::intValue).max().orElse(0);
+    if (own <= share && guests.size() <= guestsMost) {
+      return Verdict.WELCOME;
+    }
+    if (own < largest && guests.size() > guestsMost) {
+      return new Verdict(oldest(guests.values(), counts, largest, Duration.ZERO, false), false);
+    }
+    Guest silent = oldest(guests.values(), counts, own, MOMENT, true);
+    if (silent != null && silent != newcomer) {
+      return new Verdict(silent, false);
+    }
+    boolean isFarBeyond = guests.size() > guestsMost + Math.max(1, guestsMost / 4);
+    return isFarBeyond ? new Verdict(newcomer, false) : new Verdict(null, true);
+  }
+
+  /** Of an address with {@code count} guests; one that has asked for nothing goes first. */
+  private static @Nullable Guest oldest(
+      Collection<Guest> guests,
+      Map<String, Integer> counts,
+      int count,
+      Duration age,
+      boolean mustBeSilent) {
+    Guest spoken = null;
+    for (Guest guest : guests) {
+      if (counts.getOrDefault(guest.address, 0) == count && guest.isOlderThan(age)) {
+        if (guest.isSilent()) {
+          return guest;
+        }
+        spoken = spoken == null ? guest : spoken;
+      }
+    }
+    return mustBeSilent ? null : spoken;
+  }
+
+  @Override
+  public void onClosed(Connection connection) {
+    var _ = leave(transport(connection));
+  }
+
+  /** How many guests are left without it. */
+  private int leave(EndPoint transport) {
+    lock.lock();
+    try {
+      guests.remove(transport);
+      return guests.size();
+    } finally {
+      lock.unlock();
+    }
+  }
+}
