@@ -208,16 +208,17 @@ public final class UnixSocket {
   // --- from a peer that is not to be trusted ---
 
   /**
-   * Has the kernel refuse descriptors that the peer sends, with EPERM.
+   * Has the kernel refuse descriptors that the peer sends from now on, with EPERM, or not.
    *
-   * @return false: this kernel cannot, it is older than 6.16
+   * @return false: this kernel cannot refuse them, it is older than 6.16
    */
-  public boolean refuseDescriptors() throws KernelException {
+  public boolean passDescriptors(boolean mayPass) throws KernelException {
     try (var frame = new Frame();
         var use = fd.new Use()) {
-      MemorySegment no = frame.allocate(4);
+      MemorySegment value = frame.allocate(4);
+      value.set(JAVA_INT, 0, mayPass ? 1 : 0);
       long result =
-          frame.call(SETSOCKOPT, use.number(), SOL_SOCKET, SO_PASSRIGHTS, no.address(), 4);
+          frame.call(SETSOCKOPT, use.number(), SOL_SOCKET, SO_PASSRIGHTS, value.address(), 4);
       if (result == -Errno.ENOPROTOOPT.number()) {
         return false;
       }

@@ -177,4 +177,48 @@ class UnixSocketTest {
     scope.close();
     assertThat(FdTest.openDescriptors()).isEqualTo(before);
   }
+
+  // --- from a peer that is not to be trusted ---
+
+  @Test
+  void bytesAreReceivedUpToTheFirstDescriptorWhichStaysWhereItIs() throws Exception {
+    assertThat(ours.receiveBytes(buffer)).isEqualTo(-1);
+    peer.send(HELLO, 0, 2, List.of());
+    assertThat(ours.receiveBytes(buffer)).isEqualTo(2);
+    assertThat(new String(buffer, 0, 2, US_ASCII)).isEqualTo("he");
+    peer.send(HELLO, 2, 3, List.of(Fd.memory(scope, "memory")));
+    for (int i = 0; i < 2; i++) {
+      assertThatThrownBy(() -> ours.receiveBytes(buffer))
+          .isInstanceOf(KernelException.class)
+          .hasMessageContaining("EBADMSG");
+    }
+  }
+
+  @Test
+  void drainingTellsWhetherDescriptorsAreLeft() throws KernelException {
+    peer.send(HELLO, 0, HELLO.length, List.of());
+    assertThat(ours.drain()).isTrue();
+    assertThatThrownBy(() -> peer.send(HELLO, 0, 1, List.of()))
+        .isInstanceOf(KernelException.class)
+        .hasMessageContaining("EPIPE");
+  }
+
+  @Test
+  void aSocketWithDescriptorsInItCannotBeDrained() throws KernelException {
+    peer.send(HELLO, 0, HELLO.length, List.of());
+    peer.send(HELLO, 0, 1, List.of(Fd.memory(scope, "memory")));
+    assertThat(ours.drain()).isFalse();
+  }
+
+  @Test
+  void descriptorsAreRefusedWhereTheKernelCan() throws KernelException {
+    if (ours.passDescriptors(false)) {
+      assertThatThrownBy(() -> peer.send(HELLO, 0, 1, List.of(Fd.memory(scope, "memory"))))
+          .isInstanceOf(KernelException.class)
+          .hasMessageContaining("EPERM");
+      assertThat(ours.passDescriptors(true)).isTrue();
+    }
+    peer.send(HELLO, 0, 1, List.of(Fd.memory(scope, "memory")));
+    assertThat(receive().fds()).hasSize(1);
+  }
 }

@@ -54,7 +54,7 @@ public final class Line {
     socket = pair.ours();
     peer = pair.peer();
     if (!IS_OLD_KERNEL) {
-      var _ = socket.refuseDescriptors();
+      var _ = socket.passDescriptors(false);
     }
     // ORDER: closed before the scope above, and not by it alone.
     parent.own(this::close);

@@ -214,22 +214,22 @@ public final class Nursery {
     // RACE: the handler may run before its watch is known.
     state.lock();
     try {
-      watch[0] = poller.watch(scope, socket.fd(), Poller.Interest.READ, () -> hear(scope, watch));
+      watch[0] = poller.watch(scope, socket.fd(), Poller.Interest.READ, () -> hear(watch));
     } finally {
       state.unlock();
     }
   }
 
   /** It says one thing, that it is ready; all else is its end. */
-  private void hear(Scope scope, Poller.Watch[] watch) {
+  private void hear(Poller.Watch[] watch) {
     try {
       byte[] word = new byte[Protocol.HEADER_SIZE];
-      UnixSocket.Received some = socket.receive(scope, word);
+      int bytes = socket.receiveBytes(word);
       boolean isReady =
-          some.bytes() == word.length
+          bytes == word.length
               && ByteBuffer.wrap(word).order(Protocol.buffer(0).order()).getShort(4)
                   == Protocol.MESSAGE_READY;
-      if (!isReady && some.bytes() >= 0) {
+      if (!isReady && bytes >= 0) {
         lose();
         return;
       }
