@@ -22,7 +22,7 @@ final class HeldLocks {
   /** Throws if the current thread holds a lock of the same or a later place. */
   static boolean mayTake(Object lock, LockOrder place) {
     List<Held> held = HELD.get();
-    boolean isReentrant = held.stream().anyMatch(each -> each.lock == lock);
+    boolean isReentrant = held.stream().anyMatch(each -> each.lock.equals(lock));
     if (isReentrant || UNCHECKED.contains(Thread.currentThread())) {
       return true;
     }
@@ -42,7 +42,7 @@ final class HeldLocks {
   static boolean gave(Object lock) {
     List<Held> held = HELD.get();
     for (int i = held.size() - 1; i >= 0; i--) {
-      if (held.get(i).lock == lock) {
+      if (held.get(i).lock.equals(lock)) {
         held.remove(i);
         break;
       }

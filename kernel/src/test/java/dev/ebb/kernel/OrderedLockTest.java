@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
+@SuppressWarnings("LockNotBeforeTry") // the order of locking is what is tested
 class OrderedLockTest {
   private final OrderedLock outer = new OrderedLock(LockOrder.PRESSURE_READING);
   private final OrderedLock inner = new OrderedLock(LockOrder.ADMISSION);

@@ -164,8 +164,8 @@ class ArchitectureTest {
         Pattern.compile(
             "\\bReentrant(ReadWrite)?Lock\\b|\\bStampedLock\\b|\\bsynchronized [\\w<@(]");
     // Monitors of a few lines, under which nothing else is called.
-    var leaves = Set.of(
-            "CallOff.java", "HostUids.java", "Bucket.java", "EgressNews.java", "Resolvers.java");
+    var leaves =
+        Set.of("CallOff.java", "HostUids.java", "Bucket.java", "EgressNews.java", "Resolvers.java");
     var offences = new ArrayList<String>();
     int files = 0;
     for (String module : List.of("runtime", "server", "mcp")) {

@@ -1,6 +1,7 @@
 package dev.ebb.backend.bubblewrap;
 
 import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
@@ -47,24 +48,14 @@ public final class Discards {
   }
 
   private boolean isDiscarded(Fd socket, Runnable close, boolean isFirst) {
-    try (var process = new Scope();
-        var waiting = new Scope()) {
+    try (var process = new Scope()) {
       Pidfd child;
-      try (var passing = new Scope()) {
-        Fd.Pipe until = Fd.pipe(passing, waiting);
-        child =
-            Spawn.spawn(
-                process,
-                binary.path(),
-                List.of("ebb-init", "discard"),
-                List.of(until.read(), socket));
+      try {
+        child = handOver(process, socket, close);
       } catch (KernelException e) {
         LOG.log(isFirst ? Level.WARNING : Level.DEBUG, "event=discard_failed, trying again", e);
-        return false;
+        return e.is(Errno.EBADF);
       }
-      // ORDER: the child has the last copy when it sees the end of the pipe, and exits.
-      close.run();
-      waiting.close();
       reap(process, child);
     } catch (KernelException e) {
       LOG.log(Level.WARNING, "event=discard_not_reaped, ignoring: the reaper will", e);
@@ -72,6 +63,21 @@ public final class Discards {
       Thread.currentThread().interrupt();
     }
     return true;
+  }
+
+  /** ORDER: the child has the last copy when it sees the end of the pipe, and exits. */
+  private Pidfd handOver(Scope process, Fd socket, Runnable close) throws KernelException {
+    try (var pipe = new Scope()) {
+      Fd.Pipe until = Fd.pipe(pipe, pipe);
+      Pidfd child =
+          Spawn.spawn(
+              process,
+              binary.path(),
+              List.of("ebb-init", "discard"),
+              List.of(until.read(), socket));
+      close.run();
+      return child;
+    }
   }
 
   private void reap(Scope scope, Pidfd child) throws KernelException, InterruptedException {

@@ -3,12 +3,13 @@ package dev.ebb.server.access;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
@@ -27,7 +28,7 @@ public final class TenantMemory {
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   private final long most;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final OrderedLock lock = new OrderedLock(LockOrder.TENANT_MEMORY);
   private final Condition released = lock.newCondition();
 
   @GuardedBy("lock")
