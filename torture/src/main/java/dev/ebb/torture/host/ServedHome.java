@@ -80,7 +80,13 @@ public final class ServedHome implements AutoCloseable {
 
   /** One life of the daemon. */
   private record Running(
-      Scope scope, Fd stdin, Pidfd outer, int inner, Target daemon, OptionalInt port) {
+      Scope scope,
+      Fd stdin,
+      Pidfd outer,
+      int inner,
+      Target daemon,
+      OptionalInt port,
+      boolean isLogBlocked) {
     Set<Integer> pids() {
       return Set.of(outer.pid(), inner, daemon.pid());
     }
@@ -179,7 +185,13 @@ public final class ServedHome implements AutoCloseable {
           Target.find(ProcessTable.read(), pid)
               .orElseThrow(() -> new IOException("pid " + pid + " is not below us"));
       return new Running(
-          scope, stdin.write(), outer, daemon.parent(), Target.of(daemon), learnPort());
+          scope,
+          stdin.write(),
+          outer,
+          daemon.parent(),
+          Target.of(daemon),
+          learnPort(),
+          isLogBlocked);
     }
   }
 
@@ -341,6 +353,16 @@ public final class ServedHome implements AutoCloseable {
   /** A client that nobody else has. */
   public EbbClient newClient() throws IOException {
     return EbbClient.connect(host.socket());
+  }
+
+  /** Its stderr is a pipe that is never read, and not its log. */
+  public boolean isLogBlocked() {
+    lock.lock();
+    try {
+      return Objects.requireNonNull(running).isLogBlocked();
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** The port of the loopback that it was told to listen on. */
