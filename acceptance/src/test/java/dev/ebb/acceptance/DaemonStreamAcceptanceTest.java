@@ -8,6 +8,7 @@ import dev.ebb.client.EbbClient;
 import dev.ebb.client.Exec;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Execs;
+import dev.ebb.client.Following;
 import dev.ebb.client.Offsets;
 import dev.ebb.client.Output;
 import dev.ebb.client.OutputStreamName;
@@ -26,6 +27,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -106,6 +108,59 @@ final class DaemonStreamAcceptanceTest {
       assertThatTheCliGives(content, result.exec().number());
       assertRun(content, first);
     }
+  }
+
+  // --- while others end ---
+
+  /** More than the sockets between us hold, so that the daemon waits for its reader. */
+  private static final int MANY_LINES = 500_000;
+
+  private static byte[] sequence() {
+    var text = new StringBuilder();
+    for (int i = 1; i <= MANY_LINES; i++) {
+      text.append(i).append('\n');
+    }
+    return text.toString().getBytes(StandardCharsets.US_ASCII);
+  }
+
+  @Test
+  void whatSomebodyReadsIsKeptWhileAHundredOthersEnd() throws Exception {
+    long number = execs.run(ExecRequest.of("seq", Integer.toString(MANY_LINES))).exec().number();
+    try (Following slow = execs.follow(number, Offsets.START)) {
+      assertThat(slow.next()).isPresent();
+      for (int i = 0; i < 120; i++) {
+        execs.run(ExecRequest.of("true"));
+      }
+      Followed rest = Followed.all(slow);
+      byte[] all = sequence();
+      assertBytes(
+          rest.stdout(),
+          Arrays.copyOfRange(all, all.length - rest.stdout().length, all.length),
+          "the rest");
+      assertThat(slow.offsets().stdout()).isEqualTo(all.length);
+      assertThat(rest.lost()).isZero();
+      assertThat(rest.end().orElseThrow().exec().status()).isEqualTo("exited");
+    }
+    execs.run(ExecRequest.of("true"));
+    assertThat(execs.list()).hasSize(100).noneMatch(each -> each.number() == number);
+  }
+
+  @Test
+  void whoReadsWhatIsRemovedIsToldWhatIsMissingAndHowItEnded() throws Exception {
+    long number = execs.run(ExecRequest.of("seq", Integer.toString(MANY_LINES))).exec().number();
+    try (Following slow = execs.follow(number, Offsets.START)) {
+      assertThat(slow.next()).isPresent();
+      long seen = slow.offsets().stdout();
+      client.boxes().remove(box, true);
+      Followed rest = Followed.all(slow);
+      assertThat(rest.lost()).isPositive();
+      assertThat(seen + rest.stdout().length + rest.lost()).isEqualTo(sequence().length);
+      Exec end = rest.end().orElseThrow().exec();
+      assertThat(end.status()).isEqualTo("output-lost");
+      assertThat(end.exitCode()).isEqualTo(125);
+      assertThat(Objects.requireNonNull(end.lost()).stdoutBytes()).isEqualTo(rest.lost());
+    }
+    box = client.boxes().create(BoxRequest.defaults()).id();
   }
 
   private void assertRead(long number, byte[] content) throws IOException {

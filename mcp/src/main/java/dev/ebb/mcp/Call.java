@@ -1,15 +1,18 @@
 package dev.ebb.mcp;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.box.SandboxException;
 import dev.ebb.code.Cell;
 import dev.ebb.code.CellOrder;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.server.access.TenantMemory;
+import dev.ebb.server.boxes.ServedBox;
 import dev.ebb.server.boxes.ServedContext;
 import dev.ebb.server.boxes.ServedExec;
 import dev.ebb.server.rest.EventStream;
 import dev.ebb.server.rest.Exchange;
+import dev.ebb.server.rest.Problem;
 import io.modelcontextprotocol.server.McpSyncServerExchange;
 import io.modelcontextprotocol.spec.McpSchema.ProgressNotification;
 import java.io.IOException;
@@ -38,6 +41,22 @@ final class Call {
 
   private volatile boolean isCancelled;
   private @Nullable Reporter reporter;
+
+  /** The box that it works with. */
+  private @Nullable ServedBox subject;
+
+  /** Notes the box that it works with, and gives it back. */
+  ServedBox about(ServedBox box) {
+    subject = box;
+    return box;
+  }
+
+  /** What to tell when it failed: its box may have ended under it. */
+  Problem meanwhile(SandboxException failure) {
+    return subject != null && subject.meanwhile(failure) instanceof SandboxException known
+        ? Problem.of(known)
+        : Problem.of(failure);
+  }
 
   /** It was cancelled: nobody wants to hear more. */
   static final class Cancelled extends RuntimeException {

@@ -59,7 +59,7 @@ final class Tools {
     } catch (Problem e) {
       return failure(tool, e);
     } catch (SandboxException e) {
-      return failure(tool, Problem.of(e));
+      return failure(tool, call.meanwhile(e));
     } catch (IOException e) {
       return broken(tool, call, e);
     } catch (InterruptedException e) {

@@ -43,15 +43,16 @@ final class Workplace {
   /** The box to work in; the session's own is made if it has none. */
   ServedBox box(Call call, Optional<String> word) throws IOException, InterruptedException {
     Session session = call.session();
-    return word.isPresent()
-        ? boxes().find(session.agent(), word.get())
-        : session.own(call, order(session, Map.of()));
+    return call.about(
+        word.isPresent()
+            ? boxes().find(session.agent(), word.get())
+            : session.own(call, order(session, Map.of())));
   }
 
   /** The box in which something was begun before. */
   ServedBox known(Call call, Optional<String> word) {
     Session session = call.session();
-    return word.isPresent() ? boxes().find(session.agent(), word.get()) : session.own();
+    return call.about(word.isPresent() ? boxes().find(session.agent(), word.get()) : session.own());
   }
 
   /** A box as a tenant may have it. */

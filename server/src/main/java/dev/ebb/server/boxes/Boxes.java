@@ -862,6 +862,8 @@ public final class Boxes implements AutoCloseable {
     if (number != null) {
       all.remove(number);
     }
+    // ORDER: whoever is told that it is not there must not find it afterwards.
+    box.unlisted();
   }
 
   // --- deadlines ---

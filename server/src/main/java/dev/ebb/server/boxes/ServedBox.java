@@ -56,6 +56,9 @@ public final class ServedBox {
   /** How many commands that have ended are remembered. */
   private static final int ENDED_KEPT = 100;
 
+  /** How many more are, while somebody reads what they wrote. */
+  private static final int READ_KEPT = 100;
+
   private static final int CONTEXTS_MOST = 32;
 
   private static final Backoff STUCK = new Backoff(Duration.ofSeconds(1), Duration.ofSeconds(30));
@@ -132,6 +135,9 @@ public final class ServedBox {
 
   private final EgressNews egressNews = new EgressNews();
   private final AtomicInteger stuckInARow = new AtomicInteger();
+
+  private volatile boolean isUnlisted;
+
   private volatile @Nullable Instant endedAt;
   private volatile @Nullable Certificate certificate;
 
@@ -560,9 +566,22 @@ public final class ServedBox {
   /** Forgets what ended first, now that one more has. */
   private void prune(ServedExec latest) {
     ended.add(latest);
-    if (endedCount.incrementAndGet() > ENDED_KEPT) {
-      endedCount.decrementAndGet();
-      forgetFor(latest, ended.remove());
+    endedCount.incrementAndGet();
+    prune();
+  }
+
+  /** Spares those that somebody reads, as long as they are not too many. */
+  void prune() {
+    for (ServedExec oldest : ended) {
+      int excess = endedCount.get() - ENDED_KEPT;
+      if (excess <= 0) {
+        return;
+      }
+      // RACE: others prune as well; whoever takes it off the list forgets it.
+      if ((oldest.retire() || excess > READ_KEPT) && ended.remove(oldest)) {
+        endedCount.decrementAndGet();
+        forgetNow(oldest);
+      }
     }
   }
 
@@ -573,24 +592,23 @@ public final class ServedBox {
       if (oldest == null) {
         return;
       }
-      if (oldest.isRead()) {
-        ended.add(oldest);
-      } else {
+      if (oldest.retire()) {
         endedCount.decrementAndGet();
-        forgetFor(oldest, oldest);
+        forgetNow(oldest);
+      } else {
+        ended.add(oldest);
       }
     }
   }
 
   /** Whatever goes wrong with the one is not the other's end. */
-  private void forgetFor(ServedExec latest, ServedExec oldest) {
+  private void forgetNow(ServedExec oldest) {
     try {
       forget(oldest);
     } catch (SandboxException e) {
       LOG.log(
           Level.WARNING,
-          "event=exec_not_forgotten box=%s exec=%d for=%d"
-              .formatted(id, oldest.number(), latest.number()),
+          "event=exec_not_forgotten box=%s exec=%d".formatted(id, oldest.number()),
           e);
     }
   }
@@ -717,6 +735,30 @@ public final class ServedBox {
   /** Hears all that was said in it until now, before it is ended for the time it took. */
   void hearOut() throws InterruptedException {
     var _ = box().hearOut();
+  }
+
+  /** Nobody finds it any more. */
+  void unlisted() {
+    isUnlisted = true;
+  }
+
+  /**
+   * What to tell of work that failed. RACE: a box that ends, or is removed, in the middle makes
+   * work with it fail in many ways, for one reason.
+   */
+  public RuntimeException meanwhile(RuntimeException failure) {
+    boolean isOurs =
+        !(failure instanceof SandboxException known)
+            || known.code() == ErrorCode.INTERNAL
+            || known.code() == ErrorCode.SETUP_FAILED;
+    if (made.isCompletedExceptionally() || (isOurs && isUnlisted)) {
+      return new SandboxException(ErrorCode.NOT_FOUND, "box " + id + " is not there", failure);
+    }
+    if (isOurs && made.isDone() && !state.isAlive()) {
+      return new SandboxException(
+          ErrorCode.WRONG_STATE, "box " + id + " is not running but " + state.word(), failure);
+    }
+    return failure;
   }
 
   boolean isOverdue(Instant now) {

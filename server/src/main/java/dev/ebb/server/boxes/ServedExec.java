@@ -187,12 +187,16 @@ public final class ServedExec {
       work.run();
     } finally {
       readers.release();
+      if (!isRunning()) {
+        // It may have been kept for this reader alone.
+        box.prune();
+      }
     }
   }
 
-  /** Somebody reads what it wrote. */
-  boolean isRead() {
-    return readers.availablePermits() < Integer.MAX_VALUE;
+  /** True when nobody reads what it wrote; then nobody will begin to. */
+  boolean retire() {
+    return readers.tryAcquire(Integer.MAX_VALUE);
   }
 
   /** Lets nobody begin to read once those who did are done, or time is up. */

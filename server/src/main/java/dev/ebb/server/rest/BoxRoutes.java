@@ -44,6 +44,11 @@ final class BoxRoutes {
   }
 
   private ServedBox box(Exchange exchange) {
+    return exchange.about(boxes.find(exchange.caller(), exchange.path("box")));
+  }
+
+  /** What goes wrong with its end is no race with its end. */
+  private ServedBox boxToEnd(Exchange exchange) {
     return boxes.find(exchange.caller(), exchange.path("box"));
   }
 
@@ -161,7 +166,7 @@ final class BoxRoutes {
   private void stop(Exchange exchange) throws IOException, InterruptedException {
     Duration grace = exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE);
     boolean wait = exchange.flag("wait", true);
-    ServedBox box = box(exchange);
+    ServedBox box = boxToEnd(exchange);
     if (wait || box.state() == BoxState.GONE) {
       Certificate certificate = box.end(grace, ServedBox.EndedBy.REQUEST);
       exchange.answer(certificate.isClean() ? 200 : 202, Documents.box(box));

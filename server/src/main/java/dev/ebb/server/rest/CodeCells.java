@@ -34,7 +34,8 @@ final class CodeCells {
   }
 
   private ServedContext find(Exchange exchange, CellCode order, CellCode.Place place) {
-    ServedContext context = boxes.find(exchange.caller(), place.box()).context(place.context());
+    ServedContext context =
+        exchange.about(boxes.find(exchange.caller(), place.box())).context(place.context());
     String spoken = context.order().runner().word();
     if (order.language().filter(wanted -> !wanted.name().equals(spoken)).isPresent()) {
       throw new Problem(

@@ -41,7 +41,7 @@ final class ContextRoutes {
   }
 
   private ServedBox box(Exchange exchange) {
-    return boxes.find(exchange.caller(), exchange.path("box"));
+    return exchange.about(boxes.find(exchange.caller(), exchange.path("box")));
   }
 
   private ServedContext context(Exchange exchange) {

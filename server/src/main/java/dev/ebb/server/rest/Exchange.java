@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import dev.ebb.kernel.ProcessClock;
 import dev.ebb.server.access.Caller;
 import dev.ebb.server.access.TenantMemory;
+import dev.ebb.server.boxes.ServedBox;
 import dev.ebb.server.boxes.ServedExec;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -23,6 +24,7 @@ import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Blocker;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
+import org.jspecify.annotations.Nullable;
 
 /** One request and its answer, in our words. Blocking: each has a virtual thread of its own. */
 @SuppressWarnings("exports") // for the door of MCP, see module-info
@@ -59,6 +61,9 @@ public final class Exchange {
   private final TenantMemory.Claim claim;
   private boolean upgraded;
 
+  /** The box that it works with. */
+  private @Nullable ServedBox subject;
+
   Exchange(
       Request request,
       Response response,
@@ -82,6 +87,17 @@ public final class Exchange {
 
   public Caller caller() {
     return caller;
+  }
+
+  /** Notes the box that it works with, and gives it back. */
+  ServedBox about(ServedBox box) {
+    subject = box;
+    return box;
+  }
+
+  /** What to answer when it failed: its box may have ended under it. */
+  RuntimeException meanwhile(RuntimeException failure) {
+    return subject == null || failure instanceof Problem ? failure : subject.meanwhile(failure);
   }
 
   // --- what was asked ---

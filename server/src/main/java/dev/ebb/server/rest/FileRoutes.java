@@ -43,7 +43,7 @@ final class FileRoutes {
   }
 
   private void with(Exchange exchange, Work work) throws IOException, InterruptedException {
-    ServedBox box = boxes.find(exchange.caller(), exchange.path("box"));
+    ServedBox box = exchange.about(boxes.find(exchange.caller(), exchange.path("box")));
     boxes.useFiles(box, () -> work.on(box.files()), exchange::hasLeft);
   }
 

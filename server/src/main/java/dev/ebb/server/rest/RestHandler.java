@@ -116,7 +116,11 @@ public final class RestHandler extends Handler.Abstract {
               departure,
               memory,
               claim);
-      route.handling().handle(exchange);
+      try {
+        route.handling().handle(exchange);
+      } catch (RuntimeException e) {
+        throw exchange.meanwhile(e);
+      }
       return exchange;
     }
   }

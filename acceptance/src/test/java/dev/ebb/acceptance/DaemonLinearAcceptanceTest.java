@@ -1,0 +1,232 @@
+package dev.ebb.acceptance;
+
+import static dev.ebb.acceptance.NameHistory.absent;
+import static dev.ebb.acceptance.NameHistory.beginEnd;
+import static dev.ebb.acceptance.NameHistory.end;
+import static dev.ebb.acceptance.NameHistory.find;
+import static dev.ebb.acceptance.NameHistory.findAny;
+import static dev.ebb.acceptance.NameHistory.findOrRemember;
+import static dev.ebb.acceptance.NameHistory.foundIsNot;
+import static dev.ebb.acceptance.NameHistory.is;
+import static dev.ebb.acceptance.NameHistory.made;
+import static dev.ebb.acceptance.NameHistory.present;
+import static dev.ebb.acceptance.NameHistory.reserve;
+import static dev.ebb.acceptance.NameHistory.unlist;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.acceptance.NameHistory.Operation;
+import dev.ebb.acceptance.NameHistory.Phase;
+import dev.ebb.acceptance.NameHistory.Step;
+import dev.ebb.acceptance.NameHistory.Verdict;
+import dev.ebb.client.Box;
+import dev.ebb.client.BoxQuery;
+import dev.ebb.client.BoxRequest;
+import dev.ebb.client.ConflictException;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.EbbException;
+import dev.ebb.client.ExecRequest;
+import dev.ebb.client.NotFoundException;
+import dev.ebb.client.Result;
+import dev.ebb.testkit.LeakChecked;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/**
+ * Many callers work with few names at once, each answer is written down with its times, and each
+ * must be one that a single caller could have had: of names, boxes and commands.
+ */
+@Tag("kernel")
+@LeakChecked
+@Timeout(600)
+final class DaemonLinearAcceptanceTest {
+  private static final long SEED = 20261118;
+  private static final int CLIENTS = 16;
+  private static final int NAMES = 5;
+  private static final long MOMENTS = 2_000_000;
+
+  @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
+
+  private final Map<String, Queue<Operation>> histories = new ConcurrentHashMap<>();
+  private final Queue<String> wrong = new ConcurrentLinkedQueue<>();
+
+  /** Boxes of which somebody asked for the end. */
+  private final Set<String> ended = ConcurrentHashMap.newKeySet();
+
+  /** Boxes under whose commands somebody took them away. */
+  private final Queue<String> killed = new ConcurrentLinkedQueue<>();
+
+  @Test
+  void answersAreThoseOfOneCallerAfterTheOther() throws Exception {
+    check(40);
+  }
+
+  @Test
+  @Tag("long")
+  void answersAreThoseOfOneCallerAfterTheOtherForLonger() throws Exception {
+    check(600);
+  }
+
+  private void check(int each) throws Exception {
+    EbbClient client = daemon.client();
+    var go = new CountDownLatch(1);
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<?>> all = new ArrayList<>();
+      for (int number : IntStream.range(0, CLIENTS).toArray()) {
+        all.add(
+            threads.submit(
+                () -> {
+                  var random = new Random(SEED + number);
+                  go.await();
+                  for (int i = 0; i < each; i++) {
+                    operate(client, random, number + "-" + i);
+                  }
+                  return null;
+                }));
+      }
+      go.countDown();
+      for (Future<?> one : all) {
+        one.get();
+      }
+    }
+    for (Box box : client.boxes().list(BoxQuery.all())) {
+      client.boxes().remove(box.id(), true);
+    }
+    assertThat(wrong).as("answers that are never right").isEmpty();
+    assertThat(killed).as("boxes whose commands were killed").allMatch(ended::contains);
+    int unknown = 0;
+    for (var history : histories.entrySet()) {
+      var judgement = NameHistory.judge(List.copyOf(history.getValue()), MOMENTS);
+      assertThat(judgement.verdict())
+          .as("%s, seed %d: %s", history.getKey(), SEED, judgement.detail())
+          .isNotEqualTo(Verdict.NOT_LINEARIZABLE);
+      unknown += judgement.verdict() == Verdict.UNKNOWN ? 1 : 0;
+    }
+    assertThat(unknown).as("names for which the search was given up").isLessThan(NAMES);
+  }
+
+  /** What an answer means: the steps that it took. */
+  private interface Call {
+    List<Step> make() throws IOException;
+  }
+
+  private void operate(EbbClient client, Random random, String token) {
+    String name = "n" + random.nextInt(NAMES);
+    switch (random.nextInt(10)) {
+      case 0, 1, 2 -> {
+        var request = BoxRequest.defaults().withName(name);
+        boolean isDetached = random.nextBoolean();
+        record(
+            name,
+            "create",
+            () -> created(client.boxes().create(isDetached ? request.withDetached() : request)),
+            List.of(present()));
+      }
+      case 3, 4, 5, 6 -> {
+        // More than is kept in memory, now and then.
+        String more = random.nextInt(3) == 0 ? "; seq 3000" : "";
+        var request = ExecRequest.of("sh", "-c", "echo " + token + more);
+        record(
+            name,
+            "exec",
+            () -> ran(client.execs(name).run(request), token),
+            List.of(findAny(), foundIsNot(Phase.RUNNING)));
+      }
+      case 7 ->
+          record(
+              name,
+              "stop",
+              () -> stopped(client.boxes().stop(name, Duration.ZERO)),
+              List.of(present()));
+      case 8 -> {
+        boolean force = random.nextInt(3) > 0;
+        record(
+            name,
+            "remove " + force,
+            () -> removed(client.boxes().remove(name, force).subject(), force),
+            // A box that is not gone, without force.
+            List.of(findAny(), foundIsNot(Phase.GONE)));
+      }
+      default ->
+          record(name, "inspect", () -> seen(client.boxes().inspect(name)), List.of(present()));
+    }
+  }
+
+  private void record(String name, String what, Call call, List<Step> conflict) {
+    long begun = System.nanoTime();
+    List<Step> steps;
+    String answer;
+    try {
+      steps = call.make();
+      answer = "200";
+    } catch (NotFoundException e) {
+      steps = List.of(absent());
+      answer = "404";
+    } catch (ConflictException e) {
+      steps = conflict;
+      answer = "409 " + e.detail();
+    } catch (EbbException e) {
+      wrong.add(what + " " + name + ": " + e.status() + " " + e.code() + " " + e.detail());
+      return;
+    } catch (IOException e) {
+      wrong.add(what + " " + name + ": " + e);
+      return;
+    }
+    String text = what + " " + name + ": " + answer;
+    histories
+        .computeIfAbsent(name, _ -> new ConcurrentLinkedQueue<>())
+        .add(new Operation(begun, System.nanoTime(), text, steps));
+  }
+
+  private static List<Step> created(Box box) {
+    return List.of(reserve(box.id()), made(box.id()));
+  }
+
+  private List<Step> ran(Result result, String token) {
+    String id = result.exec().box();
+    String status = String.valueOf(result.exec().status());
+    switch (status) {
+      case "exited" -> {
+        if (!result.stdout().text().startsWith(token + "\n")) {
+          wrong.add("exec in " + id + " wrote another's: " + result.stdout().text());
+        }
+      }
+      case "killed", "output-lost" -> killed.add(id);
+      default -> wrong.add("exec in " + id + " is " + status);
+    }
+    return List.of(find(id), is(id, Phase.RUNNING));
+  }
+
+  private List<Step> stopped(Box box) {
+    ended.add(box.id());
+    return List.of(find(box.id()), beginEnd(box.id()), end(box.id()));
+  }
+
+  private List<Step> removed(String id, boolean force) {
+    ended.add(id);
+    return force
+        ? List.of(findOrRemember(id), beginEnd(id), end(id), unlist(id))
+        : List.of(findOrRemember(id), is(id, Phase.GONE), unlist(id));
+  }
+
+  private static List<Step> seen(Box box) {
+    Phase phase = Phase.valueOf(box.state().name().toUpperCase(Locale.ROOT));
+    return List.of(find(box.id()), is(box.id(), phase));
+  }
+}
