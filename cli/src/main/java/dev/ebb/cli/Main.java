@@ -21,8 +21,8 @@ public final class Main {
   private Main() {}
 
   public static void main(String[] args) {
-    int code = run(args);
-    System.out.flush();
+    OwnOutput out = OwnOutput.install();
+    int code = out.judge(run(args));
     // The reader of our stdin may be parked in a read for ever; nothing else is left to do.
     Runtime.getRuntime().halt(code);
   }
