@@ -1,5 +1,4 @@
 // One command as pid 1 sees it: its start, its output, and the end of its whole tree.
-#include <inttypes.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -11,10 +10,10 @@
 #define STUCK_AFTER 5000 /* ms since SIGKILL */
 #define SETTLED_AFTER 20 /* ms, for a shepherd to see that all have ended */
 #define LOOK_AGAIN 1     /* ms */
-#define MARKER_MAX 100
 
-// What is written before there is a log. Beside the execs, so that looking at all of those is quick.
-static char kept[SLOTS][2][OUTPUT_KEPT_MAX + MARKER_MAX];
+// The beginning of each stream: there may be no log yet, or one that takes nothing because its disk
+// is full. Beside the execs, so that looking at all of those is quick.
+static char kept[SLOTS][2][OUTPUT_KEPT_MAX];
 
 // The same, of what the workspace held when they ended.
 static struct report seen[SLOTS];
@@ -25,7 +24,7 @@ void exec_clear(struct exec *exec)
 		.epoll = exec->epoll,
 		.slot = exec->slot,
 		.tree = {.events = -1, .procs = -1, .kill = -1},
-		.streams = {{-1, -1, 0, 0}, {-1, -1, 0, 0}},
+		.streams = {{.pipe = -1, .log = -1}, {.pipe = -1, .log = -1}},
 		.failure = -1,
 		.deadline = NEVER,
 	};
@@ -191,7 +190,10 @@ void exec_start(struct exec *exec, struct message *message)
 	exec->is_kept = start.request.flags & START_KEPT;
 	exec->has_sections = start.request.flags & START_SECTIONS;
 	exec->looks = start.request.flags & START_LOOK;
-	for (int i = 0; i < 2 && !exec->is_kept; i++) {
+	for (int i = 0; i < 2; i++) {
+		exec->streams[i].is_in_memory = exec->is_kept;
+		if (exec->is_kept)
+			continue;
 		exec->streams[i].log = start.logs[i];
 		message->fds[i] = -1; // ours now
 	}
@@ -262,30 +264,54 @@ static char *kept_output(const struct exec *exec, const struct stream *stream)
 	return kept[exec->slot][stream - exec->streams];
 }
 
-static void keep_output(struct exec *exec, struct stream *stream, const char *data, size_t size)
+/* How much of it the log took. One that did not take all is done with. */
+static size_t write_log(struct stream *stream, const char *data, size_t size)
 {
-	memcpy(kept_output(exec, stream) + stream->size, data, size);
-	stream->size += size;
-	exec->output_due = true;
-}
-
-static void log_output(struct exec *exec, struct stream *stream, const char *data, size_t size)
-{
-	if (exec->is_kept)
-		keep_output(exec, stream, data, size);
-	while (!exec->is_kept && size > 0 && stream->log >= 0) {
-		ssize_t n = write(stream->log, data, size);
+	size_t done = 0;
+	while (done < size && stream->log >= 0) {
+		ssize_t n = write(stream->log, data + done, size - done);
 		if (n > 0) {
-			data += n;
-			size -= n;
-			stream->size += n;
-			exec->output_due = true;
-		} else if (errno != EINTR) {
-			if (exec->ended.log_errno == 0)
-				exec->ended.log_errno = errno;
+			done += n;
+		} else if (n == 0 || errno != EINTR) {
+			stream->error = n == 0 ? EIO : errno;
 			close_fd(&stream->log);
 		}
 	}
+	return done;
+}
+
+/* Its beginning, whether a log takes it or not. */
+static size_t remember(const struct exec *exec, struct stream *stream, const char *data,
+                       size_t size)
+{
+	if (stream->size >= OUTPUT_KEPT_MAX)
+		return 0;
+	size_t room = OUTPUT_KEPT_MAX - stream->size;
+	size_t n = size < room ? size : room;
+	memcpy(kept_output(exec, stream) + stream->size, data, n);
+	return n;
+}
+
+/*
+ * To the log, or to memory if that holds all there is so far. What fits nowhere is lost, and all
+ * that follows: a stream that is short says so, but has no gap.
+ */
+static void store_output(struct exec *exec, struct stream *stream, const char *data, size_t size)
+{
+	size_t stored = 0;
+	if (stream->lost == 0) {
+		size_t remembered = remember(exec, stream, data, size);
+		stored = write_log(stream, data, size);
+		if (stream->log < 0 && stream->size + stored <= OUTPUT_KEPT_MAX) {
+			stream->is_in_memory = true;
+			stored = remembered;
+		}
+	}
+	stream->size += stored;
+	stream->lost += size - stored;
+	if (stored < size && exec->ended.log_errno == 0)
+		exec->ended.log_errno = stream->error;
+	exec->output_due = exec->output_due || stored > 0;
 }
 
 static void take_output(struct exec *exec, struct stream *stream, const char *data, size_t size)
@@ -294,15 +320,10 @@ static void take_output(struct exec *exec, struct stream *stream, const char *da
 		return;
 	if (size <= exec->room) {
 		exec->room -= size;
-		log_output(exec, stream, data, size);
+		store_output(exec, stream, data, size);
 		return;
 	}
-	char marker[MARKER_MAX];
-	int length = snprintf(
-		marker, sizeof marker,
-		"\n[ebb: output limit of %" PRIu64 " bytes reached, the rest is cut]\n", exec->limit);
-	log_output(exec, stream, data, exec->room);
-	log_output(exec, stream, marker, length);
+	store_output(exec, stream, data, exec->room);
 	exec->ended.flags |= ENDED_TRUNCATED;
 	if (!exec->has_sections)
 		exec_end(exec, END_OUTPUT_LIMIT, SIGTERM, exec->grace);
@@ -381,8 +402,9 @@ void exec_cut(struct exec *exec)
 static void begin_section(struct exec *exec)
 {
 	for (int i = 0; i < 2; i++) {
-		close_fd(&exec->streams[i].log);
-		exec->streams[i].size = exec->streams[i].told = 0;
+		struct stream *stream = &exec->streams[i];
+		close_fd(&stream->log);
+		*stream = (struct stream){.pipe = stream->pipe, .log = -1, .is_in_memory = true};
 	}
 	exec->section_due = exec->output_due = false;
 	exec->is_kept = true;
@@ -499,6 +521,8 @@ static void finish(struct exec *exec)
 		exec->ended.reason = END_OUTPUT_LIMIT;
 	exec->ended.stdout_size = exec->streams[0].size;
 	exec->ended.stderr_size = exec->streams[1].size;
+	exec->ended.stdout_lost = exec->streams[0].lost;
+	exec->ended.stderr_lost = exec->streams[1].lost;
 	exec->ended.cpu_us = cpu_of_the_dead() - exec->cpu_before;
 	exec->look_due = exec->looks && !(exec->ended.flags & ENDED_STUCK);
 	if (exec->look_due)
@@ -506,15 +530,13 @@ static void finish(struct exec *exec)
 	release(exec);
 }
 
+/* What it does not take stays where it is. */
 static void take_log(struct exec *exec, struct stream *stream, int *log)
 {
-	size_t size = stream->size;
-	bool is_due = exec->output_due;
 	stream->log = *log;
 	*log = -1; // ours now
-	stream->size = 0;
-	log_output(exec, stream, kept_output(exec, stream), size);
-	exec->output_due = is_due; // what moves is no news
+	stream->is_in_memory =
+		write_log(stream, kept_output(exec, stream), stream->size) < stream->size;
 }
 
 /* ORDER: what was kept comes first, then what is in the pipes. */
@@ -523,9 +545,11 @@ void exec_take_logs(struct exec *exec, struct message *message, int error)
 	if (!exec->is_full)
 		return;
 	exec->is_full = exec->is_kept = exec->full_due = false;
-	exec->ended.log_errno = error;
-	for (int i = 0; i < 2 && !error; i++)
-		take_log(exec, &exec->streams[i], &message->fds[i]);
+	for (int i = 0; i < 2; i++) {
+		exec->streams[i].error = error;
+		if (!error)
+			take_log(exec, &exec->streams[i], &message->fds[i]);
+	}
 	heed_pipes(exec, EPOLLIN);
 	if (exec->is_to_be_cut)
 		exec_cut(exec);
@@ -685,15 +709,17 @@ void exec_attend(struct exec *exec, enum exec_source source)
 
 // --------------------------------------------------------------------- report
 
-/* A word, and what was written since the last one, if it is in no log. */
+/* A word, and what was written since the last one, if it is in memory. */
 static bool tell(struct exec *exec, int control, enum message_type type, const void *word,
                  size_t size)
 {
 	static char body[sizeof(struct ended) + sizeof(struct told) + sizeof kept[0]];
 	uint32_t told[2] = {0, 0};
 	size_t end = size + sizeof told;
-	for (int i = 0; i < 2 && exec->is_kept; i++) {
+	for (int i = 0; i < 2; i++) {
 		const struct stream *stream = &exec->streams[i];
+		if (!stream->is_in_memory)
+			continue;
 		told[i] = stream->size - stream->told;
 		memcpy(body + end, kept_output(exec, stream) + stream->told, told[i]);
 		end += told[i];
@@ -728,7 +754,8 @@ static bool report_output(struct exec *exec, int control)
 static bool report_section(struct exec *exec, int control)
 {
 	struct section section = {exec->streams[0].size, exec->streams[1].size,
-	                          exec->ended.flags & ENDED_TRUNCATED, exec->ended.log_errno};
+	                          exec->ended.flags & ENDED_TRUNCATED, exec->ended.log_errno,
+	                          exec->streams[0].lost, exec->streams[1].lost};
 	return tell(exec, control, MESSAGE_SECTION, &section, sizeof section);
 }
 

@@ -209,8 +209,11 @@ enum exec_source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_FAILURE, SOURCE_TREE, SO
 struct stream {
 	int pipe; /* from the command, or the master of its terminal */
 	int log;  /* -1: none yet, or a write has failed */
-	uint64_t size;
-	uint64_t told; /* of what is kept */
+	int error; /* why it has */
+	bool is_in_memory; /* all that is stored: there is no log yet, or none that takes it */
+	uint64_t size; /* of what is stored */
+	uint64_t told; /* of what is in memory */
+	uint64_t lost; /* behind it */
 };
 
 struct refusal {
@@ -231,8 +234,8 @@ struct exec {
 	struct tree tree;
 	int failure; /* the leader's report of a failed start; exec(2) closes it */
 	struct stream streams[2];
-	bool is_kept; /* what it writes is, in memory: there is no log yet, … */
-	bool is_full; /* … and there must be one now */
+	bool is_kept; /* there are no logs yet, … */
+	bool is_full; /* … and there must be now */
 	bool has_sections; /* of output */
 	bool looks;        /* at the workspace, in the end */
 	bool is_to_be_cut; /* once there is a log */

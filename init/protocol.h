@@ -56,7 +56,7 @@ enum message_type {
 	                        START_LOOK: the limits of an exec that has waited until now begin anew */
 	MESSAGE_COUNT = 23,  /* exec 0: what is in the box? */
 	MESSAGE_LOGS = 24,   /* the answer to FULL. u32 0; fds: stdout log, stderr log, empty both. Or
-	                        u32 errno, no fds: there are none, and what follows is lost */
+	                        u32 errno, no fds: there are none, and what follows is lost, and counted */
 	MESSAGE_LISTEN = 25, /* exec 0, u32 port: listen there on the loopback of the box. Since version 8 */
 	MESSAGE_CUT = 26,    /* of an exec with START_SECTIONS: ends the section that it writes. Since
 	                        version 9 */
@@ -174,11 +174,14 @@ enum end_reason {
 };
 
 #define ENDED_STUCK 1u     /* members outlived SIGKILL; the leaf is not empty */
-#define ENDED_TRUNCATED 2u /* output above the limit was thrown away; the log ends in a marker */
+#define ENDED_TRUNCATED 2u /* output above the limit was thrown away */
 #define ENDED_UNREAPED 4u  /* the command itself is among the stuck: no wait status */
 #define ENDED_CROWDED 8u   /* was seen with as many processes as it may have */
 
-/* Of an exec without logs: how many bytes follow, which were not told before. Since version 6. */
+/*
+ * How many bytes follow, which were not told before: of a stream that is in memory, because there
+ * is no log yet, or none that takes it. Since version 6.
+ */
 struct told {
 	uint32_t stdout_size;
 	uint32_t stderr_size;
@@ -189,6 +192,8 @@ struct section {
 	uint64_t stderr_size;
 	uint32_t flags;     /* ENDED_TRUNCATED or none */
 	uint32_t log_errno; /* as below */
+	uint64_t stdout_lost; /* as below. Since version 12 */
+	uint64_t stderr_lost;
 };
 
 struct ended {
@@ -198,7 +203,7 @@ struct ended {
 	int32_t status;  /* exit code, or signal */
 	uint64_t stdout_size;
 	uint64_t stderr_size;
-	uint32_t log_errno; /* the first failed write to a log, or 0 */
+	uint32_t log_errno; /* why output was lost, or 0: none was */
 	uint32_t leftovers; /* members alive when the command ended */
 	/* What it was seen to use; a cgroup knows better. */
 	uint64_t cpu_us;
@@ -207,6 +212,10 @@ struct ended {
 	uint32_t zero;
 	uint64_t ended_ns; /* CLOCK_MONOTONIC when the last of it ended, however late that is told.
 	                      Since version 12 */
+	/* Bytes that were written and could not be stored, from the end of what is stored on. Since
+	   version 12 */
+	uint64_t stdout_lost;
+	uint64_t stderr_lost;
 };
 
 /* What there is in the box. */

@@ -10,6 +10,7 @@ import struct
 import time
 
 from case import *
+from lost_test import fill, small_disk
 from end_test import STUBBORN
 from protocol_test import fuzz
 
@@ -88,6 +89,19 @@ class DetachTest(Case):
             self.assert_ended(both, BY_ITSELF)
             self.assertEqual(b"a\n" + LINES, both.output())
             self.assertEqual(0, both.ended["status"])
+
+    def test_what_no_disk_took_is_told_to_the_next_engine(self):
+        with self.a_detached_box() as box, small_disk(1 << 20) as (logs, filler):
+            fill(filler)
+            fds = [log.fileno() for log in logs]
+            some = box.start("/bin/sh", "-c", "echo some; sleep 0.3; echo more", logs=fds)
+            much = box.start("/bin/sh", "-c", "sleep 0.3; head -c 30000 /dev/zero", logs=fds)
+            box.pump(lambda: some.kept[0] and much.pid, what="the first line")
+            with self.nobody(box):
+                wait_until(lambda: not some.members() + much.members(), what="their ends")
+            some.wait(), much.wait()
+            self.assertEqual((b"some\nmore\n", 0), (some.kept[0], some.ended["stdout_lost"]))
+            self.assertEqual((bytes(KEPT_MAX), 30000 - KEPT_MAX), (much.kept[0], much.ended["stdout_lost"]))
 
     def test_sizes_are_told_of_what_still_runs(self):
         with self.a_detached_box() as box:

@@ -16,11 +16,11 @@ import time
 VERSION = 12
 HEADER = struct.Struct("=IHHII")
 START = struct.Struct("=QQQQQQQQIIIHH")
-ENDED = struct.Struct("=IIiiQQIIQQIIQ")
+ENDED = struct.Struct("=IIiiQQIIQQIIQQQ")
 CONTENTS = struct.Struct("=IIQQ")
 SIZES = struct.Struct("=QQ")
 TOLD = struct.Struct("=II")
-SECTION_HEAD = struct.Struct("=QQII")
+SECTION_HEAD = struct.Struct("=QQIIQQ")
 LAUNCHED, HELLO = 1, 2
 MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET, MSG_RENEW, MSG_COUNT, MSG_LOGS, MSG_LISTEN, MSG_CUT, MSG_PLACE, MSG_LOOK = range(16, 29)
 STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN, COUNTED, FULL, LISTENING, SECTION, PLACED, LOOKED = range(32, 43)
@@ -191,10 +191,11 @@ class Exec:
             if self.gives_logs:
                 self.give_logs()
         elif kind == SECTION:
-            stdout, stderr, flags, error = SECTION_HEAD.unpack_from(body)
+            stdout, stderr, flags, error, *lost = SECTION_HEAD.unpack_from(body)
             self.keep(body[SECTION_HEAD.size:])
             output = self.output() if self.has_logs else self.kept[0]
-            self.sections.append({"stdout": output, "sizes": (stdout, stderr), "flags": flags, "errno": error})
+            self.sections.append({"stdout": output, "sizes": (stdout, stderr), "flags": flags, "errno": error,
+                                  "lost": tuple(lost)})
             self.begin_section()
         elif kind == LOOKED:
             error, found = entries(body)
@@ -202,7 +203,7 @@ class Exec:
         elif kind == MSG_ENDED:
             assert self.pid is not None, "an end before its start"
             names = ("reason", "flags", "code", "status", "stdout_size", "stderr_size", "log_errno", "leftovers",
-                     "cpu_us", "peak_memory", "peak_processes", "zero", "ended_ns")
+                     "cpu_us", "peak_memory", "peak_processes", "zero", "ended_ns", "stdout_lost", "stderr_lost")
             self.keep(body[ENDED.size:])
             self.ended = dict(zip(names, ENDED.unpack_from(body)))
         else:

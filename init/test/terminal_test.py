@@ -191,7 +191,7 @@ class TerminalTest(Case):
         with self.a_box() as box:
             exec_ = self.in_terminal(box, "stty -onlcr; yes", limit=100_000)
             self.assertEqual((OUTPUT_LIMIT, TRUNCATED), (exec_.ended["reason"], exec_.ended["flags"]))
-            self.assertTrue(exec_.output().startswith(b"y\n" * 50_000 + b"\n[ebb: output limit"))
+            self.assertEqual(b"y\n" * 50_000, exec_.output())
 
     def test_the_ladder_ends_all_of_it(self):
         script = "trap '' TERM HUP INT; setsid sleep 1000 & sleep 1000 & echo ready; sleep 1000"

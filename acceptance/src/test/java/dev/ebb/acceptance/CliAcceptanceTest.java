@@ -13,6 +13,8 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
@@ -90,13 +92,22 @@ class CliAcceptanceTest {
   }
 
   @Test
-  void anOutputAboveTheLimitIsCutWithAMarker() throws Exception {
+  void whatCannotBePrintedIsNoSuccess() throws Exception {
+    for (String words : List.of("version", "run --json -- true", "run -- echo hello")) {
+      var run =
+          new Ebb(host.home(), List.of("sh", "-c", "exec \"$@\" > /dev/full", "sh"), Map.of())
+              .call(words.split(" "));
+      assertThat(run.code()).as(words).isNotZero();
+      assertThat(run.stderr()).as(words).contains("cannot write the output: No space left");
+    }
+  }
+
+  @Test
+  void anOutputAboveTheLimitIsCutAndNothingIsAddedToIt() throws Exception {
     var run = ebb.call("run", "--output-limit", "1k", "--grace", "0", "--", "yes");
 
     assertThat(run.code()).isEqualTo(137);
-    assertThat(run.text())
-        .startsWith("y\n".repeat(512))
-        .endsWith("\n[ebb: output limit of 1024 bytes reached, the rest is cut]\n");
+    assertThat(run.text()).isEqualTo("y\n".repeat(512));
     assertThat(run.stderr()).contains("output limit of 1k (--output-limit)");
   }
 

@@ -40,6 +40,7 @@ final class DaemonProcess
   private static final Pattern PORT = Pattern.compile("https?://127\\.0\\.0\\.1:(\\d+)");
 
   private final TestHost host = TestHost.needing(Feature.BWRAP);
+  private @Nullable Path ownHome;
   private final Supplier<List<String>> prefix;
   private final Map<String, String> environment;
   private final List<String> flags;
@@ -63,6 +64,20 @@ final class DaemonProcess
     this.prefix = prefix;
     this.environment = Map.copyOf(environment);
     this.flags = List.of(flags);
+  }
+
+  /** Starts one in this home, of a test that does so by itself. */
+  static DaemonProcess at(Path home) throws IOException {
+    var daemon = new DaemonProcess();
+    daemon.ownHome = home;
+    daemon.start();
+    return daemon;
+  }
+
+  /** Ends one that was started so, with all its boxes. */
+  void endAt() throws Exception {
+    hasFailed = true;
+    end();
   }
 
   @Override
@@ -133,7 +148,7 @@ final class DaemonProcess
     all.putAll(more);
     var words = new ArrayList<>(List.of("serve", "--listen", "127.0.0.1:0"));
     words.addAll(flags);
-    Process started = new Ebb(host.home(), prefix.get(), all).start(words.toArray(String[]::new));
+    Process started = new Ebb(home(), prefix.get(), all).start(words.toArray(String[]::new));
     process = started;
     BufferedReader said = started.inputReader();
     for (String line = said.readLine(); line != null; line = said.readLine()) {
@@ -183,11 +198,11 @@ final class DaemonProcess
   }
 
   Path home() throws IOException {
-    return host.home();
+    return ownHome == null ? host.home() : ownHome;
   }
 
   Ebb ebb() throws IOException {
-    return new Ebb(host.home());
+    return new Ebb(home());
   }
 
   /** Over the unix socket. */

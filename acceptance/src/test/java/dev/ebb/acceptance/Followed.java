@@ -15,6 +15,7 @@ final class Followed {
   private final ByteArrayOutputStream stderr = new ByteArrayOutputStream();
   private @Nullable Result end;
   private int events;
+  private long lost;
 
   /** Reads to the end, and closes it. */
   static Followed all(Following following) throws IOException {
@@ -40,9 +41,15 @@ final class Followed {
       case ExecEvent.Started _ -> {}
       case ExecEvent.Wrote(var stream, var output, _) ->
           (stream == OutputStreamName.STDOUT ? stdout : stderr).write(output.bytes());
+      case ExecEvent.Lost(_, _, var bytes, _, _) -> lost += bytes;
       case ExecEvent.Ended(var result) -> end = result;
     }
     return true;
+  }
+
+  /** Bytes that were told as lost. */
+  long lost() {
+    return lost;
   }
 
   byte[] stdout() {

@@ -7,6 +7,7 @@ import dev.ebb.client.ExecEvent;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Execs;
 import dev.ebb.client.Following;
+import dev.ebb.client.Lost;
 import dev.ebb.client.Offsets;
 import dev.ebb.client.Output;
 import dev.ebb.client.OutputStreamName;
@@ -105,6 +106,7 @@ final class Attachment {
               return Optional.empty();
             }
           }
+          case ExecEvent.Lost _ -> {} // its end says so
           case ExecEvent.Ended(var result) -> {
             return Optional.of(result.exec());
           }
@@ -118,6 +120,9 @@ final class Attachment {
       stream.write(output.bytes());
       return true;
     } catch (IOException e) {
+      if (!OwnOutput.isReaderGone(e)) {
+        say(OwnOutput.words(e));
+      }
       return false;
     }
   }
@@ -164,6 +169,9 @@ final class Attachment {
 
   /** A word about every end that is not the command's own. */
   static void explain(Exec ended) {
+    if (ended.lost() != null) {
+      say(words(ended.lost()));
+    }
     Cause cause = ended.cause();
     if (cause == null) {
       return;
@@ -177,6 +185,13 @@ final class Attachment {
       case "not-started", "stuck" -> say(message == null ? cause.kind() : message);
       default -> {}
     }
+  }
+
+  static String words(@Nullable Lost lost) {
+    return lost == null
+        ? "output was lost"
+        : "output was lost: %d bytes of stdout and %d of stderr could not be stored (%s)"
+            .formatted(lost.stdoutBytes(), lost.stderrBytes(), lost.reason());
   }
 
   private static void say(String message) {

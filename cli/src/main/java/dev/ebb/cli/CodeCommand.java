@@ -156,6 +156,7 @@ final class CodeCommand {
           case ExecEvent.Started _ -> {}
           case ExecEvent.Wrote(var stream, var output, _) ->
               (stream == OutputStreamName.STDOUT ? out : err).write(output.bytes());
+          case ExecEvent.Lost _ -> {} // its end says so
           case ExecEvent.Ended(var result) -> {
             CodeResult ended = CodeResult.of(result);
             if (ended.phase().equals("compile")) {
@@ -178,6 +179,8 @@ final class CodeCommand {
       case "compile-error" -> System.err.println("ebb: the code makes no sense to its language");
       case "timed-out" -> System.err.println("ebb: timed out (--timeout)");
       case "out-of-memory" -> System.err.println("ebb: out of memory (--memory)");
+      case "output-lost" ->
+          System.err.println("ebb: " + Attachment.words(result.result().exec().lost()));
       default -> System.err.println("ebb: " + result.outcome());
     }
   }

@@ -204,7 +204,9 @@ final class ContextCommand {
     if (cause != null) {
       System.err.println("ebb: the context has ended: " + cause.kind());
     }
-    if (!List.of("ok", "error", "failed", "died").contains(result.outcome())) {
+    if (result.lost() != null) {
+      System.err.println("ebb: " + Attachment.words(result.lost()));
+    } else if (!List.of("ok", "error", "failed", "died").contains(result.outcome())) {
       System.err.println("ebb: " + result.outcome());
     }
   }

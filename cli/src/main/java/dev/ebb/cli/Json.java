@@ -5,7 +5,6 @@ import dev.ebb.box.SandboxException;
 import dev.ebb.client.Sweep;
 import dev.ebb.engine.Doctor;
 import dev.ebb.exec.ExecResult;
-import dev.ebb.kernel.Errno;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ExitCause;
@@ -48,8 +47,15 @@ final class Json {
             "code", result.cause().code(),
             "stdoutSize", result.stdoutSize(),
             "stderrSize", result.stderrSize(),
-            "truncated", result.truncated(),
-            "outputError", result.logErrno() == 0 ? "" : Errno.describe(result.logErrno()));
+            "truncated", result.truncated());
+    if (result.loss().isAny()) {
+      object.put(
+          "lost",
+          object(
+              "stdoutBytes", result.loss().stdout(),
+              "stderrBytes", result.loss().stderr(),
+              "reason", result.loss().reason()));
+    }
     text(object, "stdout", stdout);
     text(object, "stderr", stderr);
     object.put("wallMillis", result.wall().toMillis());
@@ -72,6 +78,7 @@ final class Json {
       case ExitCause.TimedOut(var last) -> last(object, last);
       case ExitCause.OutOfMemory(var last) -> last(object, last);
       case ExitCause.OutputLimit(var last) -> last(object, last);
+      case ExitCause.OutputLost(var last) -> last(object, last);
       case ExitCause.Killed(var last) -> last(object, last);
       case ExitCause.NotStarted(_, var reason) -> object.put("reason", reason);
       case ExitCause.Lost _ -> {}

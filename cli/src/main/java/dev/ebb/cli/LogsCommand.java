@@ -1,6 +1,7 @@
 package dev.ebb.cli;
 
 import dev.ebb.client.EbbClient;
+import dev.ebb.client.Exec;
 import dev.ebb.client.ExecEvent;
 import dev.ebb.client.Execs;
 import dev.ebb.client.Offsets;
@@ -11,7 +12,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.List;
-import java.util.Optional;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParseResult;
 
@@ -36,11 +36,22 @@ final class LogsCommand {
       Execs execs = client.execs(box);
       long number = ExecNumbers.orLast(numbers, execs).getFirst();
       if (parsed.hasMatchedOption("--follow")) {
-        follow(execs, number, out, err);
-      } else {
-        copy(execs.output(number, OutputStreamName.STDOUT, 0), out);
-        copy(execs.output(number, OutputStreamName.STDERR, 0), err);
+        return tell(follow(execs, number, out, err));
       }
+      copy(execs.output(number, OutputStreamName.STDOUT, 0), out);
+      copy(execs.output(number, OutputStreamName.STDERR, 0), err);
+      return tell(execs.inspect(number));
+    }
+  }
+
+  /** What there is was printed; this is for what is missing. */
+  private static int tell(Exec exec) {
+    if (exec.lost() != null) {
+      System.err.println("ebb: " + Attachment.words(exec.lost()));
+      return Main.OWN_FAILURE;
+    }
+    if (exec.truncated()) {
+      System.err.println("ebb: output above the limit was cut (--output-limit)");
     }
     return 0;
   }
@@ -51,14 +62,18 @@ final class LogsCommand {
     }
   }
 
-  private static void follow(Execs execs, long number, OutputStream out, OutputStream err)
+  private static Exec follow(Execs execs, long number, OutputStream out, OutputStream err)
       throws IOException {
     try (var following = execs.follow(number, Offsets.START)) {
-      for (Optional<ExecEvent> event = following.next();
-          event.isPresent();
-          event = following.next()) {
-        if (event.get() instanceof ExecEvent.Wrote(var stream, var output, _)) {
-          (stream == OutputStreamName.STDOUT ? out : err).write(output.bytes());
+      while (true) {
+        switch (following.next().orElseThrow()) {
+          case ExecEvent.Wrote(var stream, var output, _) ->
+              (stream == OutputStreamName.STDOUT ? out : err).write(output.bytes());
+          case ExecEvent.Ended(var result) -> {
+            return result.exec();
+          }
+          case ExecEvent.Started _ -> {}
+          case ExecEvent.Lost _ -> {} // its end says so
         }
       }
     }

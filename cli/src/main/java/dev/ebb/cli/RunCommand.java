@@ -8,7 +8,6 @@ import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
-import dev.ebb.kernel.Errno;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.StuckProcess;
@@ -91,7 +90,7 @@ final class RunCommand {
           Json.result(box, result, stdout.toByteArray(), stderr.toByteArray(), certificate));
     }
     tell(boxSpec, execSpec, result, certificate);
-    if (!certificate.isClean() || result.logErrno() != 0) {
+    if (!certificate.isClean() || result.loss().isAny()) {
       return Main.OWN_FAILURE;
     }
     return outputLost ? SIGPIPE_CODE : interruption.code(result.cause().code());
@@ -138,6 +137,9 @@ final class RunCommand {
       }
       return true;
     } catch (IOException e) {
+      if (!OwnOutput.isReaderGone(e)) {
+        say(OwnOutput.words(e));
+      }
       return false;
     }
   }
@@ -161,8 +163,8 @@ final class RunCommand {
           .leftovers()
           .kept()
           .forEach(kept -> say("kept until the end: pid " + kept.pid() + " " + kept.command()));
-      if (result.logErrno() != 0) {
-        say("output was lost, it could not be kept: " + Errno.describe(result.logErrno()));
+      if (result.loss().isAny()) {
+        say("output was lost: " + result.loss().describe());
       }
       if (!certificate.isClean()) {
         say(certificate.toString());
@@ -184,7 +186,10 @@ final class RunCommand {
   /** A word about every end that is not the command's own. */
   private static void explain(BoxSpec boxSpec, ExecSpec execSpec, ExitCause cause) {
     switch (cause) {
-      case ExitCause.Exited _, ExitCause.Signalled _, ExitCause.Killed _ -> {}
+      case ExitCause.Exited _,
+          ExitCause.Signalled _,
+          ExitCause.Killed _,
+          ExitCause.OutputLost _ -> {}
       case ExitCause.TimedOut _ ->
           say("timed out after " + execSpec.timeout().toMillis() + " ms (--timeout)");
       case ExitCause.OutOfMemory _ ->

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Why a command ended.
  *
- * @param kind exited, signalled, timed-out, out-of-memory, output-limit, killed, not-started, lost
- *     or stuck
+ * @param kind exited, signalled, timed-out, out-of-memory, output-limit, output-lost, killed,
+ *     not-started, lost or stuck
  */
 public record Cause(
     String kind, @Nullable Integer code, @Nullable Integer signal, @Nullable String message) {

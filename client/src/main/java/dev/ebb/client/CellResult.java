@@ -14,13 +14,15 @@ import org.jspecify.annotations.Nullable;
  * What became of a cell.
  *
  * @param outcome {@code ok}, {@code error} (it threw), {@code failed} (its exit code is not 0),
- *     {@code interrupted}, {@code timed-out}, {@code died}, {@code broken} or {@code cancelled}
+ *     {@code interrupted}, {@code timed-out}, {@code died}, {@code broken}, {@code output-lost} or
+ *     {@code cancelled}
  * @param state of the context, afterwards
  * @param exitCode of bash alone
  * @param stdout the first MiB of it; empty of one that was followed
  * @param result the value of its last expression, in the forms it has, by their types
  * @param displays what else it showed
  * @param cause how the interpreter ended, if it did
+ * @param lost output that could not be stored, if any
  * @param document as the daemon gave it
  */
 public record CellResult(
@@ -35,6 +37,7 @@ public record CellResult(
     @Nullable Thrown error,
     @Nullable Cause cause,
     boolean truncated,
+    @Nullable Lost lost,
     Duration duration,
     JsonObject document) {
 
@@ -62,6 +65,7 @@ public record CellResult(
         Documents.orNull(document.objectOrNull("error"), Thrown::read),
         Documents.orNull(document.objectOrNull("cause"), Cause::read),
         document.isTrue("truncated"),
+        Documents.orNull(document.objectOrNull("lost"), Lost::read),
         Duration.ofMillis(document.number("durationMillis")),
         document);
   }

@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param state running or ended
  * @param status the word for its end
  * @param exitCode as a shell would have it
+ * @param truncated there was more than its limit, or than this holds
+ * @param lost output that could not be stored, if any
  * @param document all that the daemon said, also what this client does not know
  */
 public record Exec(
@@ -31,6 +33,7 @@ public record Exec(
     long stdoutBytes,
     long stderrBytes,
     boolean truncated,
+    @Nullable Lost lost,
     List<Long> pids,
     @Nullable Leftovers leftovers,
     @Nullable Usage usage,
@@ -51,6 +54,7 @@ public record Exec(
         document.count("stdoutBytes"),
         document.count("stderrBytes"),
         document.isTrue("truncated"),
+        Documents.orNull(document.objectOrNull("lost"), Lost::read),
         document.numbers("pids"),
         Documents.orNull(document.objectOrNull("leftovers"), Leftovers::read),
         Documents.orNull(document.objectOrNull("usage"), Usage::read),

@@ -12,6 +12,14 @@ public sealed interface ExecEvent {
    */
   record Wrote(OutputStreamName stream, Output output, Offsets after) implements ExecEvent {}
 
+  /**
+   * It wrote what can be read no more.
+   *
+   * @param offset where that begins
+   */
+  record Lost(OutputStreamName stream, long offset, long bytes, String reason, Offsets after)
+      implements ExecEvent {}
+
   /** It ended; the last event. Of a one-shot run the result has the certificate, but no output. */
   record Ended(Result result) implements ExecEvent {}
 }

@@ -35,6 +35,9 @@ public final class Following implements Closeable {
         case "stdout", "stderr" -> {
           return Optional.of(wrote(event));
         }
+        case "lost" -> {
+          return Optional.of(lost(event));
+        }
         case "end" -> {
           ended = true;
           source.close();
@@ -45,6 +48,15 @@ public final class Following implements Closeable {
       }
     }
     return Optional.empty();
+  }
+
+  private ExecEvent lost(ServerSentEvents.Event event) throws IOException {
+    JsonObject data = Json.readObject(event.data());
+    offsets = Offsets.read(event.id());
+    OutputStreamName stream =
+        OutputStreamName.valueOf(data.string("stream").toUpperCase(Locale.ROOT));
+    return new ExecEvent.Lost(
+        stream, data.count("offset"), data.count("bytes"), data.string("reason"), offsets);
   }
 
   private ExecEvent wrote(ServerSentEvents.Event event) throws IOException {

@@ -52,7 +52,8 @@ final class CodeTool {
         images. Each call is a new process: files stay, variables do not, unless you name a context: \
         then the code runs in an interpreter (python, javascript, bash) that keeps its state, its \
         last expression's value comes back, and figures as images. A program that fails is no error \
-        of this tool: look at outcome. Cancelling kills the process tree, or interrupts the cell.""",
+        of this tool: look at outcome. Cancelling kills the process tree, or interrupts the cell.\
+        """,
         Schema.object()
             .needs("language", Schema.oneOf("what the code is written in", names()))
             .needs("code", Schema.text("the whole program"))
@@ -78,9 +79,10 @@ final class CodeTool {
             .needs(
                 "outcome",
                 Schema.text(
-                    "ok, failed (its own exit code), compile-error, or how else it ended: timed-out,"
-                        + " out-of-memory, output-limit, killed; in a context ok, error (it threw),"
-                        + " failed, interrupted, timed-out, died (with the interpreter), broken, cancelled"))
+                    "ok, failed (its own exit code), compile-error, or how else it ended:"
+                        + " timed-out, out-of-memory, output-limit, output-lost, killed; in a"
+                        + " context ok, error (it threw), failed, interrupted, timed-out, died"
+                        + " (with the interpreter), broken, output-lost, cancelled"))
             .needs("files", Schema.list("those it made or changed, in /workspace", fileSchema()))
             .needs("filesTruncated", Schema.flag("whether there are more"))
             .has("context", Schema.text("the one it ran in"))

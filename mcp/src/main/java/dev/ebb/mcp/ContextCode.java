@@ -125,6 +125,7 @@ final class ContextCode {
     isCut |= add("stdout", cell.section().map(out -> out.stdout()), structured, text);
     isCut |= add("stderr", cell.section().map(out -> out.stderr()), structured, text);
     structured.put("truncated", isCut);
+    text.append(ExecReply.addLoss(structured, cell.loss()));
     addError(cell, structured, text);
     List<Reply.Picture> pictures = addShown(cell, structured, text);
     return new Reply(text.toString(), structured, pictures);

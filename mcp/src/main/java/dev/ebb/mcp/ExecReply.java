@@ -1,5 +1,6 @@
 package dev.ebb.mcp;
 
+import dev.ebb.process.OutputLoss;
 import dev.ebb.server.boxes.ServedExec;
 import java.util.Map;
 
@@ -31,13 +32,34 @@ final class ExecReply {
         .has(
             "status",
             Schema.text(
-                "how it ended: exited, killed, timed-out, out-of-memory, output-limit, not-started,"
-                    + " lost or stuck"))
+                "how it ended: exited, killed, timed-out, out-of-memory, output-limit, output-lost,"
+                    + " not-started, lost or stuck"))
         .has("exitCode", Schema.whole("as a shell has it: 124 for a timeout, 128+n for signal n"))
         .has("durationMillis", Schema.whole("how long it ran"))
         .needs("stdout", Schema.text("its standard output, or the asked part of it"))
         .needs("stderr", Schema.text("its standard error, or the asked part of it"))
-        .needs("truncated", Schema.flag("whether there is more to read, or some was dropped"));
+        .needs("truncated", Schema.flag("whether there is more to read, or some was dropped"))
+        .has("lost", lostSchema());
+  }
+
+  private static Map<String, Object> lostSchema() {
+    return Schema.object()
+        .needs("stdoutBytes", Schema.whole("of stdout, after what is there"))
+        .needs("stderrBytes", Schema.whole("of stderr, after what is there"))
+        .needs("reason", Schema.text("why: the host could not store it"))
+        .build();
+  }
+
+  /** Output that could not be stored: said in the text, and for programs. */
+  static String addLoss(Map<String, Object> structured, OutputLoss loss) {
+    if (!loss.isAny()) {
+      return "";
+    }
+    structured.put(
+        "lost",
+        Reply.object(
+            "stdoutBytes", loss.stdout(), "stderrBytes", loss.stderr(), "reason", loss.reason()));
+    return "\n[output is incomplete: " + loss.describe() + "]";
   }
 
   /** What a command wrote from there on, and how it ended. */
@@ -48,12 +70,17 @@ final class ExecReply {
     var structured =
         Reply.object("box", exec.box().id(), "process", exec.number(), "running", isRunning);
     boolean isDropped = false;
+    String lost = "";
     String head = "process " + exec.number() + " is running";
     if (exec.ending().orElse(null) instanceof ServedExec.Ending.Result(var result, _)) {
       structured.put("status", result.cause().status());
       structured.put("exitCode", result.cause().code());
       structured.put("durationMillis", result.wall().toMillis());
       isDropped = result.truncated();
+      lost = addLoss(structured, result.loss());
+      if (isDropped) {
+        lost += "\n[output above the limit was cut]";
+      }
       head =
           "%s, exit code %d, after %d ms (process %d)"
               .formatted(
@@ -67,7 +94,7 @@ final class ExecReply {
     structured.put("stdoutOffset", stdout.next());
     structured.put("stderrOffset", stderr.next());
     structured.put("truncated", isDropped || stdout.isCut() || stderr.isCut());
-    return new Reply(head + told("stdout", stdout) + told("stderr", stderr), structured);
+    return new Reply(head + told("stdout", stdout) + told("stderr", stderr) + lost, structured);
   }
 
   private static String told(String name, Excerpt excerpt) {

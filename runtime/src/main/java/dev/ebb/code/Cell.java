@@ -9,6 +9,7 @@ import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.ProcessClock;
 import dev.ebb.process.ExitCause;
+import dev.ebb.process.OutputLoss;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -53,6 +54,8 @@ public final class Cell implements AutoCloseable {
     DIED,
     /** The interpreter, or code in it, said what no runner says; it was ended. */
     BROKEN,
+    /** It did well, but some of its output could not be stored. */
+    OUTPUT_LOST,
     /** It never ran. */
     CANCELLED;
 
@@ -278,6 +281,12 @@ public final class Cell implements AutoCloseable {
   public boolean isCut() {
     Section output = section;
     return cut || (output != null && output.isTruncated());
+  }
+
+  /** What it wrote and could not be stored. */
+  public OutputLoss loss() {
+    Section output = section;
+    return output == null ? OutputLoss.NONE : output.loss();
   }
 
   public Optional<Result> result() {

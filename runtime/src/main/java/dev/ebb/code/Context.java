@@ -344,7 +344,10 @@ public final class Context {
     boolean isTimedOut = attend(cell, section);
     if (cell.done != null && broken == null) {
       exec.cut();
-      var _ = await(section, section::isOver, Deadline.in(LADDER_PATIENCE));
+      if (!await(section, section::isOver, Deadline.in(LADDER_PATIENCE))) {
+        // What init has not told by now is missing.
+        cell.cut();
+      }
     }
     Optional<ExitCause> cause = cell.done == null || isOver() ? end() : Optional.empty();
     return result(outcome(cell, isTimedOut), status(cell), cause, ProcessClock.since(begun));
@@ -432,7 +435,7 @@ public final class Context {
       return Cell.Outcome.DIED;
     }
     return switch (word) {
-      case "ok", "0" -> Cell.Outcome.OK;
+      case "ok", "0" -> cell.loss().isAny() ? Cell.Outcome.OUTPUT_LOST : Cell.Outcome.OK;
       case "error" -> Cell.Outcome.ERROR;
       case "interrupted" -> Cell.Outcome.INTERRUPTED;
       default -> Cell.Outcome.FAILED;

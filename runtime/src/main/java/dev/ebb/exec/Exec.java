@@ -19,6 +19,7 @@ import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Self;
 import dev.ebb.kernel.Signal;
 import dev.ebb.process.ExitCause;
+import dev.ebb.process.OutputLoss;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.StuckProcess;
 import dev.ebb.step.Step;
@@ -84,8 +85,15 @@ public final class Exec implements AutoCloseable {
   private final Instant startedAt;
   private final long oomKillsBefore;
   private final LongConsumer oomListener = this::outOfMemory;
-  private final boolean wasDetached;
+
+  /** It gets logs when it needs them; until then init has in memory what it writes. */
+  private boolean isKept;
+
   private boolean isAdopted;
+
+  /** Init need not remember its end. */
+  private volatile boolean isForgotten;
+
   private volatile boolean outOfMemory;
 
   /** What the workspace held in the end, if that was told. */
@@ -134,7 +142,7 @@ public final class Exec implements AutoCloseable {
     number = record.number();
     startedAt = record.startedAt();
     oomKillsBefore = record.oomKillsBefore();
-    wasDetached = box.isDetached();
+    isKept = isKeptFirst(spec.kind(), box.isDetached());
     section = new Section(box.logs(), number, 0, lock, changed);
     Duration ago = Duration.between(startedAt, Instant.now());
     startNanos = System.nanoTime() - ago.toNanos();
@@ -187,7 +195,7 @@ public final class Exec implements AutoCloseable {
     spec = spec.ended();
     outcome = new Outcome.Lost();
     section.expectFiles();
-    section.end(last.stdoutSize(), last.stderrSize(), last.truncated(), last.logErrno());
+    section.end(last.stdoutSize(), last.stderrSize(), last.truncated(), last.loss());
   }
 
   /** Starts a command; what cannot be executed is a result, not an exception. */
@@ -294,6 +302,7 @@ public final class Exec implements AutoCloseable {
     if (isPiped) {
       var output = new PipedOutput(scope, passing, box.host().poller());
       exec.piped = output;
+      exec.isKept = true;
       fds.add(output.writer());
     }
     try {
@@ -301,9 +310,7 @@ public final class Exec implements AutoCloseable {
       if (leaf.isPresent()) {
         fds.addFirst(Fd.open(passing, leaf.get(), Fd.Flag.READ, Fd.Flag.DIRECTORY));
       }
-      if (!exec.isKept()) {
-        fds.addAll(0, exec.makeLogs(passing));
-      }
+      fds.addAll(0, exec.firstLogs(passing));
       var request = exec.startRequest(leaf.isPresent());
       if (exec.isRecorded()) {
         Step.RECORD_START.reach();
@@ -380,28 +387,42 @@ public final class Exec implements AutoCloseable {
         spec.takesInput(),
         spec.keep(),
         hasLeaf,
-        isKept(),
+        isKept,
         spec.kind(),
         hasLeaf ? StartRequest.Share.BY_CGROUP : share());
   }
 
   /**
-   * It gets logs only when it needs them: what few bytes most commands write is kept in memory. Not
-   * in a box that may outlive this engine, unless it ends with us in any case.
+   * What few bytes most commands write is kept in memory. Not in a box that may outlive this
+   * engine, unless it ends with us in any case.
    */
-  private boolean isKept() {
-    if (piped != null) {
-      return true;
-    }
-    return switch (spec.kind()) {
+  private static boolean isKeptFirst(ExecKind kind, boolean isDetached) {
+    return switch (kind) {
       case ExecKind.Terminal _ -> false;
       case ExecKind.Dialogue() -> true;
       case ExecKind.Command(),
           ExecKind.Program(),
           ExecKind.FileOperation(),
           ExecKind.Resumption() ->
-          !wasDetached;
+          !isDetached;
     };
+  }
+
+  /** None if it is kept, also because no disk takes logs just now: little output needs none. */
+  private List<Fd> firstLogs(Scope passing) throws KernelException {
+    if (isKept) {
+      return List.of();
+    }
+    try {
+      return makeLogs(passing);
+    } catch (KernelException e) {
+      if (spec.kind() instanceof ExecKind.Terminal || !box.state().isAlive()) {
+        throw e;
+      }
+      LOG.log(Level.WARNING, "event=logs_not_made box=" + box.id() + " exec=" + number, e);
+      isKept = true;
+      return List.of();
+    }
   }
 
   private List<Fd> makeLogs(Scope passing) throws KernelException {
@@ -409,15 +430,19 @@ public final class Exec implements AutoCloseable {
     return section.create(passing);
   }
 
-  /** What cannot be had is told to whoever asks for the result. */
+  /** ORDER: init waits for an answer, whatever goes wrong here; what it cannot store it counts. */
   private void giveLogs() {
     try (var passing = new Scope()) {
+      if (isAdopted) {
+        // The engine before may have made them, and died before it could send them.
+        section.remove();
+      }
       List<Fd> logs = makeLogs(passing);
       tell(init -> init.giveLogs(number, logs.getFirst(), logs.getLast()));
-    } catch (KernelException e) {
+    } catch (KernelException | RuntimeException e) {
       LOG.log(Level.WARNING, "event=logs_not_made box=" + box.id() + " exec=" + number, e);
-      Errno why = e.errno() == Errno.OTHER ? Errno.EIO : e.errno();
-      tell(init -> init.refuseLogs(number, why.number()));
+      int why = e instanceof KernelException kernel ? kernel.errno().number() : 0;
+      tell(init -> init.refuseLogs(number, why == 0 ? Errno.EIO.number() : why));
     }
   }
 
@@ -464,7 +489,7 @@ public final class Exec implements AutoCloseable {
 
     @Override
     public void full() {
-      if (isKept() && section.isFilledFirst()) {
+      if (section.isFilledFirst()) {
         Thread.ofVirtual().name("ebb-logs-" + box.id() + "-" + number).start(Exec.this::giveLogs);
       }
     }
@@ -479,7 +504,7 @@ public final class Exec implements AutoCloseable {
       Section last = section;
       // ORDER: whoever hears that one is over finds the next.
       section = new Section(box.logs(), number, ++sections, lock, changed);
-      last.end(told.stdoutSize(), told.stderrSize(), told.truncated(), told.logErrno());
+      last.end(told.stdoutSize(), told.stderrSize(), told.truncated(), told.loss());
     }
 
     @Override
@@ -527,7 +552,7 @@ public final class Exec implements AutoCloseable {
         endNanos = endNanos(last);
         spec = spec.ended();
       }
-      section.end(stdoutSize, stderrSize, isTruncated(last), 0);
+      section.end(stdoutSize, stderrSize, isTruncated(last), loss(last));
       changed.signalAll();
       over.signalAll();
     } finally {
@@ -550,6 +575,10 @@ public final class Exec implements AutoCloseable {
     return last instanceof Outcome.Ended(var ended, _) && ended.truncated();
   }
 
+  private static OutputLoss loss(Outcome last) {
+    return last instanceof Outcome.Ended(var ended, _) ? ended.loss() : OutputLoss.NONE;
+  }
+
   /** The next engine must know of it. */
   private boolean isRecorded() {
     return box.isDetached()
@@ -565,6 +594,8 @@ public final class Exec implements AutoCloseable {
     }
     try {
       if (isRecorded() && result != null) {
+        // ORDER: what init has in memory goes when it may forget the exec.
+        section.store();
         Step.RECORD_END.reach();
         box.journal().append(ExecRecord.ended(number, result));
       } else if (isRecorded() && outcome instanceof Outcome.Refused) {
@@ -573,11 +604,16 @@ public final class Exec implements AutoCloseable {
         // Asked again, it may be known how it ended.
         return;
       }
-      tell(init -> init.forget(number));
+      letInitForget();
     } catch (KernelException | IOException e) {
       // The disk may be full: then init keeps it, and nothing else fails.
       LOG.log(Level.WARNING, "event=record_failed box=" + box.id() + " exec=" + number, e);
     }
+  }
+
+  private void letInitForget() {
+    tell(init -> init.forget(number));
+    isForgotten = true;
   }
 
   public int number() {
@@ -884,7 +920,6 @@ public final class Exec implements AutoCloseable {
           };
       var leftovers = leftovers(last);
       boolean truncated = isTruncated(last);
-      int logErrno = last instanceof Outcome.Ended(var ended, _) ? ended.logErrno() : 0;
       // What is lost dies with its box, which removes all its cgroups when they are empty.
       if (leftovers.kept().isEmpty()
           && !(cause instanceof ExitCause.Stuck)
@@ -900,7 +935,7 @@ public final class Exec implements AutoCloseable {
           section.stdout().size(),
           section.stderr().size(),
           truncated,
-          logErrno,
+          loss(last),
           usage,
           leftovers,
           Duration.ofNanos(endNanos - startNanos));
@@ -1005,6 +1040,9 @@ public final class Exec implements AutoCloseable {
         if (overran && isKilled(last)) {
           yield killed ? new ExitCause.Killed(last) : new ExitCause.TimedOut(last);
         }
+        if (ended.loss().isAny()) {
+          yield new ExitCause.OutputLost(last);
+        }
         yield ended.exited()
             ? new ExitCause.Exited(ended.status())
             : new ExitCause.Signalled(ended.status());
@@ -1070,6 +1108,10 @@ public final class Exec implements AutoCloseable {
         box.journal().forget(number);
       } catch (KernelException | IOException e) {
         LOG.log(Level.WARNING, "event=record_failed box=" + box.id() + " exec=" + number, e);
+      }
+      if (result != null && !isForgotten) {
+        // Its end could not be written down; init has no room for the ends of all commands.
+        letInitForget();
       }
     }
     section.remove();

@@ -5,6 +5,7 @@ import dev.ebb.cgroup.ByteSize;
 import dev.ebb.cgroup.CgroupUsage;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.ExitCause.Exit;
+import dev.ebb.process.OutputLoss;
 import dev.ebb.process.StuckProcess;
 import dev.ebb.store.JournalEntry;
 import java.io.IOException;
@@ -104,7 +105,9 @@ record ExecRecord(
             .with("stdout", result.stdoutSize())
             .with("stderr", result.stderrSize())
             .with("truncated", result.truncated())
-            .with("log-errno", result.logErrno())
+            .with("log-errno", result.loss().errno())
+            .with("stdout-lost", result.loss().stdout())
+            .with("stderr-lost", result.loss().stderr())
             .with("cpu", usage.cpu().toNanos())
             .with("peak-memory", usage.peakMemoryBytes())
             .with("peak-pids", usage.peakPids())
@@ -126,6 +129,7 @@ record ExecRecord(
       case ExitCause.TimedOut(var last) -> last(named, last);
       case ExitCause.OutOfMemory(var last) -> last(named, last);
       case ExitCause.OutputLimit(var last) -> last(named, last);
+      case ExitCause.OutputLost(var last) -> last(named, last);
       case ExitCause.Killed(var last) -> last(named, last);
       case ExitCause.NotStarted(var code, var reason) ->
           named.with("code", code).with("reason", reason);
@@ -157,10 +161,18 @@ record ExecRecord(
         entry.number("stdout"),
         entry.number("stderr"),
         entry.flag("truncated"),
-        entry.integer("log-errno"),
+        loss(entry),
         usage,
         new ExecResult.Leftovers(entry.integer("leftovers"), kept),
         Duration.ofNanos(entry.number("wall")));
+  }
+
+  /** A record of before knows no numbers. */
+  private static OutputLoss loss(JournalEntry entry) throws IOException {
+    int errno = entry.integer("log-errno");
+    return entry.find("stdout-lost").isPresent()
+        ? new OutputLoss(entry.number("stdout-lost"), entry.number("stderr-lost"), errno)
+        : new OutputLoss(0, 0, errno);
   }
 
   private static ExitCause cause(JournalEntry entry) throws IOException {
@@ -170,6 +182,7 @@ record ExecRecord(
       case "TimedOut" -> new ExitCause.TimedOut(last(entry));
       case "OutOfMemory" -> new ExitCause.OutOfMemory(last(entry));
       case "OutputLimit" -> new ExitCause.OutputLimit(last(entry));
+      case "OutputLost" -> new ExitCause.OutputLost(last(entry));
       case "Killed" -> new ExitCause.Killed(last(entry));
       case "NotStarted" -> new ExitCause.NotStarted(entry.integer("code"), entry.text("reason"));
       case "Lost" -> new ExitCause.Lost();

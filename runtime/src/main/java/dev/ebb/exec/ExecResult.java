@@ -2,14 +2,16 @@ package dev.ebb.exec;
 
 import dev.ebb.cgroup.CgroupUsage;
 import dev.ebb.process.ExitCause;
+import dev.ebb.process.OutputLoss;
 import java.time.Duration;
 import java.util.List;
 
 /**
  * How a command ended and what it used.
  *
- * @param truncated output above the limit was cut; the log ends in a marker
- * @param logErrno why output could not be kept, or 0: then it is incomplete
+ * @param stdoutSize what is stored of it, in bytes
+ * @param truncated output above the limit was thrown away
+ * @param loss output that could not be stored
  * @param leftovers processes it left behind; alive only if they were to be kept
  */
 public record ExecResult(
@@ -17,7 +19,7 @@ public record ExecResult(
     long stdoutSize,
     long stderrSize,
     boolean truncated,
-    int logErrno,
+    OutputLoss loss,
     CgroupUsage usage,
     Leftovers leftovers,
     Duration wall) {

@@ -4,13 +4,13 @@ import dev.ebb.backend.BoxText;
 import dev.ebb.box.Box;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
-import dev.ebb.kernel.Errno;
 import dev.ebb.process.ExitCause;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 
 /** An exec that does something with files: fed, checked, and gone with its close. */
@@ -18,6 +18,8 @@ final class FileExec implements AutoCloseable {
   private static final int CHUNK = 64 * 1024;
   private static final int WORDS_MAX = 2000;
   private static final Duration LAST_PATIENCE = Duration.ofSeconds(10);
+
+  private static final Duration RETRY = Duration.ofSeconds(1);
 
   private final Exec exec;
   private final String what;
@@ -86,13 +88,15 @@ final class FileExec implements AutoCloseable {
 
   private Optional<SandboxException> failure(ExecResult result) {
     ExitCause cause = result.cause();
+    if (cause instanceof ExitCause.OutputLost) {
+      String why = "the host has no room for it: " + result.loss().describe();
+      return Optional.of(
+          SandboxException.later(
+              ErrorCode.PRESSURE, "cannot " + what + ": " + why, RETRY, Map.of()));
+    }
     if (!cause.equals(new ExitCause.Exited(0))) {
       return Optional.of(
           isTar ? FileFailure.ofTar(what, cause, words()) : FileFailure.of(what, cause));
-    }
-    if (result.logErrno() != 0) {
-      String why = "the host cannot hold it: " + Errno.describe(result.logErrno());
-      return Optional.of(new SandboxException(ErrorCode.INTERNAL, "cannot " + what + ": " + why));
     }
     return Optional.empty();
   }

@@ -59,7 +59,10 @@ final class FileFailure {
           failure(ErrorCode.NO_SPACE, what, "the memory of the box is full");
       case ExitCause.Killed _, ExitCause.Lost _ ->
           failure(ErrorCode.WRONG_STATE, what, "it was ended");
-      case ExitCause.NotStarted _, ExitCause.Signalled _, ExitCause.Stuck _ ->
+      case ExitCause.NotStarted _,
+          ExitCause.Signalled _,
+          ExitCause.Stuck _,
+          ExitCause.OutputLost _ ->
           failure(ErrorCode.INTERNAL, what, cause.toString());
     };
   }

@@ -1,6 +1,7 @@
 package dev.ebb.exec;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
@@ -17,11 +18,11 @@ import java.util.concurrent.locks.Condition;
 
 /**
  * One output stream of a command, which anybody reads at their own pace, from any offset: in memory
- * while it is short, else a file that init fills. It costs a descriptor only while it is read.
- * Thread-safe.
+ * while it is short, else a file that init fills. Its beginning is in memory, too, if no file takes
+ * it. It costs a descriptor only while it is read. Thread-safe.
  */
 public final class OutputLog {
-  /** SAFETY: of what init may tell; a little more than it keeps, for a marker. */
+  /** SAFETY: of what init may tell; an earlier one kept a little more. */
   private static final int KEPT_MAX = 8192;
 
   private final Path file;
@@ -67,7 +68,7 @@ public final class OutputLog {
     }
   }
 
-  /** Takes what init tells, having no file for it; to be followed by {@link #grow}. */
+  /** Takes what init has in memory; to be followed by {@link #grow}. */
   void keep(byte[] more) {
     lock.lock();
     try {
@@ -77,6 +78,37 @@ public final class OutputLog {
       int before = kept.length;
       kept = Arrays.copyOf(kept, before + more.length);
       System.arraycopy(more, 0, kept, before, more.length);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Writes to the file what is in memory alone, for the next engine; what is there of it is the
+   * same.
+   */
+  void store() throws KernelException {
+    byte[] bytes = inMemory();
+    if (bytes.length == 0) {
+      return;
+    }
+    try (var scope = new Scope()) {
+      isFiled = true;
+      Fd open = Fd.open(scope, file, Fd.Flag.WRITE, Fd.Flag.CREATE);
+      for (int done = 0; done < bytes.length; ) {
+        int n = open.write(bytes, done, bytes.length - done);
+        if (n <= 0) {
+          throw new KernelException("write to " + file, Errno.EIO);
+        }
+        done += n;
+      }
+    }
+  }
+
+  private byte[] inMemory() {
+    lock.lock();
+    try {
+      return kept.length == size ? kept : new byte[0];
     } finally {
       lock.unlock();
     }
@@ -133,7 +165,11 @@ public final class OutputLog {
     }
   }
 
-  /** Reads what is there at {@code position}, without waiting; 0 for nothing. */
+  /**
+   * Reads what is there at {@code position}, without waiting; 0 for nothing.
+   *
+   * @throws SandboxException NOT_FOUND when it was removed, INTERNAL when the disk does not give it
+   */
   public int read(long position, byte[] buffer) {
     int length = (int) Math.min(buffer.length, Math.max(0, size() - position));
     if (length == 0 || readKept(position, buffer, length)) {
@@ -148,7 +184,9 @@ public final class OutputLog {
       }
       return n;
     } catch (KernelException e) {
-      throw SandboxException.internal(e);
+      throw e.is(Errno.ENOENT)
+          ? new SandboxException(ErrorCode.NOT_FOUND, "what the command wrote was removed", e)
+          : SandboxException.internal(e);
     }
   }
 

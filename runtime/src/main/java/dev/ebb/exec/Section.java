@@ -5,6 +5,7 @@ import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
+import dev.ebb.process.OutputLoss;
 import dev.ebb.step.Step;
 import dev.ebb.store.LogDirectory;
 import java.io.IOException;
@@ -28,7 +29,7 @@ public final class Section {
 
   private volatile boolean over;
   private volatile boolean truncated;
-  private volatile int logErrno;
+  private volatile OutputLoss loss = OutputLoss.NONE;
 
   /**
    * @param number 0 for the first, or only one
@@ -63,6 +64,12 @@ public final class Section {
     stderr.expectFile();
   }
 
+  /** Writes to its files what is in memory alone. */
+  void store() throws KernelException {
+    stdout.store();
+    stderr.store();
+  }
+
   void keep(byte[] stdoutBytes, byte[] stderrBytes) {
     stdout.keep(stdoutBytes);
     stderr.keep(stderrBytes);
@@ -74,11 +81,11 @@ public final class Section {
   }
 
   /** Nothing follows. */
-  void end(long stdoutSize, long stderrSize, boolean wasTruncated, int errno) {
+  void end(long stdoutSize, long stderrSize, boolean wasTruncated, OutputLoss lost) {
     lock.lock();
     try {
       truncated |= wasTruncated;
-      logErrno = errno;
+      loss = lost;
       over = true;
       stdout.grow(stdoutSize, true);
       stderr.grow(stderrSize, true);
@@ -106,7 +113,12 @@ public final class Section {
 
   /** There was more, which was thrown away. */
   public boolean isTruncated() {
-    return truncated || logErrno != 0;
+    return truncated;
+  }
+
+  /** There was more, which could not be stored. */
+  public OutputLoss loss() {
+    return loss;
   }
 
   /** Either stream has more than was read. */

@@ -15,6 +15,9 @@ public sealed interface ExitCause {
 
   record OutputLimit(Exit last) implements ExitCause {}
 
+  /** It ended by itself, but some of its output could not be stored: {@link OutputLoss}. */
+  record OutputLost(Exit last) implements ExitCause {}
+
   /** Killed by us, because somebody asked. */
   record Killed(Exit last) implements ExitCause {}
 
@@ -40,7 +43,10 @@ public sealed interface ExitCause {
   int TIMEOUT_CODE = 124;
   int FAILURE_CODE = 125;
 
-  /** One word: exited, killed, timed-out, out-of-memory, output-limit, not-started, lost, stuck. */
+  /**
+   * One word: exited, killed, timed-out, out-of-memory, output-limit, output-lost, not-started,
+   * lost, stuck.
+   */
   default String status() {
     return switch (this) {
       case Exited(var code) -> code == SIGKILL_CODE || code == SIGTERM_CODE ? "killed" : "exited";
@@ -48,6 +54,7 @@ public sealed interface ExitCause {
       case TimedOut _ -> "timed-out";
       case OutOfMemory _ -> "out-of-memory";
       case OutputLimit _ -> "output-limit";
+      case OutputLost _ -> "output-lost";
       case Lost _ -> "lost";
       case Stuck _ -> "stuck";
       case NotStarted _ -> "not-started";
@@ -63,7 +70,7 @@ public sealed interface ExitCause {
       case OutOfMemory _, OutputLimit _ -> SIGKILL_CODE;
       case Killed(var last) -> last.shellCode() == 0 ? SIGTERM_CODE : last.shellCode();
       case NotStarted(var code, _) -> code;
-      case Lost _, Stuck _ -> FAILURE_CODE;
+      case Lost _, Stuck _, OutputLost _ -> FAILURE_CODE;
     };
   }
 }

@@ -13,7 +13,6 @@ import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
-import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Kind;
@@ -211,8 +210,8 @@ enum Life {
     cat.stdin().orElseThrow().close();
     ExecResult result = cat.await(SOON).orElseThrow();
     assertThat(result.cause()).isEqualTo(new ExitCause.Exited(0));
-    if (result.logErrno() != 0) {
-      throw new IllegalStateException("output was lost: " + Errno.describe(result.logErrno()));
+    if (result.loss().isAny()) {
+      throw new IllegalStateException("output was lost: " + result.loss().describe());
     }
     byte[] read = new byte[words.length];
     assertThat(cat.stdout().read(0, read)).isEqualTo(words.length);

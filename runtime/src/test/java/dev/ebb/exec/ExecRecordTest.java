@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.ebb.cgroup.CgroupUsage;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.ExitCause.Exit;
+import dev.ebb.process.OutputLoss;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -49,6 +50,7 @@ class ExecRecordTest {
         new ExitCause.TimedOut(last),
         new ExitCause.OutOfMemory(last),
         new ExitCause.OutputLimit(last),
+        new ExitCause.OutputLost(last),
         new ExitCause.Killed(new Exit(143, 0)),
         new ExitCause.NotStarted(127, "x: not found"),
         new ExitCause.Lost(),
@@ -64,7 +66,7 @@ class ExecRecordTest {
             10,
             20,
             true,
-            28,
+            new OutputLoss(30, 40, 28),
             new CgroupUsage(Duration.ofNanos(5), 6, 7, 8, 9),
             new ExecResult.Leftovers(2, List.of(new ExecResult.Kept(12, "sleep 5"))),
             Duration.ofNanos(77));

@@ -1,5 +1,6 @@
 package dev.ebb.backend.bubblewrap;
 
+import dev.ebb.process.OutputLoss;
 import java.time.Duration;
 import java.util.OptionalLong;
 
@@ -19,7 +20,10 @@ public interface ExecEvents {
   /** It never ran; the last word. */
   void refused(Step step, int errno);
 
-  /** Of one without logs: what it wrote since the last word. The next word counts it. */
+  /**
+   * What it wrote since the last word, of a stream that init has in memory: there are no logs yet,
+   * or none that takes it. The next word counts it.
+   */
   void kept(byte[] stdout, byte[] stderr);
 
   /** Of one without logs: it writes more than is kept, and waits for logs. */
@@ -72,9 +76,9 @@ public interface ExecEvents {
    * A part of its output.
    *
    * @param truncated there was more, which was thrown away
-   * @param logErrno the first failed write to a log, or 0
+   * @param loss what could not be stored
    */
-  record Written(long stdoutSize, long stderrSize, boolean truncated, int logErrno) {}
+  record Written(long stdoutSize, long stderrSize, boolean truncated, OutputLoss loss) {}
 
   /**
    * How it ended.
@@ -82,7 +86,7 @@ public interface ExecEvents {
    * @param status exit code or signal
    * @param stuck members outlived SIGKILL
    * @param unreaped the leader is among them, and has no status
-   * @param logErrno the first failed write to a log, or 0
+   * @param loss what could not be stored
    * @param leftovers members alive when the leader ended
    * @param at nanoseconds of CLOCK_MONOTONIC, when that was; empty: an older init does not tell
    */
@@ -95,7 +99,7 @@ public interface ExecEvents {
       boolean unreaped,
       long stdoutSize,
       long stderrSize,
-      int logErrno,
+      OutputLoss loss,
       int leftovers,
       Usage usage,
       OptionalLong at) {}

@@ -55,7 +55,7 @@ public final class InitChannel {
   private static final int LISTENS_SINCE = 8;
   private static final int LOOKS_SINCE = 10;
   private static final int LOOKS_IN_THE_END_SINCE = 11;
-  private static final int TELLS_WHEN_SINCE = 12;
+  private static final int TELLS_MORE_SINCE = 12;
   private static final int PIPES_SINCE = 12;
   private static final int PERMISSIONS = 0777;
 
@@ -550,6 +550,11 @@ public final class InitChannel {
     }
   }
 
+  /** When a command ended, and how much of its output was lost. */
+  private boolean tellsMore() {
+    return version() >= TELLS_MORE_SINCE;
+  }
+
   private boolean isClosed() {
     state.lock();
     try {
@@ -688,7 +693,7 @@ public final class InitChannel {
       }
       case Protocol.MESSAGE_FULL -> exec(exec, false).ifPresent(ExecEvents::full);
       case Protocol.MESSAGE_SECTION -> {
-        var section = Protocol.section(body);
+        var section = Protocol.section(body, tellsMore());
         exec(exec, false)
             .ifPresent(
                 e -> {
@@ -704,7 +709,7 @@ public final class InitChannel {
       }
       case Protocol.MESSAGE_ENDED -> {
         Step.HEAR_ENDED.reach();
-        var ended = Protocol.ended(body, version() >= TELLS_WHEN_SINCE);
+        var ended = Protocol.ended(body, tellsMore());
         exec(exec, false).ifPresent(e -> Protocol.told(body, e));
         exec(exec, true).ifPresent(e -> e.ended(ended));
       }

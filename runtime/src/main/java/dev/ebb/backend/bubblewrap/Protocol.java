@@ -5,6 +5,7 @@ import dev.ebb.backend.BoxText;
 import dev.ebb.backend.ExecKind;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.kernel.Pidfd;
+import dev.ebb.process.OutputLoss;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
@@ -272,24 +273,31 @@ final class Protocol {
     };
   }
 
-  /** {@code tellsWhen}: the init that said it is not older than version 12. */
-  static ExecEvents.Ended ended(ByteBuffer body, boolean tellsWhen) {
+  /** How a command ended; {@code tellsMore}: the init that said it is of version 12 or later. */
+  static ExecEvents.Ended ended(ByteBuffer body, boolean tellsMore) {
     var reason = reason(body.getInt());
     int flags = body.getInt();
     boolean exited = body.getInt() == Pidfd.WaitStatus.CLD_EXITED;
+    int status = body.getInt();
+    long stdout = body.getLong();
+    long stderr = body.getLong();
+    int logErrno = body.getInt();
+    int leftovers = body.getInt();
+    var usage = usage(body, (flags & ENDED_CROWDED) != 0);
+    var at = tellsMore ? OptionalLong.of(body.getLong()) : OptionalLong.empty();
     return new ExecEvents.Ended(
         reason,
         exited,
-        body.getInt(),
+        status,
         (flags & ENDED_STUCK) != 0,
         (flags & ENDED_TRUNCATED) != 0,
         (flags & ENDED_UNREAPED) != 0,
-        body.getLong(),
-        body.getLong(),
-        body.getInt(),
-        body.getInt(),
-        usage(body, (flags & ENDED_CROWDED) != 0),
-        tellsWhen ? OptionalLong.of(body.getLong()) : OptionalLong.empty());
+        stdout,
+        stderr,
+        loss(body, logErrno, tellsMore),
+        leftovers,
+        usage,
+        at);
   }
 
   private static ExecEvents.Usage usage(ByteBuffer body, boolean crowded) {
@@ -300,11 +308,17 @@ final class Protocol {
     return usage;
   }
 
-  static ExecEvents.Written section(ByteBuffer body) {
+  static ExecEvents.Written section(ByteBuffer body, boolean tellsMore) {
     long stdout = body.getLong();
     long stderr = body.getLong();
-    return new ExecEvents.Written(
-        stdout, stderr, (body.getInt() & ENDED_TRUNCATED) != 0, body.getInt());
+    boolean truncated = (body.getInt() & ENDED_TRUNCATED) != 0;
+    return new ExecEvents.Written(stdout, stderr, truncated, loss(body, body.getInt(), tellsMore));
+  }
+
+  private static OutputLoss loss(ByteBuffer body, int errno, boolean isCounted) {
+    return isCounted
+        ? new OutputLoss(body.getLong(), body.getLong(), errno)
+        : new OutputLoss(0, 0, errno);
   }
 
   /** What follows a word: the bytes of one stream, then of the other; an older init has none. */

@@ -184,7 +184,7 @@ class InitChannelTest {
 
   private static byte[] ended(int status) {
     byte[] body =
-        Protocol.buffer(72)
+        Protocol.buffer(88)
             .putInt(Protocol.END_BY_ITSELF)
             .putInt(0)
             .putInt(1)
@@ -566,6 +566,7 @@ class InitChannelTest {
 
   @Test
   void theLifeOfAnExecIsToldInOrder() throws Exception {
+    greet(Protocol.PROTOCOL_VERSION);
     start();
     say(message(Protocol.MESSAGE_STARTED, EXEC, ints(9, 2)));
     say(output(5, 0));
@@ -576,6 +577,7 @@ class InitChannelTest {
 
   @Test
   void messagesMayArriveByteByByte() throws Exception {
+    greet(Protocol.PROTOCOL_VERSION);
     start();
     for (byte[] message : List.of(output(1, 2), ended(4))) {
       for (int i = 0; i < message.length; i++) {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.ebb.backend.BoxContents;
 import dev.ebb.backend.ExecKind;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.process.OutputLoss;
 import java.lang.reflect.Modifier;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
@@ -240,9 +241,12 @@ class ProtocolTest {
         .putLong(header.offset("section", "stderr_size"), 0x2_0000_0002L)
         .putInt(
             header.offset("section", "flags"), Math.toIntExact(header.constant("ENDED_TRUNCATED")))
-        .putInt(header.offset("section", "log_errno"), 28);
-    assertThat(Protocol.section(body))
-        .isEqualTo(new ExecEvents.Written(0x1_0000_0001L, 0x2_0000_0002L, true, 28));
+        .putInt(header.offset("section", "log_errno"), 28)
+        .putLong(header.offset("section", "stdout_lost"), 3)
+        .putLong(header.offset("section", "stderr_lost"), 4);
+    assertThat(Protocol.section(body, true))
+        .isEqualTo(
+            new ExecEvents.Written(0x1_0000_0001L, 0x2_0000_0002L, true, new OutputLoss(3, 4, 28)));
     assertThat(body.hasRemaining()).isFalse();
   }
 
@@ -321,7 +325,9 @@ class ProtocolTest {
                 Map.entry("peak_memory", 0x3_0000_0003L),
                 Map.entry("peak_processes", 12L),
                 Map.entry("zero", 0L),
-                Map.entry("ended_ns", 0x4_0000_0004L)));
+                Map.entry("ended_ns", 0x4_0000_0004L),
+                Map.entry("stdout_lost", 0x5_0000_0001L),
+                Map.entry("stderr_lost", 6L)));
     var usage = new ExecEvents.Usage(Duration.ofNanos(1_500_001_000), 0x3_0000_0003L, 12, false);
     assertThat(Protocol.ended(body, true))
         .isEqualTo(
@@ -334,7 +340,7 @@ class ProtocolTest {
                 false,
                 stdout,
                 stderr,
-                28,
+                new OutputLoss(0x5_0000_0001L, 6, 28),
                 3,
                 usage,
                 OptionalLong.of(0x4_0000_0004L)));

@@ -572,7 +572,10 @@ public final class ServedBox {
 
   /** Spares those that somebody reads, as long as they are not too many. */
   void prune() {
-    for (ServedExec oldest : ended) {
+    if (endedCount.get() <= ENDED_KEPT) {
+      return;
+    }
+    for (ServedExec oldest : List.copyOf(ended)) {
       int excess = endedCount.get() - ENDED_KEPT;
       if (excess <= 0) {
         return;

@@ -3,6 +3,7 @@ package dev.ebb.server.rest;
 import dev.ebb.backend.Mount;
 import dev.ebb.backend.Network;
 import dev.ebb.box.Limits;
+import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.CgroupUsage;
 import dev.ebb.cgroup.Pressure;
 import dev.ebb.code.Cell;
@@ -12,6 +13,7 @@ import dev.ebb.exec.Section;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ExitCause;
+import dev.ebb.process.OutputLoss;
 import dev.ebb.server.boxes.ServedBox;
 import dev.ebb.server.boxes.ServedContext;
 import dev.ebb.server.boxes.ServedExec;
@@ -21,6 +23,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** What is said, as JSON objects. */
 final class Documents {
@@ -122,7 +125,7 @@ final class Documents {
             "startedAt", exec.startedAt().toString());
     exec.exec().pid().ifPresent(pid -> document.put("pid", pid));
     var ending = exec.ending();
-    document.put("pids", ending.isPresent() ? List.of() : exec.exec().pids());
+    document.put("pids", ending.isPresent() ? List.of() : pids(exec));
     document.put("stdoutBytes", exec.exec().stdout().size());
     document.put("stderrBytes", exec.exec().stderr().size());
     if (ending.isPresent()) {
@@ -141,12 +144,25 @@ final class Documents {
     return document;
   }
 
+  /** RACE: its box may end meanwhile, and the cgroup that would tell is gone. */
+  private static List<Integer> pids(ServedExec exec) {
+    try {
+      return exec.exec().pids();
+    } catch (SandboxException e) {
+      if (exec.box().state().isAlive()) {
+        throw e;
+      }
+      return List.of();
+    }
+  }
+
   private static void result(Map<String, Object> document, ExecResult result) {
     document.put("status", result.cause().status());
     document.put("exitCode", result.cause().code());
     document.put("cause", cause(result.cause()));
     document.put("durationMillis", result.wall().toMillis());
     document.put("truncated", result.truncated());
+    addLoss(document, result.loss());
     document.put(
         "leftovers",
         object(
@@ -186,6 +202,7 @@ final class Documents {
       case ExitCause.TimedOut(var last) -> last("timed-out", last);
       case ExitCause.OutOfMemory(var last) -> last("out-of-memory", last);
       case ExitCause.OutputLimit(var last) -> last("output-limit", last);
+      case ExitCause.OutputLost(var last) -> last("output-lost", last);
       case ExitCause.Killed(var last) -> last("killed", last);
       case ExitCause.NotStarted(var code, var reason) ->
           object("kind", "not-started", "code", code, "message", reason);
@@ -211,6 +228,48 @@ final class Documents {
     return last.signal() != 0
         ? object("kind", kind, "signal", last.signal())
         : object("kind", kind, "code", last.code());
+  }
+
+  private static void addLoss(Map<String, Object> document, OutputLoss loss) {
+    if (loss.isAny()) {
+      document.put(
+          "lost",
+          object(
+              "stdoutBytes", loss.stdout(),
+              "stderrBytes", loss.stderr(),
+              "reason", loss.reason()));
+    }
+  }
+
+  /** What was stored, and can be read no more, is lost as well: then no end was a good one. */
+  static void addUnread(Map<String, Object> document, OutputLoss unread) {
+    if (!unread.isAny()) {
+      return;
+    }
+    var before = document.get("lost") instanceof Map<?, ?> stored ? stored : Map.of();
+    document.put(
+        "lost",
+        object(
+            "stdoutBytes", unread.stdout() + count(before.get("stdoutBytes")),
+            "stderrBytes", unread.stderr() + count(before.get("stderrBytes")),
+            "reason", before.containsKey("reason") ? before.get("reason") : unread.reason()));
+    if ("exited".equals(document.get("status"))) {
+      var lost = new ExitCause.OutputLost(new ExitCause.Exit(code(document), 0));
+      document.put("status", lost.status());
+      document.put("exitCode", lost.code());
+      document.put("cause", cause(lost));
+    }
+    document.computeIfPresent(
+        "outcome",
+        (_, word) -> word.equals(Cell.Outcome.OK.word()) ? Cell.Outcome.OUTPUT_LOST.word() : word);
+  }
+
+  private static long count(@Nullable Object number) {
+    return number instanceof Number known ? known.longValue() : 0;
+  }
+
+  private static int code(Map<String, Object> document) {
+    return document.get("exitCode") instanceof Integer code ? code : 0;
   }
 
   // --- contexts ---
@@ -271,6 +330,7 @@ final class Documents {
       Section section = cell.section().get();
       document.put("stdoutBytes", section.stdout().size());
       document.put("stderrBytes", section.stderr().size());
+      addLoss(document, section.loss());
       isCut |= isWhole && addOutput(exchange, document, section);
     }
     document.put("truncated", isCut);
@@ -286,10 +346,12 @@ final class Documents {
   /** True when there is more. */
   private static boolean addOutput(Exchange exchange, Map<String, Object> document, Section section)
       throws InterruptedException {
-    byte[] stdout = read(exchange, section.stdout(), 0);
-    byte[] stderr = read(exchange, section.stderr(), 0);
+    var reading = new OutputReading(section);
+    byte[] stdout = reading.stdout(0, most(exchange, section.stdout(), 0));
+    byte[] stderr = reading.stderr(0, most(exchange, section.stderr(), 0));
     document.put("stdout", output(stdout));
     document.put("stderr", output(stderr));
+    addUnread(document, reading.unread());
     return stdout.length < section.stdout().size() || stderr.length < section.stderr().size();
   }
 
@@ -323,12 +385,7 @@ final class Documents {
   static Map<String, Object> result(Exchange exchange, ServedExec exec)
       throws InterruptedException {
     var document = exec(exec);
-    byte[] stdout = read(exchange, exec.exec().stdout(), 0);
-    byte[] stderr = read(exchange, exec.exec().stderr(), 0);
-    document.put("stdout", output(stdout));
-    document.put("stderr", output(stderr));
-    if (stdout.length < exec.exec().stdout().size()
-        || stderr.length < exec.exec().stderr().size()) {
+    if (addOutput(exchange, document, exec.exec().section())) {
       document.put("truncated", true);
     }
     return document;
@@ -336,9 +393,14 @@ final class Documents {
 
   /** What there is from {@code offset} on, up to a bound, or to a small one if memory is short. */
   static byte[] read(Exchange exchange, OutputLog log, long offset) throws InterruptedException {
+    return read(log, offset, most(exchange, log, offset));
+  }
+
+  private static int most(Exchange exchange, OutputLog log, long offset)
+      throws InterruptedException {
     long length = Math.min(OUTPUT_MOST, Math.max(0, log.size() - offset));
     boolean hasRoom = length <= OUTPUT_LEAST || exchange.hasRoomFor(length);
-    return read(log, offset, hasRoom ? OUTPUT_MOST : OUTPUT_LEAST);
+    return hasRoom ? OUTPUT_MOST : OUTPUT_LEAST;
   }
 
   static byte[] read(OutputLog log, long offset) {

@@ -1,7 +1,9 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.box.SandboxException;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Section;
+import dev.ebb.process.OutputLoss;
 import dev.ebb.server.boxes.ServedExec;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -9,6 +11,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongFunction;
 
 /** Server-sent events. Whoever has gone is noticed at the next word: one a second at least. */
 @SuppressWarnings("exports") // for the door of MCP, see module-info
@@ -17,6 +21,7 @@ public final class EventStream {
   private static final int CHUNK = 64 * 1024;
 
   private final OutputStream out;
+  private OutputLoss unread = OutputLoss.NONE;
 
   public EventStream(Exchange exchange) throws IOException {
     out = exchange.stream(200, "text/event-stream");
@@ -77,8 +82,18 @@ public final class EventStream {
     send("start", Position.START.toString(), document);
   }
 
-  /** Tells what a command writes, from {@code from} on, until its end. */
+  /**
+   * Tells what a command writes, from {@code from} on, until its end; what it wrote stays there
+   * meanwhile, unless its box is removed.
+   */
   Position follow(ServedExec exec, Position from) throws IOException, InterruptedException {
+    var at = new AtomicReference<>(from);
+    exec.read(() -> at.set(followHeld(exec, from)));
+    return at.get();
+  }
+
+  private Position followHeld(ServedExec exec, Position from)
+      throws IOException, InterruptedException {
     Position at = from;
     while (exec.exec().awaitOutput(at.stdout, at.stderr, HEARTBEAT)) {
       Position before = at;
@@ -95,22 +110,41 @@ public final class EventStream {
 
   /** Tells some of what was written behind {@code from}, if there is anything. */
   Position tell(Section section, Position from) throws IOException {
-    byte[] out = next(section.stdout(), from.stdout);
-    Position at = new Position(from.stdout + out.length, from.stderr);
-    tell("stdout", at, out);
-    byte[] err = next(section.stderr(), from.stderr);
-    at = new Position(at.stdout, from.stderr + err.length);
-    tell("stderr", at, err);
-    return at;
+    long stdout =
+        tell("stdout", section.stdout(), from.stdout, at -> new Position(at, from.stderr));
+    long stderr = tell("stderr", section.stderr(), from.stderr, at -> new Position(stdout, at));
+    return new Position(stdout, stderr);
   }
 
-  private void tell(String stream, Position at, byte[] bytes) throws IOException {
-    if (bytes.length > 0) {
-      send(stream, at.toString(), Documents.output(bytes));
+  /**
+   * Returns where it came to. What is there and cannot be read is told as lost, and passed over.
+   */
+  private long tell(String stream, OutputLog log, long from, LongFunction<Position> position)
+      throws IOException {
+    try {
+      byte[] bytes = next(log, from);
+      long at = from + bytes.length;
+      if (bytes.length > 0) {
+        send(stream, position.apply(at).toString(), Documents.output(bytes));
+      }
+      return at;
+    } catch (SandboxException e) {
+      long at = log.size();
+      int errno = OutputReading.errno(e);
+      boolean isStdout = stream.equals("stdout");
+      unread =
+          unread.plus(new OutputLoss(isStdout ? at - from : 0, isStdout ? 0 : at - from, errno));
+      send(
+          "lost",
+          position.apply(at).toString(),
+          Documents.object(
+              "stream", stream, "offset", from, "bytes", at - from, "reason", unread.reason()));
+      return at;
     }
   }
 
   void end(Position at, Map<String, Object> document) throws IOException {
+    Documents.addUnread(document, unread);
     send("end", at.toString(), document);
   }
 

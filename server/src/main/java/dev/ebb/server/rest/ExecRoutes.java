@@ -65,7 +65,7 @@ final class ExecRoutes {
   }
 
   private ServedBox box(Exchange exchange) {
-    return boxes.find(exchange.caller(), exchange.path("box"));
+    return exchange.about(boxes.find(exchange.caller(), exchange.path("box")));
   }
 
   private ServedExec exec(Exchange exchange) {
@@ -419,17 +419,20 @@ final class ExecRoutes {
         Math.min(
             exchange.number("limit", Long.MAX_VALUE, Long.MAX_VALUE),
             Math.max(0, log.size() - offset));
+    byte[] chunk = new byte[CHUNK];
+    // ORDER: what cannot be read is refused, which cannot be said any more once it is 200.
+    int first = log.read(offset, chunk);
     exchange.header("Ebb-Next-Offset", Long.toString(offset + length));
     exchange.header("Content-Length", Long.toString(length));
-    byte[] chunk = new byte[CHUNK];
     try (OutputStream out = exchange.stream(200, "application/octet-stream")) {
-      for (long done = 0; done < length; ) {
-        int n = (int) Math.min(log.read(offset + done, chunk), length - done);
-        if (n <= 0) {
+      int n = first;
+      for (long done = 0; done < length; n = log.read(offset + done, chunk)) {
+        int some = (int) Math.min(n, length - done);
+        if (some <= 0) {
           throw new IOException("the log ends too early");
         }
-        out.write(chunk, 0, n);
-        done += n;
+        out.write(chunk, 0, some);
+        done += some;
       }
     }
   }

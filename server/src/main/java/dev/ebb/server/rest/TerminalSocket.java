@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import dev.ebb.box.SandboxException;
 import dev.ebb.exec.Stdin;
+import dev.ebb.process.OutputLoss;
 import dev.ebb.server.access.TenantMemory;
 import dev.ebb.server.boxes.ServedExec;
 import java.io.IOException;
@@ -12,6 +13,7 @@ import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.eclipse.jetty.websocket.api.Callback;
@@ -72,26 +74,29 @@ public final class TerminalSocket implements Session.Listener {
   private void tell(Session to) throws InterruptedException {
     byte[] chunk = new byte[CHUNK];
     long position = 0;
+    OutputLoss unread = OutputLoss.NONE;
     try {
       while (output
           && !closed
           && exec.exec().awaitOutput(position, Long.MAX_VALUE, EventStream.HEARTBEAT)) {
-        int n = exec.exec().stdout().read(position, chunk);
-        byte[] some = Arrays.copyOf(chunk, n);
-        send(
-            callback -> {
-              if (n > 0) {
-                to.sendBinary(ByteBuffer.wrap(some), callback);
-              } else {
-                to.sendPing(ByteBuffer.allocate(0), callback);
-              }
-            });
+        int n = 0;
+        try {
+          n = exec.exec().stdout().read(position, chunk);
+        } catch (SandboxException e) {
+          // It may have been removed; the last word says how much is missing.
+          long end = exec.exec().stdout().size();
+          unread = unread.plus(new OutputLoss(end - position, 0, OutputReading.errno(e)));
+          position = end;
+        }
+        send(to, Arrays.copyOf(chunk, n));
         position += n;
       }
       while (!closed && exec.await(EventStream.HEARTBEAT).isEmpty()) {
         send(callback -> to.sendPing(ByteBuffer.allocate(0), callback));
       }
-      String last = new String(Exchange.json(Documents.exec(exec)), StandardCharsets.UTF_8);
+      Map<String, Object> document = Documents.exec(exec);
+      Documents.addUnread(document, unread);
+      String last = new String(Exchange.json(document), StandardCharsets.UTF_8);
       send(callback -> to.sendText(last, callback));
       send(callback -> to.close(StatusCode.NORMAL, "it has ended", callback));
     } catch (CompletionException e) {
@@ -102,6 +107,18 @@ public final class TerminalSocket implements Session.Listener {
   private static void hangUp(Session on, Exception why) {
     LOG.log(Level.DEBUG, "event=terminal_hung_up", why);
     on.disconnect();
+  }
+
+  /** Nothing is sent as a ping: so a caller who has gone is noticed. */
+  private static void send(Session to, byte[] bytes) {
+    send(
+        callback -> {
+          if (bytes.length > 0) {
+            to.sendBinary(ByteBuffer.wrap(bytes), callback);
+          } else {
+            to.sendPing(ByteBuffer.allocate(0), callback);
+          }
+        });
   }
 
   private interface Sending {
