@@ -45,10 +45,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -1124,27 +1126,33 @@ public final class Box {
     }
   }
 
+  /** ORDER: killed first, by every means; whether that could be looked at comes after. */
   private void endProcesses(Account account) throws KernelException, InterruptedException {
     if (!enclosure.exists()) {
       endInitElsewhere(account);
       return;
     }
     Deadline deadline = Deadline.in(DEATH_BOUND);
+    var killing = new Killing(id, enclosure);
+    var members = new LinkedHashSet<>(killing.members());
+    killing.killAll();
     if (launch != null && !launch.isUp()) {
-      learnInit(launch, deadline);
+      Launch begun = launch;
+      killing.attempt(() -> learnInit(begun, deadline));
+      members.addAll(killing.members());
+      killing.killAll();
     }
-    List<Integer> members = enclosure.procs();
+    killing.attempt(this::killInit);
     account.held(Kind.PROCESS, members.size());
-    Step.KILL_BOX.reach();
-    enclosure.kill();
     Step.REAP_INIT.reach();
     boolean reaped = reapInit();
     Step.AWAIT_EMPTY.reach();
-    if (!enclosure.awaitEmpty(deadline)) {
-      enclosure
-          .procs()
-          .forEach(pid -> account.stuck(Kind.PROCESS, Integer.toString(pid), why(pid)));
-      return;
+    if (!killing.awaitEmpty(deadline)) {
+      List<Integer> left = enclosure.procs();
+      if (!left.isEmpty()) {
+        left.forEach(pid -> account.stuck(Kind.PROCESS, Integer.toString(pid), why(pid)));
+        return;
+      }
     }
     if (!reaped) {
       reapOrphans(members, deadline);
@@ -1203,17 +1211,23 @@ public final class Box {
     if (!hasInit()) {
       return false;
     }
-    Pidfd init = requireNonNull(channel).init().orElseThrow();
+    killInit();
+    initGone = awaitDeath(requireNonNull(channel).init().orElseThrow());
+    return initGone;
+  }
+
+  /** Also where it is not where it was. KERNEL: its death ends all of its pid namespace. */
+  private void killInit() throws KernelException {
+    if (!hasInit()) {
+      return;
+    }
     try {
-      // Also where it is not where it was.
-      init.signal(Signal.KILL);
+      requireNonNull(channel).init().orElseThrow().signal(Signal.KILL);
     } catch (KernelException e) {
       if (!e.is(Errno.ESRCH) && !e.is(Errno.EBADF)) {
         throw e;
       }
     }
-    initGone = awaitDeath(init);
-    return initGone;
   }
 
   /**
@@ -1222,7 +1236,7 @@ public final class Box {
    * <p>ORDER: members first. One that was dead when they were listed, or born after, is a child of
    * ours at the latest when its parent is gone.
    */
-  private void reapOrphans(List<Integer> members, Deadline deadline) throws KernelException {
+  private void reapOrphans(Set<Integer> members, Deadline deadline) throws KernelException {
     host.reaper().reap(enclosure::holds);
     while (members.stream().anyMatch(enclosure::holds)
         || ProcFs.children().stream().anyMatch(enclosure::holds)) {

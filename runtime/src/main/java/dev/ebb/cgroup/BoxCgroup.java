@@ -11,6 +11,8 @@ import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.step.Step;
 import java.io.File;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,6 +34,8 @@ import java.util.stream.Stream;
  * nothing can be born in another v1 cgroup than its parent's, so commands are where init is.
  */
 public final class BoxCgroup implements Enclosure {
+  private static final Logger LOG = System.getLogger(BoxCgroup.class.getName());
+
   /** What an operator's commands may use, where no cgroup is above those of the work and theirs. */
   private static final long LANE_PIDS = 32;
 
@@ -359,14 +363,23 @@ public final class BoxCgroup implements Enclosure {
   @Override
   public void removeLeaf(int exec) throws KernelException {
     try {
-      // In v1 a leaf has no controller.
-      long refused = isHybrid() ? 0 : new PidsController(leaf(exec)).maxEvents();
+      long refused = refusedIn(leaf(exec));
       removal.remove(leaf(exec));
       refusedInRemovedLeaves.addAndGet(refused);
     } finally {
       // ORDER: what would not go is the sweep's from now on.
       abandonLeaf(exec);
       operators.remove(exec);
+    }
+  }
+
+  /** In v1 a leaf has no controller; a count that cannot be read keeps no leaf from its end. */
+  private long refusedIn(Cgroup leaf) {
+    try {
+      return isHybrid() ? 0 : new PidsController(leaf).maxEvents();
+    } catch (KernelException e) {
+      LOG.log(Level.DEBUG, "event=count_unknown, ignoring reason=\"{0}\"", e.getMessage());
+      return 0;
     }
   }
 
@@ -499,6 +512,11 @@ public final class BoxCgroup implements Enclosure {
     } finally {
       box().kill();
     }
+  }
+
+  @Override
+  public void killEach() throws KernelException {
+    box().killEach();
   }
 
   /** KERNEL: who is cloned into a cgroup that was ever killed is killed, too (kill_seq, 6.18). */

@@ -117,6 +117,11 @@ public final class BoxNamespace implements Enclosure {
   }
 
   @Override
+  public void killEach() throws KernelException {
+    kill();
+  }
+
+  @Override
   public void renew() {}
 
   private static void killInit(Init known) throws KernelException {

@@ -8,16 +8,20 @@ import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.process.Keeper;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /** One cgroup directory, of either version; its methods bear the names of the kernel's files. */
 public record Cgroup(Path path) {
+  private static final Logger LOG = System.getLogger(Cgroup.class.getName());
   private static final long ROUND_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   public static Cgroup create(Path path) throws KernelException {
@@ -87,8 +91,21 @@ public record Cgroup(Path path) {
     return CgroupFile.of(path, file).read().lines().map(Integer::valueOf).toList();
   }
 
-  /** The processes in this cgroup and all below it. */
+  /**
+   * The processes in this cgroup and all below it: by its own files or, where these cannot be read,
+   * by what /proc tells of each process.
+   */
   public List<Integer> allProcs() throws KernelException {
+    try {
+      return listedProcs();
+    } catch (KernelException e) {
+      List<Integer> told = ProcMembers.of(path).orElseThrow(() -> e).list();
+      LOG.log(Level.DEBUG, "event=cgroup_unreadable, reading /proc reason=\"{0}\"", e.getMessage());
+      return told;
+    }
+  }
+
+  private List<Integer> listedProcs() throws KernelException {
     var all = new LinkedHashSet<Integer>();
     for (Cgroup cgroup : bottomUp()) {
       try {
@@ -125,16 +142,35 @@ public record Cgroup(Path path) {
     return CgroupFile.value(events, "frozen").filter(frozen -> frozen != 0).isPresent();
   }
 
-  /** Sends SIGKILL to all in it and below; neither waits nor reaps. An absent cgroup has nobody. */
+  /**
+   * Sends SIGKILL to all in it and below, by the kernel at once or, where that fails, one by one;
+   * does not reap. An absent cgroup has nobody.
+   */
   public void kill() throws KernelException {
     try {
-      if (!killAtOnce() && exists()) {
-        killOneByOne();
+      if (killAtOnce()) {
+        return;
       }
     } catch (KernelException e) {
       if (!isGone(e)) {
-        throw e;
+        killAfter(e);
       }
+      return;
+    }
+    killEach();
+  }
+
+  /** A kernel that refuses to kill them all is no reason to leave them alive. */
+  private void killAfter(KernelException refused) throws KernelException {
+    LOG.log(
+        Level.WARNING,
+        "event=cgroup_kill_failed, killing one by one reason=\"{0}\"",
+        refused.getMessage());
+    try {
+      killEach();
+    } catch (KernelException e) {
+      refused.addSuppressed(e);
+      throw refused;
     }
   }
 
@@ -150,30 +186,62 @@ public record Cgroup(Path path) {
     }
   }
 
-  /** Nobody forks while frozen by v2, and a member so frozen dies at once. */
-  void killOneByOne() throws KernelException {
-    thaw();
-    boolean frozen = CgroupFile.of(path, "cgroup.freeze").writeIfPresent("1");
+  /**
+   * Signals each member, in rounds until there is none or the bound is over. Nobody forks while
+   * frozen by v2, and a member so frozen dies at once; one that cannot be frozen is killed all the
+   * same.
+   */
+  public void killEach() throws KernelException {
+    if (!exists()) {
+      return;
+    }
+    var failures = new ArrayList<KernelException>();
+    attempt(failures, this::thaw);
+    attempt(failures, () -> CgroupFile.of(path, "cgroup.freeze").writeIfPresent("1"));
     try {
-      killRounds(Deadline.in(CgroupRemoval.BOUND));
+      attempt(failures, () -> killRounds(Deadline.in(CgroupRemoval.BOUND)));
     } finally {
-      if (frozen) {
-        freeze(false);
+      attempt(failures, () -> CgroupFile.of(path, "cgroup.freeze").writeIfPresent("0"));
+    }
+    if (!failures.isEmpty()) {
+      KernelException first = failures.removeFirst();
+      failures.forEach(first::addSuppressed);
+      throw first;
+    }
+  }
+
+  private interface Attempt {
+    void run() throws KernelException;
+  }
+
+  private static void attempt(List<KernelException> failures, Attempt attempt) {
+    try {
+      attempt.run();
+    } catch (KernelException e) {
+      if (!isGone(e)) {
+        failures.add(e);
       }
     }
   }
 
+  /** One that cannot be killed keeps no other from its end. */
   private void killRounds(Deadline deadline) throws KernelException {
+    Optional<ProcMembers> told = ProcMembers.of(path);
+    var failures = new ArrayList<KernelException>();
     List<Integer> left = allProcs();
     while (!left.isEmpty() && !deadline.isOver()) {
+      failures.clear();
       for (int pid : left) {
-        killMember(pid);
+        attempt(failures, () -> killMember(pid, told));
       }
       if (Thread.currentThread().isInterrupted()) {
-        return;
+        break;
       }
       LockSupport.parkNanos(ROUND_NANOS);
       left = allProcs();
+    }
+    if (!left.isEmpty() && !failures.isEmpty()) {
+      throw failures.getFirst();
     }
   }
 
@@ -194,12 +262,13 @@ public record Cgroup(Path path) {
     }
   }
 
-  private void killMember(int pid) throws KernelException {
+  private void killMember(int pid, Optional<ProcMembers> told) throws KernelException {
     try (var scope = new Scope()) {
       Pidfd pidfd = Pidfd.open(scope, pid);
-      // RACE: the number may have been reused before the pidfd was opened, not after: if the
-      // cgroup still lists it, the pidfd is the member's.
-      if (allProcs().contains(pid)) {
+      // RACE: the number may have been reused before the pidfd was opened, not after: if it is
+      // still a member, the pidfd is the member's.
+      // KERNEL: of a process in a threaded cgroup /proc shows where its first thread is.
+      if (told.filter(all -> all.holds(pid)).isPresent() || allProcs().contains(pid)) {
         pidfd.signal(Signal.KILL);
       }
     } catch (KernelException e) {

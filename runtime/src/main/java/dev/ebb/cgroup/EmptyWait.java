@@ -6,44 +6,87 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Readiness;
 import dev.ebb.kernel.Scope;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /** Waits until a cgroup has no living member. */
 @FunctionalInterface
 public interface EmptyWait {
+  /** A look at every process of the host costs more. */
+  long LIST_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+  Logger LOG = System.getLogger(EmptyWait.class.getName());
+
   /** How long an unannounced change may go unnoticed. */
   Duration LOOK_AGAIN = Duration.ofMillis(1);
 
   /** False when the deadline came first. An absent cgroup is empty. Interruptible. */
   boolean await(Cgroup cgroup, Deadline deadline) throws KernelException, InterruptedException;
 
-  /** By the kernel's word: cgroup.events announces each change. */
+  /**
+   * By the kernel's word: cgroup.events announces each change. Where that cannot be read, by what
+   * /proc tells of each process, again and again.
+   */
   static EmptyWait on(Poller poller) {
     return (cgroup, deadline) -> {
-      try (var scope = new Scope()) {
-        Fd events = Fd.open(scope, cgroup.path().resolve("cgroup.events"), Fd.Flag.READ);
-        byte[] text = new byte[256];
-        if (!isPopulated(events, text)) {
-          return true;
-        }
-        var changed = new Readiness(scope, poller, events, Poller.Interest.PRIORITY);
-        while (isPopulated(events, text)) {
-          if (deadline.isOver()) {
-            return false;
-          }
-          // KERNEL: cgroup.events speaks at most once in 10 ms, so a change may be told late.
-          var _ = changed.await(deadline.sooner(LOOK_AGAIN));
-          changed.arm();
-        }
-        return true;
+      try {
+        return awaitEvents(poller, cgroup, deadline);
       } catch (KernelException e) {
-        if (Cgroup.isGone(e)) {
+        if (!cgroup.exists()) {
           return true;
         }
-        throw e;
+        ProcMembers told = ProcMembers.of(cgroup.path()).orElseThrow(() -> e);
+        LOG.log(
+            Level.WARNING,
+            "event=cgroup_events_unreadable, reading /proc reason=\"{0}\"",
+            e.getMessage());
+        return awaitNoMember(told, deadline);
       }
     };
+  }
+
+  private static boolean awaitEvents(Poller poller, Cgroup cgroup, Deadline deadline)
+      throws KernelException, InterruptedException {
+    try (var scope = new Scope()) {
+      Fd events = Fd.open(scope, cgroup.path().resolve("cgroup.events"), Fd.Flag.READ);
+      byte[] text = new byte[256];
+      if (!isPopulated(events, text)) {
+        return true;
+      }
+      var changed = new Readiness(scope, poller, events, Poller.Interest.PRIORITY);
+      while (isPopulated(events, text)) {
+        if (deadline.isOver()) {
+          return false;
+        }
+        // KERNEL: cgroup.events speaks at most once in 10 ms, so a change may be told late.
+        var _ = changed.await(deadline.sooner(LOOK_AGAIN));
+        changed.arm();
+      }
+      return true;
+    } catch (KernelException e) {
+      if (Cgroup.isGone(e)) {
+        return true;
+      }
+      throw e;
+    }
+  }
+
+  private static boolean awaitNoMember(ProcMembers told, Deadline deadline)
+      throws InterruptedException {
+    while (!told.list().isEmpty()) {
+      if (deadline.isOver()) {
+        return false;
+      }
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
+      LockSupport.parkNanos(LIST_AGAIN_NANOS);
+    }
+    return true;
   }
 
   // KERNEL: only a read of the very descriptor that is polled rearms its notification.

@@ -51,6 +51,9 @@ public interface Enclosure {
   /** Kills every process in it, now and without waiting. */
   void kill() throws KernelException;
 
+  /** Kills its members one by one: for those who outlived {@link #kill}, as if it had no effect. */
+  void killEach() throws KernelException;
+
   /** After a kill, and empty: lets another first process be born in it. */
   void renew() throws KernelException;
 

@@ -908,14 +908,14 @@ public final class Exec implements AutoCloseable {
     try {
       if (last instanceof Outcome.Lost) {
         // KERNEL: a dying pid 1 closes its socket before its namespace is killed.
-        box.enclosure().endLeaf(number);
+        endLeaf();
       }
       CgroupUsage usage = usageOf(last);
       ExitCause cause =
           switch (last) {
             case Outcome.Refused(var step, var errno) -> refused(step, errno);
             case Outcome.Ended(var ended, var kills) -> cause(ended, kills > oomKillsBefore);
-            case Outcome.Lost() -> lost(usage.oomKills() > oomKillsBefore);
+            case Outcome.Lost() -> lostOrStuck(usage.oomKills() > oomKillsBefore);
             case Outcome.Unheard() -> new ExitCause.Lost();
           };
       var leftovers = leftovers(last);
@@ -941,6 +941,15 @@ public final class Exec implements AutoCloseable {
           Duration.ofNanos(endNanos - startNanos));
     } catch (KernelException e) {
       throw SandboxException.internal(e);
+    }
+  }
+
+  /** Without init; a failure is told by who is left then. */
+  private void endLeaf() throws InterruptedException {
+    try {
+      box.enclosure().endLeaf(number);
+    } catch (KernelException e) {
+      LOG.log(Level.WARNING, "event=leaf_not_ended box=" + box.id() + " exec=" + number, e);
     }
   }
 
@@ -1019,11 +1028,15 @@ public final class Exec implements AutoCloseable {
         < limit;
   }
 
-  private ExitCause cause(ExecEvents.Ended ended, boolean oom) {
-    // RACE: whoever outlived the kill when init looked may be gone by now.
-    var stuck = ended.stuck() ? stuckProcesses() : List.<StuckProcess>of();
-    if (!stuck.isEmpty()) {
-      return new ExitCause.Stuck(stuck);
+  private ExitCause cause(ExecEvents.Ended ended, boolean oom) throws InterruptedException {
+    if (ended.stuck()) {
+      // ORDER: init may not have been able to look, or to kill; we have other means.
+      endLeaf();
+      // RACE: whoever outlived the kill when init looked may be gone by now.
+      var stuck = stuckProcesses();
+      if (!stuck.isEmpty()) {
+        return new ExitCause.Stuck(stuck);
+      }
     }
     var last = lastWord(ended);
     return switch (ended.reason()) {
@@ -1062,6 +1075,12 @@ public final class Exec implements AutoCloseable {
     return ended.exited()
         ? new ExitCause.Exit(ended.status(), 0)
         : new ExitCause.Exit(0, ended.status());
+  }
+
+  /** In a box that lives on, whoever is left of it is told. */
+  private ExitCause lostOrStuck(boolean oom) {
+    var stuck = box.state().isAlive() ? stuckProcesses() : List.<StuckProcess>of();
+    return stuck.isEmpty() ? lost(oom) : new ExitCause.Stuck(stuck);
   }
 
   private ExitCause lost(boolean oom) {

@@ -156,10 +156,14 @@ public final class ProcFs {
 
   /** The cgroups of a process in all hierarchies, as they are seen from here. */
   public static List<String> cgroups(int pid) {
+    // KERNEL: number, controllers, path; a path may have colons of its own.
+    return cgroupLines(pid).stream().map(line -> line.split(":", 3)[2]).toList();
+  }
+
+  /** The lines of /proc/PID/cgroup, one a hierarchy. */
+  public static List<String> cgroupLines(int pid) {
     return read(PROC.resolve(Integer.toString(pid)).resolve("cgroup")).stream()
         .flatMap(String::lines)
-        // KERNEL: number, controllers, path; a path may have colons of its own.
-        .map(line -> line.split(":", 3)[2])
         .toList();
   }
 

@@ -95,6 +95,7 @@ public enum Step {
   LEAVE_LANE(Phase.LANE, EIO, "an init in the lane ends with us"),
 
   END_OUTSIDE(Phase.RELEASE, EIO, "a box that could not be made goes, and is released again"),
+  LIST_MEMBERS(Phase.RELEASE, EIO, "processes that cannot be counted are killed all the same"),
   KILL_BOX(Phase.RELEASE, EIO, "a release that has only begun is finished by the next engine"),
   REAP_INIT(Phase.RELEASE, EMFILE, "killed processes are nobody's for long"),
   AWAIT_EMPTY(Phase.RELEASE, EMFILE, "a box not seen empty keeps its cgroups"),

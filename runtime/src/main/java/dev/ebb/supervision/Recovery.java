@@ -415,12 +415,22 @@ public final class Recovery {
   /** Members were killed before; whoever is left is stuck, and waiting longer helps nobody. */
   private void remove(Cgroup cgroup) throws KernelException {
     Step.RECOVER_CGROUP.reach();
-    List<Integer> left = cgroup.allProcs();
+    List<Integer> left = members(cgroup);
     if (!left.isEmpty()) {
       throw stuck(StuckProcess.of(left.getFirst()));
     }
     for (Cgroup each : cgroup.bottomUp()) {
       removal.remove(each);
+    }
+  }
+
+  /** None if they cannot be told: then rmdir says whether there is one. */
+  private static List<Integer> members(Cgroup cgroup) {
+    try {
+      return cgroup.allProcs();
+    } catch (KernelException e) {
+      LOG.log(Level.WARNING, "event=members_unknown, ignoring reason=\"{0}\"", e.getMessage());
+      return List.of();
     }
   }
 

@@ -222,7 +222,7 @@ class CgroupRemovalKernelTest {
   @Test
   void withoutCgroupKillAForkStormIsFrozenAndKilledOneByOne() throws Exception {
     int first = stormIn(cgroup);
-    cgroup.killOneByOne();
+    cgroup.killEach();
     assertThat(children.awaitSignal(first)).isEqualTo(9);
     assertThat(cgroup.allProcs()).isEmpty();
     assertThat(Files.readString(cgroup.path().resolve("cgroup.freeze"))).isEqualTo("0\n");

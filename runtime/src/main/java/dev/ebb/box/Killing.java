@@ -1,0 +1,88 @@
+package dev.ebb.box;
+
+import dev.ebb.cgroup.Enclosure;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.step.Step;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Kills the processes of one box by every means there is. A look or a means that fails keeps no
+ * other back; what was achieved is for {@link #awaitEmpty} to observe.
+ */
+final class Killing {
+  private static final Logger LOG = System.getLogger(Killing.class.getName());
+
+  /** How long a kill of all at once may take before members are killed one by one. */
+  private static final Duration AT_ONCE_BOUND = Duration.ofSeconds(1);
+
+  private final BoxId id;
+  private final Enclosure enclosure;
+  private @Nullable KernelException failure;
+
+  Killing(BoxId id, Enclosure enclosure) {
+    this.id = id;
+    this.enclosure = enclosure;
+  }
+
+  /** One of the means. */
+  interface Means {
+    void run() throws KernelException, InterruptedException;
+  }
+
+  /** Those who are there, for the certificate; none that can be told, if the look fails. */
+  List<Integer> members() {
+    try {
+      Step.LIST_MEMBERS.reach();
+      return enclosure.procs();
+    } catch (KernelException e) {
+      note("event=members_unknown, killing all the same", e);
+      return List.of();
+    }
+  }
+
+  void killAll() throws InterruptedException {
+    attempt(
+        () -> {
+          Step.KILL_BOX.reach();
+          enclosure.kill();
+        });
+  }
+
+  void attempt(Means means) throws InterruptedException {
+    try {
+      means.run();
+    } catch (KernelException e) {
+      note("event=kill_failed, trying by other means", e);
+    }
+  }
+
+  private void note(String event, KernelException e) {
+    LOG.log(Level.WARNING, event + " box=" + id + " reason=\"" + e.getMessage() + "\"");
+    if (failure == null) {
+      failure = e;
+    } else {
+      failure.addSuppressed(e);
+    }
+  }
+
+  /** False when members are still alive at the deadline. */
+  boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException {
+    try {
+      if (enclosure.awaitEmpty(deadline.sooner(AT_ONCE_BOUND))) {
+        return true;
+      }
+      attempt(enclosure::killEach);
+      return enclosure.awaitEmpty(deadline);
+    } catch (KernelException e) {
+      if (failure != null) {
+        e.addSuppressed(failure);
+      }
+      throw e;
+    }
+  }
+}

@@ -1,0 +1,202 @@
+package dev.ebb.exec;
+
+import static dev.ebb.exec.Workbench.awaitOutput;
+import static dev.ebb.exec.Workbench.sh;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.BoxState;
+import dev.ebb.cgroup.BoxCgroup;
+import dev.ebb.cgroup.Cgroup;
+import dev.ebb.engine.Engine;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.ledger.Kind;
+import dev.ebb.process.ExitCause;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.supervision.Recovery;
+import dev.ebb.testkit.CoveredFile;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Whoever cannot look into a cgroup, or cannot use its cgroup.kill, kills all the same. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+final class BlindReleaseKernelTest {
+  private static final String THREE = "sleep 1000 & sleep 1000 & echo ready; exec sleep 1000";
+
+  @RegisterExtension
+  final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP, Feature.CGROUPS);
+
+  /** A control file of a cgroup that fails. */
+  record Fault(String file, boolean isForReading) {
+    CoveredFile cover(Cgroup cgroup) throws IOException {
+      Path path = cgroup.path().resolve(file);
+      return isForReading ? CoveredFile.unreadable(path) : CoveredFile.unwritable(path);
+    }
+
+    @Override
+    public String toString() {
+      return file + (isForReading ? " unreadable" : " unwritable");
+    }
+  }
+
+  private static final Fault PROCS = new Fault("cgroup.procs", true);
+  private static final Fault EVENTS = new Fault("cgroup.events", true);
+  private static final Fault KILL = new Fault("cgroup.kill", false);
+
+  static Stream<List<Fault>> faults() {
+    return Stream.of(List.of(PROCS), List.of(KILL), List.of(EVENTS), List.of(PROCS, KILL, EVENTS));
+  }
+
+  private static List<AutoCloseable> cover(List<Fault> faults, Cgroup... cgroups)
+      throws IOException {
+    var covered = new ArrayList<AutoCloseable>();
+    for (Cgroup cgroup : cgroups) {
+      for (Fault fault : faults) {
+        covered.add(fault.cover(cgroup));
+      }
+    }
+    return covered;
+  }
+
+  private static void uncover(List<AutoCloseable> covered) throws Exception {
+    for (AutoCloseable each : covered) {
+      each.close();
+    }
+  }
+
+  private static List<ProcessRef> living(List<Integer> pids) {
+    return pids.stream().flatMap(pid -> ProcessRef.of(pid).stream()).toList();
+  }
+
+  @ParameterizedTest
+  @MethodSource("faults")
+  void aReleaseThatCannotLookStillKills(List<Fault> faults) throws Exception {
+    try (Engine engine = Engine.open(host.home())) {
+      Box box = engine.create(BoxSpec.defaults());
+      awaitOutput(engine.start(box, sh(THREE)), "ready");
+      var cgroup = (BoxCgroup) box.enclosure();
+      List<ProcessRef> members = living(box.pids());
+      assertThat(members).hasSize(4);
+      var covered = cover(faults, cgroup.box(), cgroup.init(), cgroup.leaf(1));
+      try {
+        Certificate certificate = engine.release(box);
+        assertThat(certificate.isClean()).as(certificate.toString()).isTrue();
+        assertThat(certificate.released().get(Kind.PROCESS)).isEqualTo(members.size());
+        assertThat(members).noneMatch(ProcessRef::exists);
+        assertThat(box.state()).isEqualTo(BoxState.GONE);
+      } finally {
+        uncover(covered);
+      }
+    }
+  }
+
+  /** Whoever is in the cgroup, and not in the pid namespace, does not die with init. */
+  @ParameterizedTest
+  @MethodSource("faults")
+  void aStrangerInTheBoxDiesToo(List<Fault> faults) throws Exception {
+    Process stranger = new ProcessBuilder("sleep", "1000").start();
+    try (Engine engine = Engine.open(host.home())) {
+      Box box = engine.create(BoxSpec.defaults());
+      var cgroup = (BoxCgroup) box.enclosure();
+      Files.writeString(
+          cgroup.init().path().resolve("cgroup.procs"), Long.toString(stranger.pid()));
+      var covered = cover(faults, cgroup.box(), cgroup.init());
+      try {
+        Certificate certificate = engine.release(box);
+        assertThat(certificate.isClean()).as(certificate.toString()).isTrue();
+        assertThat(stranger.waitFor()).isEqualTo(128 + 9);
+      } finally {
+        uncover(covered);
+      }
+    } finally {
+      stranger.destroyForcibly().waitFor();
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("faults")
+  void aCommandIsKilledByOtherMeans(List<Fault> faults) throws Exception {
+    try (Engine engine = Engine.open(host.home())) {
+      Box box = engine.create(BoxSpec.defaults());
+      Exec exec = engine.start(box, sh(THREE));
+      awaitOutput(exec, "ready");
+      var cgroup = (BoxCgroup) box.enclosure();
+      List<ProcessRef> members = living(exec.pids());
+      var covered = cover(faults, cgroup.leaf(1));
+      try {
+        ExecResult result = exec.killAndAwait(Duration.ZERO);
+        assertThat(result.cause()).isInstanceOf(ExitCause.Killed.class);
+        assertThat(members).isNotEmpty().noneMatch(ProcessRef::isAlive);
+        assertThat(box.state()).isEqualTo(BoxState.RUNNING);
+      } finally {
+        uncover(covered);
+      }
+    }
+  }
+
+  /** The engine's own kill of a command, which init could not end. */
+  @ParameterizedTest
+  @MethodSource("faults")
+  void aTreeThatInitCannotEndIsEndedByTheEngine(List<Fault> faults) throws Exception {
+    try (Engine engine = Engine.open(host.home())) {
+      Box box = engine.create(BoxSpec.defaults());
+      Exec exec = engine.start(box, sh(THREE));
+      awaitOutput(exec, "ready");
+      var cgroup = (BoxCgroup) box.enclosure();
+      List<ProcessRef> members = living(exec.pids());
+      assertThat(members).hasSize(3);
+      var covered = cover(faults, cgroup.leaf(1));
+      try {
+        cgroup.endLeaf(1);
+        assertThat(members).noneMatch(ProcessRef::isAlive);
+        assertThat(exec.await(Workbench.PATIENCE)).isPresent();
+      } finally {
+        uncover(covered);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("faults")
+  void aSweepKillsWhoeverIsInAStrayCgroup(List<Fault> faults) throws Exception {
+    Process stranger = new ProcessBuilder("sleep", "1000").start();
+    try (Engine engine = Engine.open(host.home())) {
+      Path box = ((BoxCgroup) engine.create(BoxSpec.defaults()).enclosure()).box().path();
+      Path stray = Files.createDirectory(box.resolveSibling("unlisted"));
+      Files.writeString(stray.resolve("cgroup.procs"), Long.toString(stranger.pid()));
+      var covered = cover(faults, new Cgroup(stray));
+      try {
+        List<Recovery.Finding> findings = engine.audit(false);
+        assertThat(stranger.waitFor()).isEqualTo(128 + 9);
+        assertThat(findings)
+            .contains(
+                new Recovery.Finding(
+                    String.valueOf(requireNonNull(box.getParent()).getFileName()),
+                    Kind.CGROUP,
+                    stray.toString(),
+                    new Recovery.Fate.Released()));
+      } finally {
+        uncover(covered);
+      }
+    } finally {
+      stranger.destroyForcibly().waitFor();
+    }
+  }
+}
