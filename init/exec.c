@@ -461,6 +461,8 @@ static void kill_tree(struct exec *exec)
 	if (exec->tree.shepherd && !exec->leader)
 		kill(exec->tree.shepherd, SIGKILL); // it may not have begun
 	signal_leader(exec, SIGKILL);
+	if (tree_strangers(&exec->tree) > 0)
+		exec->ended.flags |= ENDED_STRANGERS;
 	exec->kill_again = !tree_kill(&exec->tree);
 }
 
@@ -580,7 +582,8 @@ void exec_leader_ended(struct exec *exec, int code, int status)
 	// that crossed the output limit always ends for that reason.
 	drain(exec);
 	bool is_empty = tree_is_empty(&exec->tree);
-	exec->ended.leftovers = is_empty ? 0 : tree_signal(&exec->tree, 0);
+	exec->ended.leftovers =
+		is_empty ? 0 : tree_signal(&exec->tree, 0) + tree_strangers(&exec->tree);
 	exec_used(exec, (struct usage){0, 1 + exec->ended.leftovers});
 	if (is_empty || (exec->keep && exec->phase == EXEC_RUNNING))
 		finish(exec);
@@ -679,7 +682,8 @@ void exec_tick(struct exec *exec, uint64_t time)
 		exec_end(exec, END_TIMED_OUT, SIGTERM, exec->grace);
 	} else if (exec->phase == EXEC_ENDING) {
 		if (exec->reaped && exec->ended.reason == END_BY_ITSELF)
-			exec->ended.leftovers = tree_signal(&exec->tree, 0);
+			exec->ended.leftovers =
+				tree_signal(&exec->tree, 0) + tree_strangers(&exec->tree);
 		kill_tree(exec);
 	} else if (exec->phase == EXEC_KILLING) {
 		// Then rather the box: the kernel ends that for us.

@@ -172,6 +172,7 @@ void tree_close(struct tree *tree);
 bool tree_is_herd(const struct tree *tree);
 bool tree_is_empty(const struct tree *tree);
 unsigned tree_signal(const struct tree *tree, int signal); /* how many it reached; 0 counts */
+unsigned tree_strangers(const struct tree *tree); /* members from outside the box */
 bool tree_kill(struct tree *tree); /* false: to be repeated until the tree is empty */
 
 /* terminal.c: from the engine's pipe to the master of a terminal */

@@ -177,6 +177,7 @@ enum end_reason {
 #define ENDED_TRUNCATED 2u /* output above the limit was thrown away */
 #define ENDED_UNREAPED 4u  /* the command itself is among the stuck: no wait status */
 #define ENDED_CROWDED 8u   /* was seen with as many processes as it may have */
+#define ENDED_STRANGERS 64u /* processes from outside the box were in its leaf, and were killed */
 
 /*
  * How many bytes follow, which were not told before: of a stream that is in memory, because there

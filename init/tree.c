@@ -64,6 +64,26 @@ unsigned tree_signal(const struct tree *tree, int signal)
 	return members;
 }
 
+/* KERNEL: cgroup.procs shows whoever is in no pid namespace of the reader's as 0. */
+unsigned tree_strangers(const struct tree *tree)
+{
+	char text[4096];
+	unsigned strangers = 0;
+	char last = '\n';
+	ssize_t n;
+
+	if (tree_is_herd(tree))
+		return 0;
+	lseek(tree->procs, 0, SEEK_SET);
+	while ((n = read(tree->procs, text, sizeof text)) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			if (last == '\n' && text[i] == '0')
+				strangers++;
+			last = text[i];
+		}
+	return strangers;
+}
+
 /*
  * One write to cgroup.kill is enough. Without it the round is to be repeated
  * until the tree is empty: some may have been forked behind it.

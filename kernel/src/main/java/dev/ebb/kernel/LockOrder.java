@@ -50,6 +50,7 @@ public enum LockOrder {
   FORKSERVER_STATE(true),
   ADMISSION(true),
   GAUGES(true),
+  ENGINE_RETRIES(true),
   REMOVED_BOXES(true),
   EVENTS(true),
   TENANT_MEMORY(true),

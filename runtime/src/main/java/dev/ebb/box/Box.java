@@ -30,6 +30,7 @@ import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
+import dev.ebb.process.MountTable;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
@@ -41,6 +42,8 @@ import dev.ebb.store.LogDirectory;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -66,7 +69,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Box {
   private static final Logger LOG = System.getLogger(Box.class.getName());
-  private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
   private static final Duration FREEZE_BOUND = Duration.ofSeconds(10);
   private static final Duration START_BOUND = Duration.ofSeconds(10);
   private static final Duration REAPED_BOUND = Duration.ofSeconds(5);
@@ -98,6 +100,10 @@ public final class Box {
   private @Nullable Holding logsHolding;
   private volatile boolean hasLogs;
   private @Nullable Holding recordHolding;
+
+  /** Nobody shall read its logs any more. */
+  private boolean isToForget;
+
   private volatile boolean detached;
   private @Nullable Holding beginning;
   private @Nullable Holding outsideHolding;
@@ -780,6 +786,12 @@ public final class Box {
     return logs;
   }
 
+  /** Where its init listens for the next engine; empty: nowhere. */
+  public Optional<Path> controlSocket() {
+    return Optional.of(logs.control())
+        .filter(socket -> Files.exists(socket, LinkOption.NOFOLLOW_LINKS));
+  }
+
   /** There is a directory for them: only what needs one makes it. */
   public boolean hasLogs() {
     return hasLogs;
@@ -1026,16 +1038,48 @@ public final class Box {
     return release(true, note);
   }
 
-  /** Removes what a stopped box had left to read. */
-  public void forget() {
-    if (state() != BoxState.GONE) {
-      throw new SandboxException(ErrorCode.WRONG_STATE, "box " + id + " is " + state().word());
+  /**
+   * Removes what a stopped box had left to read. What cannot be removed makes it stuck: then the
+   * certificate names it, and a release tries again.
+   */
+  public Certificate forget() {
+    releasing.lock();
+    try {
+      if (state() == BoxState.GONE) {
+        isToForget = true;
+        forgetOrKeep();
+      } else if (state() != BoxState.STUCK) {
+        throw new SandboxException(ErrorCode.WRONG_STATE, "box " + id + " is " + state().word());
+      }
+      return proof();
+    } finally {
+      releasing.unlock();
     }
+  }
+
+  private void forgetOrKeep() {
     try {
       forgetLogs();
-    } catch (KernelException e) {
-      throw SandboxException.internal(e);
+    } catch (KernelException | RuntimeException e) {
+      certificate = proof().butStuck(Kind.DIRECTORY, logs.path().toString(), whyItStays(e));
+      lifecycle.become(BoxState.STUCK);
     }
+  }
+
+  /** For people: also which mounts its directory may stay for. */
+  private String whyItStays(Exception e) {
+    String reason = String.valueOf(e.getMessage());
+    try {
+      List<Path> mounts = MountTable.below(logs.path());
+      return mounts.isEmpty() ? reason : reason + "; Ebb did not mount " + mounts;
+    } catch (KernelException unknown) {
+      return reason;
+    }
+  }
+
+  private Certificate proof() {
+    Certificate seen = certificate;
+    return seen == null ? new Account().certify(id) : seen;
   }
 
   private Certificate release(boolean keepsLogs, Map<String, String> note) {
@@ -1046,7 +1090,7 @@ public final class Box {
     try {
       if (certificate == null || !certificate.isClean()) {
         lifecycle.become(BoxState.STOPPING);
-        certificate = releaseNow(keepsLogs);
+        certificate = releaseNow(keepsLogs && !isToForget);
         if (certificate.isClean()) {
           noteEnd(new BoxEnd(Instant.now(), certificate, note));
         }
@@ -1132,9 +1176,12 @@ public final class Box {
       endInitElsewhere(account);
       return;
     }
-    Deadline deadline = Deadline.in(DEATH_BOUND);
-    var killing = new Killing(id, enclosure);
+    Deadline deadline = host.patience().death();
+    var killing = new Killing(id, enclosure, host.patience());
     var members = new LinkedHashSet<>(killing.members());
+    if (hasInit() && !enclosure.paths().isEmpty()) {
+      host.strangers().lookAmong(members, id);
+    }
     killing.killAll();
     if (launch != null && !launch.isUp()) {
       Launch begun = launch;
@@ -1252,7 +1299,7 @@ public final class Box {
   private boolean awaitDeath(Pidfd process) throws KernelException, InterruptedException {
     try (var brief = new Scope()) {
       var dead = new Readiness(brief, host.poller(), process.fd(), Poller.Interest.READ);
-      if (!dead.awaitSurely(Deadline.in(DEATH_BOUND))) {
+      if (!host.patience().await(host.patience().death(), dead::awaitSurely)) {
         return false;
       }
       process.reap();
@@ -1315,7 +1362,12 @@ public final class Box {
   private void removeLogs(Account account) throws KernelException {
     int count = logsHolding != null && hasLogs ? 1 : 0;
     account.held(Kind.DIRECTORY, count);
-    forgetLogs();
+    try {
+      forgetLogs();
+    } catch (KernelException e) {
+      account.stuck(Kind.DIRECTORY, logs.path().toString(), whyItStays(e));
+      return;
+    }
     account.released(Kind.DIRECTORY, count);
   }
 

@@ -37,6 +37,8 @@ public record BoxHost(
     HostUids uids,
     Reaper reaper,
     Egress egress,
+    Patience patience,
+    Strangers strangers,
     Duration createDeadline) {
 
   /** Of a box that is to be made. */

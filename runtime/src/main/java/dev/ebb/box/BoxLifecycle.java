@@ -28,7 +28,8 @@ final class BoxLifecycle {
           UNREACHABLE, EnumSet.of(STOPPING, GONE),
           STOPPING, EnumSet.of(GONE, STUCK),
           STUCK, EnumSet.of(STOPPING),
-          GONE, EnumSet.noneOf(BoxState.class));
+          // What a stopped box has left to read may turn out to be undeletable.
+          GONE, EnumSet.of(STUCK));
 
   private final OrderedLock lock = new OrderedLock(LockOrder.BOX_STATE);
 

@@ -22,9 +22,11 @@ final class Killing {
 
   private final BoxId id;
   private final Enclosure enclosure;
+  private final Patience patience;
   private @Nullable KernelException failure;
 
-  Killing(BoxId id, Enclosure enclosure) {
+  Killing(BoxId id, Enclosure enclosure, Patience patience) {
+    this.patience = patience;
     this.id = id;
     this.enclosure = enclosure;
   }
@@ -73,11 +75,14 @@ final class Killing {
   /** False when members are still alive at the deadline. */
   boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException {
     try {
-      if (enclosure.awaitEmpty(deadline.sooner(AT_ONCE_BOUND))) {
+      if (patience.await(deadline.sooner(AT_ONCE_BOUND), enclosure::awaitEmpty)) {
         return true;
       }
+      if (deadline.isOver() || patience.isOver()) {
+        return false;
+      }
       attempt(enclosure::killEach);
-      return enclosure.awaitEmpty(deadline);
+      return patience.await(deadline, enclosure::awaitEmpty);
     } catch (KernelException e) {
       if (failure != null) {
         e.addSuppressed(failure);

@@ -18,7 +18,9 @@ import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.HostUids;
 import dev.ebb.box.Makers;
+import dev.ebb.box.Patience;
 import dev.ebb.box.SandboxException;
+import dev.ebb.box.Strangers;
 import dev.ebb.box.ZygotePolicy;
 import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.Cgroup;
@@ -30,6 +32,7 @@ import dev.ebb.egress.Egress;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.LockOrder;
@@ -123,6 +126,8 @@ public final class Engine implements AutoCloseable {
 
   /** Those that have lines on the ledger, and are no boxes yet. */
   private final Set<String> inMaking = ConcurrentHashMap.newKeySet();
+
+  private final Retries retries = new Retries(this::releaseAgain);
 
   private final OrderedLock auditing = new OrderedLock(LockOrder.ENGINE_AUDIT);
 
@@ -257,6 +262,8 @@ public final class Engine implements AutoCloseable {
             HostUids.of(instance.uid()),
             reaper,
             new Egress(),
+            new Patience(),
+            new Strangers(),
             CREATE_DEADLINE);
     // What is left of others is not lent again, whatever becomes of it.
     instance.ledger().holdings().stream()
@@ -778,7 +785,7 @@ public final class Engine implements AutoCloseable {
   }
 
   private Recovery recovery() {
-    return new Recovery(home, host.emptyWait(), host.removal(), AT_SWEEP);
+    return new Recovery(home, host.emptyWait(), host.removal(), AT_SWEEP, host.patience()::isOver);
   }
 
   private interface Sweeping {
@@ -834,15 +841,26 @@ public final class Engine implements AutoCloseable {
     return Exec.start(box, spec);
   }
 
-  /** Ends a box and proves it. */
+  /** Ends a box and proves it; what is stuck is tried again until it is gone, or we are closed. */
   public Certificate release(Box box) {
     Certificate certificate = box.release();
     if (certificate.isClean()) {
       // One that was stopped before still has its logs.
-      box.forget();
-      boxes.remove(box);
+      certificate = forget(box);
+    }
+    if (!certificate.isClean()) {
+      retries.add(box);
     }
     return certificate;
+  }
+
+  private boolean releaseAgain(Box box) {
+    Certificate certificate = box.release();
+    boolean isClean = certificate.isClean() && forget(box).isClean();
+    if (isClean) {
+      LOG.log(Level.INFO, "event=stuck_box_released box={0}", box.id());
+    }
+    return isClean;
   }
 
   /** Like {@link #release}, but what its commands wrote stays readable until {@link #forget}. */
@@ -855,10 +873,14 @@ public final class Engine implements AutoCloseable {
     return box.stop(note);
   }
 
-  /** Removes what a stopped box had left to read. */
-  public void forget(Box box) {
-    box.forget();
-    boxes.remove(box);
+  /** Removes what a stopped box had left to read; what cannot be removed makes it stuck. */
+  public Certificate forget(Box box) {
+    Certificate certificate = box.forget();
+    if (certificate.isClean()) {
+      boxes.remove(box);
+      unfinished.remove(box);
+    }
+    return certificate;
   }
 
   /** What a command did, and the proof that nothing of it is left. */
@@ -898,6 +920,11 @@ public final class Engine implements AutoCloseable {
     return host.removal().leaks();
   }
 
+  /** How often a process from outside was found in the cgroup of a box or command, and killed. */
+  public long strangers() {
+    return host.strangers().count();
+  }
+
   /** Has ready what makes boxes, so that the first need not wait for it. */
   public void prepare() throws InterruptedException {
     host.makers().prepare(host);
@@ -926,6 +953,14 @@ public final class Engine implements AutoCloseable {
     return home.path();
   }
 
+  /**
+   * Before a close that must not last: whoever is killed and not gone by {@code last} is stuck, and
+   * left for the next engine. Also ends the waits of releases and sweeps that have begun.
+   */
+  public void waitNoLongerThan(Deadline last) {
+    host.patience().endAt(last);
+  }
+
   /** Releases every box and gives the instance back; a box that is stuck keeps it on the ledger. */
   @Override
   public void close() {
@@ -933,6 +968,7 @@ public final class Engine implements AutoCloseable {
     try {
       if (!closed) {
         closed = true;
+        retries.close();
         closeOnce();
       }
     } finally {
@@ -979,7 +1015,8 @@ public final class Engine implements AutoCloseable {
         box.leave();
         return Optional.empty();
       }
-      Certificate certificate = release(box);
+      boolean isHopeless = host.patience().isOver() && box.state() == BoxState.STUCK;
+      Certificate certificate = isHopeless ? box.certificate().orElseThrow() : release(box);
       return certificate.isClean() ? Optional.empty() : Optional.of(certificate.toString());
     } catch (RuntimeException e) {
       LOG.log(Level.ERROR, "event=box_not_released box=" + box.id(), e);

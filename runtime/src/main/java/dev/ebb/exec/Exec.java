@@ -918,6 +918,9 @@ public final class Exec implements AutoCloseable {
             case Outcome.Lost() -> lostOrStuck(usage.oomKills() > oomKillsBefore);
             case Outcome.Unheard() -> new ExitCause.Lost();
           };
+      if (last instanceof Outcome.Ended(var ended, _) && ended.hadStrangers()) {
+        box.host().strangers().killedWith(box.id(), number);
+      }
       var leftovers = leftovers(last);
       boolean truncated = isTruncated(last);
       // What is lost dies with its box, which removes all its cgroups when they are empty.
@@ -1121,7 +1124,7 @@ public final class Exec implements AutoCloseable {
     }
   }
 
-  private void forget() throws KernelException {
+  private void forget() {
     if (isRecorded()) {
       try {
         box.journal().forget(number);
@@ -1133,6 +1136,10 @@ public final class Exec implements AutoCloseable {
         letInitForget();
       }
     }
-    section.remove();
+    try {
+      section.remove();
+    } catch (KernelException e) {
+      LOG.log(Level.WARNING, "event=output_left, ignoring: it goes with its box", e);
+    }
   }
 }

@@ -1,6 +1,8 @@
 package dev.ebb.ledger;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -33,6 +35,16 @@ public record Certificate(
   /** True when everything that was held has been observed to be gone. */
   public boolean isClean() {
     return stuck.isEmpty() && held.equals(released);
+  }
+
+  /** The same proof, but for something of {@code kind} that turned out to stay. */
+  public Certificate butStuck(Kind kind, String subject, String reason) {
+    var more = new EnumMap<Kind, Integer>(Kind.class);
+    more.putAll(held);
+    more.merge(kind, 1, Integer::sum);
+    var all = new ArrayList<>(stuck);
+    all.add(new Stuck(kind, subject, reason));
+    return new Certificate(box, more, released, all, took);
   }
 
   /** One line for people. */

@@ -8,6 +8,7 @@ import dev.ebb.kernel.Scope;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -250,6 +251,25 @@ public final class ProcFs {
               });
     }
     return List.copyOf(children);
+  }
+
+  /** The children of {@code pid} that are dead and that it has not waited for. */
+  public static List<Stat> zombies(int pid) {
+    var zombies = new ArrayList<Stat>();
+    try (var tasks =
+        Files.newDirectoryStream(PROC.resolve(Integer.toString(pid)).resolve("task"))) {
+      for (Path task : tasks) {
+        for (String child : read(task.resolve("children")).orElse("").strip().split(" ")) {
+          if (!child.isEmpty()) {
+            stat(Integer.parseInt(child)).filter(Stat::isZombie).ifPresent(zombies::add);
+          }
+        }
+      }
+    } catch (IOException | DirectoryIteratorException e) {
+      // It has ended meanwhile, and its children are another's.
+      return List.of();
+    }
+    return zombies;
   }
 
   /** In the order of the kernel, which is that of their birth. */

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 
@@ -83,15 +84,30 @@ public record LogDirectory(Path path) {
       return;
     }
     Path last = record().path();
+    var failures = new ArrayList<KernelException>();
     for (Path file : files()) {
       if (!file.equals(last)) {
-        Filesystem.unlinkIfPresent(file);
+        unlink(file, failures);
       }
+    }
+    if (!failures.isEmpty()) {
+      KernelException first = failures.removeFirst();
+      failures.forEach(first::addSuppressed);
+      throw first;
     }
     // ORDER: as long as anything is there, it is known what of.
     Step.UNLINK_RECORD.reach();
     Filesystem.unlinkIfPresent(last);
     Filesystem.rmdirIfPresent(path);
+  }
+
+  /** One that stays keeps no other. */
+  private static void unlink(Path file, List<KernelException> failures) {
+    try {
+      Filesystem.unlinkIfPresent(file);
+    } catch (KernelException e) {
+      failures.add(e);
+    }
   }
 
   private List<Path> files() throws KernelException {

@@ -31,16 +31,19 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 
 /** Releases what dead instances left behind. Re-entrant: a crash in it is found by the next one. */
 public final class Recovery {
   private static final Logger LOG = System.getLogger(Recovery.class.getName());
+  private static final Duration SLICE = Duration.ofMillis(100);
   private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final Home home;
   private final EmptyWait emptyWait;
   private final CgroupRemoval removal;
   private final Duration patience;
+  private final BooleanSupplier isHurried;
 
   /**
    * Looks after a home.
@@ -48,6 +51,21 @@ public final class Recovery {
    * @param patience how long the killed may take to be gone, before they are called stuck
    */
   public Recovery(Home home, EmptyWait emptyWait, CgroupRemoval removal, Duration patience) {
+    this(home, emptyWait, removal, patience, () -> false);
+  }
+
+  /**
+   * Looks after a home, for a runtime that may go down meanwhile.
+   *
+   * @param isHurried whether to wait no longer
+   */
+  public Recovery(
+      Home home,
+      EmptyWait emptyWait,
+      CgroupRemoval removal,
+      Duration patience,
+      BooleanSupplier isHurried) {
+    this.isHurried = isHurried;
     this.home = home;
     this.emptyWait = emptyWait;
     this.removal = removal;
@@ -56,7 +74,7 @@ public final class Recovery {
 
   /** The same for another home. */
   Recovery of(Home other) {
-    return new Recovery(other, emptyWait, removal, patience);
+    return new Recovery(other, emptyWait, removal, patience, isHurried);
   }
 
   /** One thing a dead instance left, and what became of it. */
@@ -298,7 +316,16 @@ public final class Recovery {
     cgroups.forEach(cgroup -> attempt(cgroup::thaw));
     List<Cgroup> version2 = cgroups.stream().filter(Cgroup::isVersion2).toList();
     version2.forEach(cgroup -> attempt(() -> kill(cgroup)));
-    version2.forEach(cgroup -> attempt(() -> emptyWait.await(cgroup, deadline)));
+    version2.forEach(cgroup -> attempt(() -> awaitEmpty(cgroup, deadline)));
+  }
+
+  private void awaitEmpty(Cgroup cgroup, Deadline deadline)
+      throws KernelException, InterruptedException {
+    while (!emptyWait.await(cgroup, deadline.sooner(SLICE))) {
+      if (deadline.isOver() || isHurried.getAsBoolean()) {
+        return;
+      }
+    }
   }
 
   private static void kill(Cgroup cgroup) throws KernelException {
@@ -399,7 +426,7 @@ public final class Recovery {
     session.leader().signal(Signal.KILL);
     session.kill();
     while (lives(session)) {
-      if (deadline.isOver()) {
+      if (deadline.isOver() || isHurried.getAsBoolean()) {
         throw stuck(StuckProcess.in(session.leader().pid()));
       }
       LockSupport.parkNanos(RETRY_NANOS);

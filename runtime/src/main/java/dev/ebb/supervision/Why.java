@@ -3,12 +3,14 @@ package dev.ebb.supervision;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Holding;
+import dev.ebb.process.MountTable;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.StuckProcess;
 import dev.ebb.store.Home;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
@@ -28,6 +30,7 @@ public final class Why {
    * @param runtimeLives false: nobody but a sweep will release it
    * @param holdings what the ledger lists for it
    * @param processes those that live, with what they wait for
+   * @param mounts what is mounted in its directory, which Ebb never does
    */
   public record Answer(
       String box,
@@ -35,9 +38,11 @@ public final class Why {
       int runtime,
       boolean runtimeLives,
       List<Holding> holdings,
-      List<StuckProcess> processes) {
+      List<StuckProcess> processes,
+      List<Path> mounts) {
 
     public Answer {
+      mounts = List.copyOf(mounts);
       holdings = List.copyOf(holdings);
       processes = List.copyOf(processes);
     }
@@ -51,6 +56,11 @@ public final class Why {
             + " sleeps in the kernel and no signal ends it ("
             + waiting.get().describe()
             + "); it goes when that does, and the next sweep releases the rest";
+      }
+      if (!mounts.isEmpty() && processes.isEmpty()) {
+        return "something is mounted in its directory, not by Ebb: "
+            + mounts
+            + "; unmount it, and the next try removes the directory";
       }
       if (runtimeLives) {
         return "its runtime, pid " + runtime + ", lives and has not released it";
@@ -86,6 +96,7 @@ public final class Why {
     List<Holding> holdings =
         view.holdings().stream().filter(holding -> holding.box().equals(box)).toList();
     var pids = new LinkedHashSet<Integer>();
+    var mounts = new ArrayList<Path>();
     for (Holding holding : holdings) {
       switch (holding.kind()) {
         case PROCESS -> {
@@ -95,7 +106,8 @@ public final class Why {
           }
         }
         case CGROUP -> pids.addAll(new Cgroup(Path.of(holding.subject())).allProcs());
-        case USER, DESCRIPTOR, DIRECTORY, RECORD, SOCKET, MOUNT -> {}
+        case DIRECTORY -> mounts.addAll(MountTable.below(Path.of(holding.subject())));
+        case USER, DESCRIPTOR, RECORD, SOCKET, MOUNT -> {}
       }
     }
     var runtime = ProcessRef.parseIfWhole(view.process());
@@ -105,6 +117,7 @@ public final class Why {
         runtime.map(ProcessRef::pid).orElse(0),
         runtime.filter(ProcessRef::isAlive).isPresent(),
         holdings,
-        pids.stream().map(StuckProcess::of).toList());
+        pids.stream().map(StuckProcess::of).toList(),
+        mounts);
   }
 }

@@ -34,7 +34,7 @@ class BoxLifecycleTest {
       STUCK        .        .       .      x        .     .    .           .
       LOST         .        .       .      x        .     .    .           .
       UNREACHABLE  .        .       .      x        .     .    .           x
-      GONE         .        .       .      .        .     .    .           .
+      GONE         .        .       .      .        x     .    .           .
       """;
 
   /** A way to each state. */

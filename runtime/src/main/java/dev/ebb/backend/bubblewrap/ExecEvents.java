@@ -89,6 +89,7 @@ public interface ExecEvents {
    * @param loss what could not be stored
    * @param leftovers members alive when the leader ended
    * @param at nanoseconds of CLOCK_MONOTONIC, when that was; empty: an older init does not tell
+   * @param hadStrangers processes from outside the box were in its leaf, and were killed
    */
   record Ended(
       Reason reason,
@@ -102,5 +103,6 @@ public interface ExecEvents {
       OutputLoss loss,
       int leftovers,
       Usage usage,
-      OptionalLong at) {}
+      OptionalLong at,
+      boolean hadStrangers) {}
 }

@@ -85,6 +85,7 @@ final class Protocol {
   static final int ENDED_TRUNCATED = 2;
   static final int ENDED_UNREAPED = 4;
   static final int ENDED_CROWDED = 8;
+  static final int ENDED_STRANGERS = 64;
 
   private static final int START_REQUEST_SIZE = 80;
   static final int ORDER_SIZE = 64;
@@ -297,7 +298,8 @@ final class Protocol {
         loss(body, logErrno, tellsMore),
         leftovers,
         usage,
-        at);
+        at,
+        (flags & ENDED_STRANGERS) != 0);
   }
 
   private static ExecEvents.Usage usage(ByteBuffer body, boolean crowded) {

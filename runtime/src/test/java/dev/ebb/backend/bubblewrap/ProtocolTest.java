@@ -343,7 +343,8 @@ class ProtocolTest {
                 new OutputLoss(0x5_0000_0001L, 6, 28),
                 3,
                 usage,
-                OptionalLong.of(0x4_0000_0004L)));
+                OptionalLong.of(0x4_0000_0004L),
+                false));
     assertThat(body.hasRemaining()).isFalse();
   }
 
@@ -358,12 +359,18 @@ class ProtocolTest {
   @Test
   void theFlagsOfAnEndAreApart() {
     for (String flag :
-        List.of("ENDED_STUCK", "ENDED_TRUNCATED", "ENDED_UNREAPED", "ENDED_CROWDED")) {
+        List.of(
+            "ENDED_STUCK",
+            "ENDED_TRUNCATED",
+            "ENDED_UNREAPED",
+            "ENDED_CROWDED",
+            "ENDED_STRANGERS")) {
       var body = Protocol.buffer(Math.toIntExact(header.size("ended")));
       body.putInt(header.offset("ended", "flags"), (int) header.constant(flag));
       body.putInt(header.offset("ended", "code"), 1);
       var ended = Protocol.ended(body, true);
       assertThat(ended.stuck()).isEqualTo(flag.equals("ENDED_STUCK"));
+      assertThat(ended.hadStrangers()).isEqualTo(flag.equals("ENDED_STRANGERS"));
       assertThat(ended.truncated()).isEqualTo(flag.equals("ENDED_TRUNCATED"));
       assertThat(ended.unreaped()).isEqualTo(flag.equals("ENDED_UNREAPED"));
       assertThat(ended.usage().crowded()).isEqualTo(flag.equals("ENDED_CROWDED"));

@@ -11,6 +11,7 @@ import dev.ebb.egress.Egress;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.StallWatch;
@@ -47,6 +48,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -84,6 +86,9 @@ public final class Boxes implements AutoCloseable {
   private static final int FORGOTTEN_A_LOOK = 10;
   private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
 
+  /** How long a daemon that goes down waits for what it kills, the grace of commands included. */
+  private static final Duration DRAIN_BOUND = Duration.ofSeconds(8);
+
   private final Engine engine;
   private final History history;
   private final Metrics metrics;
@@ -116,6 +121,7 @@ public final class Boxes implements AutoCloseable {
   private final Unreached unreached = new Unreached(this::adoptAgain);
   private volatile ByteSize fileSize = Caps.ANY_SIZE;
   private volatile boolean draining;
+  private final AtomicBoolean isClosed = new AtomicBoolean();
 
   private record Key(String tenant, String word) {}
 
@@ -195,6 +201,10 @@ public final class Boxes implements AutoCloseable {
         "ebb_leaks_total",
         "Cgroups that were busy when they should have been empty; 0 in a healthy system.",
         engine::leaks);
+    metrics.counter(
+        "ebb_strangers_killed_total",
+        "Boxes and commands in whose cgroup there was a process from outside; 0 in a healthy system.",
+        engine::strangers);
     metrics.gauge("ebb_releases_aside", "Boxes that are removed after the answer.", aside::size);
     new PoolMetrics(pool).measure(metrics);
     Egress egress = engine.egress();
@@ -732,11 +742,7 @@ public final class Boxes implements AutoCloseable {
 
   private Certificate removeAndRemember(ServedBox box, boolean force) throws InterruptedException {
     Certificate certificate = end(box, force);
-    if (certificate.isClean()) {
-      remember(box);
-      leave(box);
-    }
-    return certificate;
+    return certificate.isClean() ? leave(box, true) : certificate;
   }
 
   private void remember(ServedBox box) {
@@ -760,14 +766,11 @@ public final class Boxes implements AutoCloseable {
    */
   public Certificate remove(ServedBox box, boolean force) throws InterruptedException {
     Certificate certificate = end(box, force);
-    if (certificate.isClean()) {
-      leave(box);
-    }
-    return certificate;
+    return certificate.isClean() ? leave(box, false) : certificate;
   }
 
   private static Certificate end(ServedBox box, boolean force) throws InterruptedException {
-    if (!force && box.state() != BoxState.GONE) {
+    if (!force && box.state() != BoxState.GONE && !box.isRemovalWanted()) {
       throw new SandboxException(
           ErrorCode.WRONG_STATE,
           "box " + box.id() + " is " + box.state().word() + ": stop it first, or force it");
@@ -775,9 +778,24 @@ public final class Boxes implements AutoCloseable {
     return box.end(Duration.ZERO, ServedBox.EndedBy.REQUEST);
   }
 
-  private void leave(ServedBox box) {
-    box.forget();
+  /** One of which something cannot be removed stays listed, as stuck, and is tried again. */
+  private Certificate leave(ServedBox box, boolean isRemembered) {
+    Certificate certificate = box.forget();
+    if (!certificate.isClean()) {
+      box.wantRemoval();
+      LOG.log(
+          Level.WARNING,
+          "event=box_not_forgotten, trying again box={0} certificate=\"{1}\"",
+          box.id(),
+          certificate);
+      return certificate;
+    }
+    if (isRemembered) {
+      // ORDER: whoever finds it on no list any more finds it here.
+      remember(box);
+    }
     unlist(box);
+    return certificate;
   }
 
   /** Removes a box while nobody waits for it; a box that does not end then is stuck. */
@@ -917,7 +935,7 @@ public final class Boxes implements AutoCloseable {
   }
 
   /** ORDER: a command that ended before the box is ended is known as such. */
-  private static void end(ServedBox box, ServedBox.EndedBy by) {
+  private void end(ServedBox box, ServedBox.EndedBy by) {
     try {
       box.hearOut();
       end(box, DEFAULT_GRACE, by);
@@ -926,9 +944,12 @@ public final class Boxes implements AutoCloseable {
     }
   }
 
-  private static void end(ServedBox box, Duration grace, ServedBox.EndedBy by) {
+  private void end(ServedBox box, Duration grace, ServedBox.EndedBy by) {
     try {
       Certificate certificate = box.end(grace, by);
+      if (certificate.isClean() && box.isRemovalWanted()) {
+        certificate = leave(box, true);
+      }
       LOG.log(
           certificate.isClean() ? Level.DEBUG : Level.WARNING,
           "event=box_ended box={0} by={1} certificate=\"{2}\"",
@@ -940,6 +961,15 @@ public final class Boxes implements AutoCloseable {
     } catch (RuntimeException e) {
       LOG.log(Level.ERROR, "event=box_end_failed box=" + box.id(), e);
     }
+  }
+
+  private static void tellLeft(ServedBox box) {
+    LOG.log(
+        Level.WARNING,
+        "event=box_left_for_the_next_daemon box={0} state={1} certificate=\"{2}\"",
+        box.id(),
+        box.state().word(),
+        box.certificate().map(Certificate::toString).orElse("none yet"));
   }
 
   private void forgetTheOldest(Instant now) {
@@ -954,17 +984,23 @@ public final class Boxes implements AutoCloseable {
 
   private void forget(ServedBox box) {
     try {
-      remember(box);
-      leave(box);
+      leave(box, true);
     } catch (RuntimeException e) {
       LOG.log(Level.ERROR, "event=forget_failed box=" + box.id(), e);
     }
   }
 
-  /** Takes no more orders and ends every box that is attached, all at once. */
+  /**
+   * Takes no more orders and ends every box that is attached, all at once. What does not die within
+   * the bound is left on the ledger, for the next daemon.
+   */
   @Override
   public void close() {
+    if (isClosed.getAndSet(true)) {
+      return;
+    }
     draining = true;
+    engine.waitNoLongerThan(Deadline.in(DRAIN_BOUND));
     housekeeper.interrupt();
     unreached.close();
     pool.close();
@@ -985,6 +1021,7 @@ public final class Boxes implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+    attached.stream().filter(box -> box.state() != BoxState.GONE).forEach(Boxes::tellLeft);
   }
 
   private static void interruptIf(boolean condition, Thread thread) {

@@ -14,6 +14,7 @@ import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.FileEntry;
+import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.ledger.Certificate;
@@ -68,6 +69,8 @@ public final class ServedBox {
 
   private static final Duration FOREVER = Duration.ofDays(36_500);
   private static final Duration DEADLINE_SLACK = Duration.ofSeconds(10);
+  private static final Duration LADDER_SLACK = Duration.ofSeconds(10);
+  private static final Duration DRAIN_SLACK = Duration.ofSeconds(1);
   private static final Duration LAST_WORD = Duration.ofSeconds(2);
   private static final Pattern ID = Pattern.compile("b[0-9a-f]{12}");
 
@@ -138,6 +141,7 @@ public final class ServedBox {
 
   private volatile boolean isUnlisted;
 
+  private volatile boolean removalWanted;
   private volatile @Nullable Instant endedAt;
   private volatile @Nullable Certificate certificate;
 
@@ -340,7 +344,7 @@ public final class ServedBox {
       // ORDER: whoever sees its end finds the proof.
       prove();
     }
-    if (next == BoxState.GONE) {
+    if (next == BoxState.GONE && endedAt == null) {
       endedAt = Instant.now();
     }
     state = next;
@@ -704,8 +708,11 @@ public final class ServedBox {
     EndedBy first = Objects.requireNonNullElse(endedBy.compareAndExchange(null, by), by);
     if (grace.isPositive() && state == BoxState.RUNNING) {
       var killed = new ArrayList<>(killAll(grace));
+      // A daemon that goes down kills by the box what is not gone by then.
+      Duration slack = by == EndedBy.DRAIN ? DRAIN_SLACK : LADDER_SLACK;
+      Deadline deadline = Deadline.in(grace.plus(slack));
       for (ServedExec exec : killed) {
-        exec.awaitSurely(grace.plusSeconds(10));
+        exec.awaitSurely(Duration.ofNanos(deadline.remainingNanos()));
       }
     }
     boolean isAgain = state == BoxState.GONE;
@@ -726,8 +733,18 @@ public final class ServedBox {
     }
   }
 
-  void forget() {
-    engine.forget(box());
+  /** What cannot be forgotten makes it stuck, and is tried again. */
+  Certificate forget() {
+    return engine.forget(box());
+  }
+
+  /** Its removal has begun, and is finished when it can be. */
+  void wantRemoval() {
+    removalWanted = true;
+  }
+
+  boolean isRemovalWanted() {
+    return removalWanted;
   }
 
   /** When its time to live is over. */

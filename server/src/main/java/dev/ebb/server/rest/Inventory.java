@@ -9,20 +9,33 @@ import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
+import dev.ebb.process.Listeners;
 import dev.ebb.process.ProcFs;
 import dev.ebb.server.boxes.Boxes;
 import dev.ebb.server.boxes.ServedBox;
 import dev.ebb.server.boxes.ServedExec;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What a box holds on the host at this moment. */
 final class Inventory {
+  private static final Logger LOG = System.getLogger(Inventory.class.getName());
+
+  /** How long init may take to answer for a command that it was told to start. */
+  private static final Duration BIRTH_BOUND = Duration.ofSeconds(1);
+
+  /** A box may listen at as many as it likes. */
+  private static final int PORTS_MOST = 1000;
+
   /** Of all processes of a box together: of any more there is none. */
   private static final long COMMAND_LINES_MOST = 1 << 20;
 
@@ -40,12 +53,23 @@ final class Inventory {
       all.addAll(processes(served));
       box.descriptors().forEach(name -> all.add(item("descriptor", name)));
       mounts(box).forEach(point -> all.add(item("mount", point)));
+      all.addAll(ports(box));
+    }
+    if (served.order().detached()) {
+      // Where its init listens for the next daemon.
+      served
+          .box()
+          .controlSocket()
+          .ifPresent(path -> all.add(item(Kind.SOCKET.word(), path.toString())));
     }
     return all;
   }
 
   /** Those that live on while they are looked at, each with the command it belongs to. */
   private static List<Map<String, Object>> processes(ServedBox served) {
+    served.execs().forEach(Inventory::awaitBirth);
+    List<Integer> pids = served.box().pids();
+    // ORDER: after all of them were listed, or one born meanwhile would be of no command.
     var execs = new HashMap<Integer, Integer>();
     for (ServedExec exec : served.execs()) {
       if (mayHaveProcesses(exec)) {
@@ -54,7 +78,7 @@ final class Inventory {
     }
     var all = new ArrayList<Map<String, Object>>();
     long left = COMMAND_LINES_MOST;
-    for (int pid : served.box().pids()) {
+    for (int pid : pids) {
       Optional<ProcFs.Stat> stat = ProcFs.stat(pid);
       if (stat.isPresent()) {
         String line = left > 0 ? ProcFs.commandLine(pid) : "…";
@@ -62,7 +86,50 @@ final class Inventory {
         all.add(process(stat.get(), line, execs.get(pid)));
       }
     }
+    // KERNEL: no cgroup lists the dead; whoever has not waited for them does.
+    for (int pid : pids) {
+      for (ProcFs.Stat dead : ProcFs.zombies(pid)) {
+        all.add(process(dead, "", execs.get(pid)));
+      }
+    }
     return all;
+  }
+
+  /** One that init was told to start, and has not answered for, has a process in a moment. */
+  private static void awaitBirth(ServedExec exec) {
+    try {
+      if (exec.isRunning() && !exec.exec().awaitStart(BIRTH_BOUND)) {
+        LOG.log(Level.DEBUG, "event=start_not_heard exec={0}, ignoring", exec.number());
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** In a network of its own all of them, in the host's those of its processes. */
+  private static List<Map<String, Object>> ports(Box box) {
+    try {
+      boolean isOwn = box.spec().network().isOwn();
+      Set<Long> sockets = isOwn ? Set.of() : Listeners.sockets(box.pids());
+      var found =
+          Listeners.of(box.initPid(), inode -> isOwn || sockets.contains(inode), PORTS_MOST + 1);
+      var all = new ArrayList<Map<String, Object>>();
+      for (Listeners.Listener each : found.subList(0, Math.min(found.size(), PORTS_MOST))) {
+        var port = item("port", each.toString());
+        port.put("detail", "inode " + each.inode());
+        all.add(port);
+      }
+      if (found.size() > PORTS_MOST) {
+        all.add(item("port", "more than " + PORTS_MOST + " are not listed"));
+      }
+      return all;
+    } catch (KernelException e) {
+      requireEnded(box, SandboxException.internal(e));
+      return List.of();
+    } catch (SandboxException e) {
+      requireEnded(box, e);
+      return List.of();
+    }
   }
 
   /** It runs, or ended and let some live on. */

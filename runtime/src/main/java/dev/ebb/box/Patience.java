@@ -1,0 +1,55 @@
+package dev.ebb.box;
+
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.KernelException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How long the killed may take to be gone. An engine that goes down may set an end to all waiting,
+ * also to what has begun: whoever is not gone then is stuck, and left on the ledger. Thread-safe.
+ */
+public final class Patience {
+  private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
+
+  /** What each has, however late it is: most of the killed are gone in a millisecond. */
+  private static final Duration LEAST = Duration.ofMillis(500);
+
+  private static final Duration SLICE = Duration.ofMillis(100);
+
+  private volatile @Nullable Deadline end;
+
+  public Patience() {}
+
+  /** From now on nobody is waited for beyond {@code last}. */
+  public void endAt(Deadline last) {
+    end = last;
+  }
+
+  /** Nobody shall be waited for any more. */
+  public boolean isOver() {
+    Deadline last = end;
+    return last != null && last.isOver();
+  }
+
+  /** For one that is killed now. */
+  Deadline death() {
+    return Deadline.in(DEATH_BOUND);
+  }
+
+  /** Something to wait for. */
+  interface Wait {
+    boolean await(Deadline deadline) throws KernelException, InterruptedException;
+  }
+
+  /** Waits, in slices; false when it has not come in time. */
+  boolean await(Deadline deadline, Wait wait) throws KernelException, InterruptedException {
+    Deadline least = Deadline.in(LEAST);
+    while (!wait.await(deadline.sooner(SLICE))) {
+      if (deadline.isOver() || (isOver() && least.isOver())) {
+        return false;
+      }
+    }
+    return true;
+  }
+}
