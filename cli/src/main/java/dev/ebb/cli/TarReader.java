@@ -7,10 +7,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /** Reads ustar, pax and GNU tar. What it reads comes out of a box: nothing in it is trusted. */
 final class TarReader {
   private static final int MAX_EXTENDED = 64 * 1024;
+  private static final Set<String> KNOWN = Set.of("path", "linkpath", "size");
 
   private final InputStream in;
   private long left;
@@ -122,8 +124,9 @@ final class TarReader {
     for (String line : text.split("\n")) {
       int space = line.indexOf(' ');
       int equals = line.indexOf('=');
-      if (space > 0 && equals > space) {
-        extended.put(line.substring(space + 1, equals), line.substring(equals + 1));
+      String key = space > 0 && equals > space ? line.substring(space + 1, equals) : "";
+      if (KNOWN.contains(key)) {
+        extended.put(key, line.substring(equals + 1));
       }
     }
   }
@@ -158,7 +161,7 @@ final class TarReader {
     if ((block[offset] & 0x80) == 0) {
       String digits = string(block, offset, length).strip();
       try {
-        return digits.isEmpty() ? 0 : Long.parseUnsignedLong(digits, 8);
+        return digits.isEmpty() ? 0 : Long.parseLong(digits, 8);
       } catch (NumberFormatException e) {
         throw new IOException("bad tar: a header with a bad number", e);
       }

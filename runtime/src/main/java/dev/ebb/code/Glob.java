@@ -2,6 +2,7 @@ package dev.ebb.code;
 
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -14,10 +15,14 @@ public final class Glob {
   private static final int CHOICES_MOST = 64;
   private static final String SPECIAL = "[]\\";
 
-  private final List<String> choices;
+  private final String text;
 
-  private Glob(List<String> choices) {
-    this.choices = choices;
+  /** Of each place in the text, the places that can be reached from it without a character. */
+  private final List<BitSet> reached;
+
+  private Glob(String text, List<BitSet> reached) {
+    this.text = text;
+    this.reached = reached;
   }
 
   /**
@@ -32,78 +37,111 @@ public final class Glob {
     if (text.chars().anyMatch(c -> SPECIAL.indexOf(c) >= 0)) {
       throw new IllegalArgumentException("a glob knows *, **, ? and {a,b}, but none of " + SPECIAL);
     }
-    var choices = new ArrayList<String>();
-    expand("", text, choices);
-    return new Glob(List.copyOf(choices));
+    return new Glob(text, reached(text, leaps(text)));
   }
 
-  private static void expand(String head, String rest, List<String> choices) {
-    int open = rest.indexOf('{');
-    int close = rest.indexOf('}');
-    if (open < 0 && close < 0) {
-      if (choices.size() == CHOICES_MOST) {
+  /** Where a brace or a comma of a choice leads. */
+  private static List<List<Integer>> leaps(String text) {
+    var leaps = new ArrayList<List<Integer>>();
+    int open = -1;
+    long choices = 1;
+    for (int at = 0; at < text.length(); at++) {
+      leaps.add(new ArrayList<>());
+      switch (text.charAt(at)) {
+        case '{' -> {
+          requirePairs(open < 0);
+          open = at;
+          leaps.get(open).add(at + 1);
+        }
+        case ',' -> {
+          if (open >= 0) {
+            leaps.get(open).add(at + 1);
+          }
+        }
+        case '}' -> {
+          requirePairs(open >= 0);
+          choices *= leaps.get(open).size();
+          for (int begin : leaps.get(open)) {
+            int end = begin;
+            while (text.charAt(end) != ',' && text.charAt(end) != '}') {
+              end++;
+            }
+            leaps.get(end).add(at + 1);
+          }
+          open = -1;
+        }
+        default -> {}
+      }
+      if (choices > CHOICES_MOST) {
         throw new IllegalArgumentException("a glob has " + CHOICES_MOST + " choices at most");
       }
-      choices.add(head + rest);
-      return;
     }
-    String inner = open >= 0 && open < close ? rest.substring(open + 1, close) : "{";
-    if (inner.indexOf('{') >= 0) {
+    requirePairs(open < 0);
+    leaps.add(List.of());
+    return leaps;
+  }
+
+  private static void requirePairs(boolean condition) {
+    if (!condition) {
       throw new IllegalArgumentException("braces of a glob come in pairs, none within another");
-    }
-    for (String each : inner.split(",", -1)) {
-      expand(head + rest.substring(0, open) + each, rest.substring(close + 1), choices);
     }
   }
 
-  public boolean matches(String path) {
-    return choices.stream().anyMatch(choice -> matches(choice, path));
+  private static List<BitSet> reached(String text, List<List<Integer>> leaps) {
+    var reached = new ArrayList<BitSet>(Collections.nCopies(text.length() + 1, new BitSet()));
+    // ORDER: from the end on, for every way leads forward.
+    for (int at = text.length(); at >= 0; at--) {
+      var places = new BitSet();
+      places.set(at);
+      if (text.startsWith("*", at)) {
+        places.or(reached.get(at + (text.startsWith("**", at) ? 2 : 1)));
+      }
+      for (int next : leaps.get(at)) {
+        places.or(reached.get(next));
+      }
+      reached.set(at, places);
+    }
+    return List.copyOf(reached);
   }
 
   /** All places in the glob that so much of the path can lead to, at once. */
-  private static boolean matches(String glob, String path) {
+  public boolean matches(String path) {
     var places = new BitSet();
-    places.set(0);
-    skipStars(glob, places);
+    places.or(reached.getFirst());
+    var next = new BitSet();
     for (int i = 0; i < path.length() && !places.isEmpty(); i++) {
-      var next = new BitSet();
+      next.clear();
       for (int at = places.nextSetBit(0); at >= 0; at = places.nextSetBit(at + 1)) {
-        if (at < glob.length()) {
-          step(glob, at, path.charAt(i), next);
+        int place = step(at, path.charAt(i));
+        if (place >= 0) {
+          next.or(reached.get(place));
         }
       }
-      skipStars(glob, next);
+      BitSet before = places;
       places = next;
+      next = before;
     }
-    return places.get(glob.length());
+    return places.get(text.length());
   }
 
-  private static void step(String glob, int at, char c, BitSet next) {
-    switch (glob.charAt(at)) {
-      case '*' -> {
-        if (c != '/' || glob.startsWith("**", at)) {
-          next.set(at);
-        }
-      }
-      case '?' -> {
-        if (c != '/') {
-          next.set(at + 1);
-        }
-      }
-      default -> {
-        if (c == glob.charAt(at)) {
-          next.set(at + 1);
-        }
-      }
+  /** Where this character leads; negative: nowhere. */
+  private int step(int at, char c) {
+    if (at == text.length()) {
+      return -1;
     }
+    return switch (text.charAt(at)) {
+      case '*' -> c != '/' || text.startsWith("**", at) ? at : -1;
+      case '?' -> c != '/' ? at + 1 : -1;
+      default -> c == text.charAt(at) && !isMark(at) ? at + 1 : -1;
+    };
   }
 
-  /** A star may stand for nothing. */
-  private static void skipStars(String glob, BitSet places) {
-    for (int at = places.nextSetBit(0); at >= 0; at = places.nextSetBit(at + 1)) {
-      if (at < glob.length() && glob.charAt(at) == '*') {
-        places.set(at + (glob.startsWith("**", at) ? 2 : 1));
-      }
-    }
+  /** A brace, or a comma of a choice: it stands for no character. */
+  private boolean isMark(int at) {
+    return switch (text.charAt(at)) {
+      case '{', '}' -> true;
+      case ',' -> reached.get(at).cardinality() > 1;
+      default -> false;
+    };
   }
 }

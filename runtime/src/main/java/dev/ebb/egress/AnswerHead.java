@@ -3,7 +3,6 @@ package dev.ebb.egress;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import java.io.ByteArrayOutputStream;
-import java.util.regex.Pattern;
 
 /**
  * What a server answers, with a word to the client that its connection is for one request: a server
@@ -12,7 +11,6 @@ import java.util.regex.Pattern;
  */
 final class AnswerHead {
   private static final String PROTOCOL = "HTTP/1.";
-  private static final Pattern INTERIM = Pattern.compile("HTTP/1\\.[01] 1(?!01)\\d\\d\\b.*\\s*");
   private static final byte[] CLOSE = "Connection: close\r\n".getBytes(ISO_8859_1);
   private static final int LINE_MOST = 8 * 1024;
 
@@ -23,8 +21,11 @@ final class AnswerHead {
     REST
   }
 
+  /** The status line as far as it has come; of other lines nothing is kept. */
   private final StringBuilder line = new StringBuilder();
+
   private Part part;
+  private boolean isBlank;
 
   private AnswerHead(Part part) {
     this.part = part;
@@ -49,9 +50,13 @@ final class AnswerHead {
     var out = new ByteArrayOutputStream(bytes.length + CLOSE.length);
     int next = 0;
     for (; next < bytes.length && !isPassed(); next++) {
+      if (part == Part.INTERIM_FIELDS) {
+        passField(bytes[next], out);
+        continue;
+      }
       line.append((char) (bytes[next] & 0xFF));
-      if (bytes[next] == '\n' || (part == Part.STATUS && !mayBeStatus())) {
-        endLine(out);
+      if (bytes[next] == '\n' || !mayBeStatus()) {
+        endStatus(out);
       }
     }
     out.write(bytes, next, bytes.length - next);
@@ -59,23 +64,44 @@ final class AnswerHead {
   }
 
   private boolean mayBeStatus() {
-    int known = Math.min(line.length(), PROTOCOL.length());
-    return line.length() < LINE_MOST && PROTOCOL.startsWith(line.substring(0, known));
+    int last = line.length() - 1;
+    return line.length() < LINE_MOST
+        && (last >= PROTOCOL.length() || PROTOCOL.charAt(last) == line.charAt(last));
   }
 
-  private void endLine(ByteArrayOutputStream out) {
+  private void passField(byte next, ByteArrayOutputStream out) {
+    out.write(next);
+    if (next == '\n') {
+      part = isBlank ? Part.STATUS : part;
+      isBlank = true;
+    } else {
+      isBlank &= Character.isWhitespace(next & 0xFF);
+    }
+  }
+
+  private void endStatus(ByteArrayOutputStream out) {
     String ended = line.toString();
     out.writeBytes(rest());
-    if (part == Part.INTERIM_FIELDS) {
-      part = ended.isBlank() ? Part.STATUS : part;
-    } else if (INTERIM.matcher(ended).matches()) {
+    boolean isWhole = ended.startsWith(PROTOCOL) && ended.endsWith("\n");
+    if (isWhole && isInterim(ended)) {
       part = Part.INTERIM_FIELDS;
+      isBlank = true;
     } else {
       part = Part.REST;
-      if (ended.startsWith(PROTOCOL) && ended.endsWith("\n") && !isSwitch(ended)) {
+      if (isWhole && !isSwitch(ended)) {
         out.writeBytes(CLOSE);
       }
     }
+  }
+
+  /** One of 1xx, but for 101, after which there is no more HTTP. */
+  private static boolean isInterim(String status) {
+    int code = PROTOCOL.length() + 2;
+    return status.startsWith(" 1", code - 1)
+        && status.length() > code + 3
+        && HeadLine.isNumber(status.substring(code, code + 3), 3)
+        && !Character.isLetterOrDigit(status.charAt(code + 3))
+        && !isSwitch(status);
   }
 
   private static boolean isSwitch(String status) {

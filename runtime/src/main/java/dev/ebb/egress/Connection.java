@@ -135,7 +135,10 @@ final class Connection {
     }
     int seen = headSize;
     if (received > 0) {
-      head = Arrays.copyOf(head, Math.max(head.length, headSize + received));
+      if (head.length < headSize + received) {
+        // Doubled: a head that comes byte by byte is not copied for each of them.
+        head = Arrays.copyOf(head, Math.max(2 * head.length, headSize + received));
+      }
       buffer.flip().get(head, headSize, received);
       headSize += received;
     }

@@ -2,7 +2,6 @@ package dev.ebb.egress;
 
 import java.net.IDN;
 import java.util.Locale;
-import java.util.regex.Pattern;
 
 /**
  * A domain name in its one form: lower case, punycode, without the dot at its end. Never an
@@ -10,14 +9,7 @@ import java.util.regex.Pattern;
  */
 record HostName(String text) {
   private static final int LONGEST = 253;
-  private static final Pattern NAME =
-      Pattern.compile(
-          "(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\\.)*"
-              + "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?");
-
-  /** What resolvers take for a number, also in the octal and hexadecimal forms of inet_aton. */
-  private static final Pattern ENDS_IN_NUMBER =
-      Pattern.compile("(?:.*\\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)\\.?");
+  private static final int LONGEST_LABEL = 63;
 
   /** As a person writes it; throws with a reason. */
   static HostName parse(String text) {
@@ -32,17 +24,54 @@ record HostName(String text) {
   static HostName ofAscii(String text) {
     String name = text.endsWith(".") ? text.substring(0, text.length() - 1) : text;
     String lower = name.toLowerCase(Locale.ROOT);
-    if (lower.length() > LONGEST || isAddress(lower) || !NAME.matcher(lower).matches()) {
+    if (lower.length() > LONGEST || isAddress(lower) || !hasForm(lower)) {
       throw new IllegalArgumentException("\"" + text + "\" is no domain name");
     }
     return new HostName(lower);
   }
 
+  /** Labels of letters, digits, hyphens and underscores, with no hyphen at either end of one. */
+  private static boolean hasForm(String name) {
+    int begin = 0;
+    for (int at = 0; at <= name.length(); at++) {
+      if (at == name.length() || name.charAt(at) == '.') {
+        int size = at - begin;
+        if (size < 1
+            || size > LONGEST_LABEL
+            || name.charAt(begin) == '-'
+            || name.charAt(at - 1) == '-') {
+          return false;
+        }
+        begin = at + 1;
+      } else if (!isLabelCharacter(name.charAt(at))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean isLabelCharacter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  }
+
   /** Whether somebody, somewhere on the way, would take it for an address. */
   static boolean isAddress(String text) {
-    return text.indexOf(':') >= 0
-        || text.indexOf('[') >= 0
-        || ENDS_IN_NUMBER.matcher(text).matches();
+    return text.indexOf(':') >= 0 || text.indexOf('[') >= 0 || endsInNumber(text);
+  }
+
+  /** What resolvers take for a number, also in the octal and hexadecimal forms of inet_aton. */
+  private static boolean endsInNumber(String text) {
+    int end = text.endsWith(".") ? text.length() - 1 : text.length();
+    int begin = text.lastIndexOf('.', end - 1) + 1;
+    boolean isHex = text.regionMatches(true, begin, "0x", 0, 2) && end >= begin + 2;
+    for (int at = isHex ? begin + 2 : begin; at < end; at++) {
+      char c = text.charAt(at);
+      boolean isLetter = isHex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'));
+      if (!isLetter && (c < '0' || c > '9')) {
+        return false;
+      }
+    }
+    return begin < end;
   }
 
   boolean isBelow(HostName parent) {

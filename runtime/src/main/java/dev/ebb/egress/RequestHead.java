@@ -3,15 +3,13 @@ package dev.ebb.egress;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.ebb.egress.Decision.Outcome;
+import dev.ebb.egress.HeadLine.Field;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The head of one request to a proxy, understood in the one way there is to understand it, or
@@ -23,20 +21,9 @@ import org.jspecify.annotations.Nullable;
  */
 record RequestHead(boolean isTunnel, Destination destination, long length, String forwarded) {
   private static final int MOST_LINES = 128;
-  private static final String TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-
-  private static final Pattern REQUEST_LINE =
-      Pattern.compile("(" + TOKEN + ") ([!-~]+) HTTP/1\\.([01])");
-  private static final Pattern FIELD =
-      Pattern.compile(
-          "("
-              + TOKEN
-              + "):[ \\t]*((?:[!-~\\x80-\\xff](?:[ -~\\t\\x80-\\xff]*[!-~\\x80-\\xff])?)?)[ \\t]*");
-  private static final Pattern ABSOLUTE =
-      Pattern.compile("http://([^/?#@]*)([/?][^#]*)?", Pattern.CASE_INSENSITIVE);
-  private static final Pattern AUTHORITY =
-      Pattern.compile("(\\[[^\\]]*\\]|[^:]*)(?::([0-9]{1,5}))?");
-  private static final Pattern LENGTH = Pattern.compile("[0-9]{1,18}");
+  private static final String SCHEME = "http://";
+  private static final int LENGTH_DIGITS = 18;
+  private static final int PORT_DIGITS = 5;
 
   /** What is between us and one neighbour; Host and Content-Length we write ourselves. */
   private static final Set<String> OURS =
@@ -51,12 +38,6 @@ record RequestHead(boolean isTunnel, Destination destination, long length, Strin
           "te",
           "trailer",
           "upgrade");
-
-  private record Field(String name, String value) {
-    boolean is(String other) {
-      return name.equalsIgnoreCase(other);
-    }
-  }
 
   private record Authority(HostName name, Optional<Integer> port) {}
 
@@ -84,26 +65,14 @@ record RequestHead(boolean isTunnel, Destination destination, long length, Strin
     if (lines.length > MOST_LINES) {
       throw new RefusedException(Outcome.MALFORMED, 431, "more than " + MOST_LINES + " fields");
     }
-    Matcher request = REQUEST_LINE.matcher(lines[0]);
-    if (!request.matches()) {
-      throw RefusedException.malformed("this is no request line of HTTP/1.1");
-    }
+    HeadLine.Request request = HeadLine.request(lines[0]);
     var fields = new ArrayList<Field>();
     for (String line : List.of(lines).subList(1, lines.length)) {
-      fields.add(field(line));
+      fields.add(HeadLine.field(line));
     }
-    boolean mustNameHost = request.group(3).equals("1");
-    return request.group(1).equals("CONNECT")
-        ? tunnel(request.group(2), fields, mustNameHost)
-        : request(request, fields, mustNameHost);
-  }
-
-  private static Field field(String line) throws RefusedException {
-    Matcher field = FIELD.matcher(line);
-    if (!field.matches()) {
-      throw RefusedException.malformed("a field is a name, a colon and a value on one line");
-    }
-    return new Field(field.group(1), String.valueOf(field.group(2)));
+    return request.method().equals("CONNECT")
+        ? tunnel(request.target(), fields, request.isFirstMinor())
+        : request(request, fields);
   }
 
   private static RequestHead tunnel(String target, List<Field> fields, boolean mustNameHost)
@@ -120,19 +89,25 @@ record RequestHead(boolean isTunnel, Destination destination, long length, Strin
     return new RequestHead(true, new Destination(authority.name(), port), -1, "");
   }
 
-  private static RequestHead request(Matcher line, List<Field> fields, boolean mustNameHost)
+  private static RequestHead request(HeadLine.Request line, List<Field> fields)
       throws RefusedException {
-    Matcher target = ABSOLUTE.matcher(line.group(2));
-    if (!target.matches()) {
+    String target = line.target();
+    int path = SCHEME.length();
+    while (path < target.length() && "/?#@".indexOf(target.charAt(path)) < 0) {
+      path++;
+    }
+    boolean isAbsolute = target.regionMatches(true, 0, SCHEME, 0, SCHEME.length());
+    if (!isAbsolute || target.startsWith("@", path) || target.indexOf('#') >= 0) {
       throw RefusedException.malformed(
           "this is a proxy: it takes CONNECT name:port, and http:// with a name");
     }
-    Authority authority = authority(target.group(1));
+    Authority authority = authority(target.substring(SCHEME.length(), path));
     int port = authority.port().orElse(80);
-    checkHost(fields, authority.name(), port, mustNameHost);
+    checkHost(fields, authority.name(), port, line.isFirstMinor());
     long length = length(fields);
-    var text = new StringBuilder(line.group(1)).append(' ').append(path(target.group(2)));
-    text.append(" HTTP/1.").append(line.group(3)).append("\r\nHost: ").append(authority.name());
+    var text = new StringBuilder(line.method()).append(' ').append(path(target.substring(path)));
+    text.append(line.isFirstMinor() ? " HTTP/1.1" : " HTTP/1.0");
+    text.append("\r\nHost: ").append(authority.name());
     if (port != 80) {
       text.append(':').append(port);
     }
@@ -150,10 +125,7 @@ record RequestHead(boolean isTunnel, Destination destination, long length, Strin
     return new RequestHead(false, new Destination(authority.name(), port), length, text.toString());
   }
 
-  private static String path(@Nullable String path) {
-    if (path == null) {
-      return "/";
-    }
+  private static String path(String path) {
     return path.startsWith("/") ? path : "/" + path;
   }
 
@@ -171,23 +143,23 @@ record RequestHead(boolean isTunnel, Destination destination, long length, Strin
   }
 
   private static Authority authority(String text) throws RefusedException {
-    Matcher parts = AUTHORITY.matcher(text);
-    if (!parts.matches()) {
+    int colon = text.startsWith("[") ? -1 : text.indexOf(':');
+    String host = colon < 0 ? text : text.substring(0, colon);
+    String port = colon < 0 ? "" : text.substring(colon + 1);
+    if (colon >= 0 && !HeadLine.isNumber(port, PORT_DIGITS)) {
       throw RefusedException.malformed("the target is no name and port");
     }
-    String host = String.valueOf(parts.group(1));
     if (HostName.isAddress(host)) {
       throw new RefusedException(
           Outcome.LITERAL, 403, "an address cannot be reached from this box, only names");
     }
-    String port = parts.group(2);
-    int number = port == null ? 1 : Integer.parseInt(port);
+    int number = port.isEmpty() ? 1 : Integer.parseInt(port);
     if (number < 1 || number > 65_535) {
       throw RefusedException.malformed("a port is a number from 1 to 65535");
     }
     try {
       return new Authority(
-          HostName.ofAscii(host), port == null ? Optional.empty() : Optional.of(number));
+          HostName.ofAscii(host), port.isEmpty() ? Optional.empty() : Optional.of(number));
     } catch (IllegalArgumentException e) {
       throw RefusedException.malformed("the target is no domain name");
     }
@@ -212,7 +184,8 @@ record RequestHead(boolean isTunnel, Destination destination, long length, Strin
   private static long length(List<Field> fields) throws RefusedException {
     List<Field> lengths = fields.stream().filter(field -> field.is("content-length")).toList();
     boolean isEncoded = fields.stream().anyMatch(field -> field.is("transfer-encoding"));
-    boolean isLength = lengths.size() == 1 && LENGTH.matcher(lengths.getFirst().value()).matches();
+    boolean isLength =
+        lengths.size() == 1 && HeadLine.isNumber(lengths.getFirst().value(), LENGTH_DIGITS);
     if (!lengths.isEmpty() && (isEncoded || !isLength)) {
       throw RefusedException.malformed("a request has one length");
     }

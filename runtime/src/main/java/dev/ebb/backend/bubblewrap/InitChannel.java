@@ -76,7 +76,7 @@ public final class InitChannel {
   private boolean isLater;
 
   private final OrderedLock sending = new OrderedLock(LockOrder.INIT_SEND);
-  private ByteBuffer pending = Protocol.buffer(CHUNK);
+  private final IncomingMessages incoming = new IncomingMessages();
 
   private final OrderedLock state = new OrderedLock(LockOrder.INIT_STATE);
   private final Condition changed = state.newCondition();
@@ -595,8 +595,10 @@ public final class InitChannel {
         return;
       }
       if (some.bytes() > 0) {
-        append(some.bytes());
-        while (nextMessage()) {}
+        incoming.append(chunk, some.bytes());
+        for (var next = incoming.next(); next.isPresent(); next = incoming.next()) {
+          dispatch(next.get().type(), next.get().exec(), next.get().body());
+        }
       }
       watch().rearm();
     } catch (KernelException | RuntimeException e) {
@@ -633,37 +635,6 @@ public final class InitChannel {
     } finally {
       state.unlock();
     }
-  }
-
-  private void append(int bytes) {
-    if (pending.remaining() < bytes) {
-      ByteBuffer larger = Protocol.buffer(2 * (pending.position() + bytes));
-      pending = larger.put(pending.flip());
-    }
-    pending.put(chunk, 0, bytes);
-  }
-
-  /** Takes one whole message off the buffer, if there is one. */
-  private boolean nextMessage() throws KernelException {
-    if (pending.position() < Protocol.HEADER_SIZE) {
-      return false;
-    }
-    int size = pending.getInt(0);
-    if (size < 0 || size > Protocol.MESSAGE_MAX) {
-      throw new KernelException("understand a message of " + size + " bytes", Errno.EINVAL);
-    }
-    if (pending.position() < Protocol.HEADER_SIZE + size) {
-      return false;
-    }
-    pending.flip();
-    var body = Protocol.buffer(size);
-    int type = pending.getShort(4);
-    int exec = pending.getInt(8);
-    body.put(0, pending, Protocol.HEADER_SIZE, size);
-    pending.position(Protocol.HEADER_SIZE + size);
-    pending.compact();
-    dispatch(type, exec, body);
-    return true;
   }
 
   private void dispatch(int type, int exec, ByteBuffer body) throws KernelException {
