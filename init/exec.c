@@ -151,9 +151,11 @@ static enum start_step launch(struct exec *exec, struct start *start, struct mes
 	if (!connect_streams(exec, start, message) ||
 	    !open_pipe(exec, &exec->failure, &start->failure, SOURCE_FAILURE))
 		return STEP_LIMITS;
-	if (start->leaf < 0)
+	bool has_files = start->files[0] >= 0;
+	if (start->leaf < 0 && !has_files)
 		return launch_herd(exec, start);
-	if (!tree_open(&exec->tree, start->leaf) || !watch(exec, exec->tree.events, SOURCE_TREE))
+	if (!(has_files ? tree_take(&exec->tree, start->files) : tree_open(&exec->tree, start->leaf)) ||
+	    !watch(exec, exec->tree.events, SOURCE_TREE))
 		return STEP_CLONE;
 	exec->leader = start_fork(start);
 	return exec->leader < 0 ? STEP_CLONE : 0;

@@ -168,6 +168,7 @@ struct tree {
 };
 
 bool tree_open(struct tree *tree, int leaf);
+bool tree_take(struct tree *tree, const int files[3]);
 void tree_close(struct tree *tree);
 bool tree_is_herd(const struct tree *tree);
 bool tree_is_empty(const struct tree *tree);
@@ -278,7 +279,8 @@ struct start {
 	struct start_request request;
 	char *workdir; /* strings stay in the message */
 	char *strings; /* argv, then the environment */
-	int leaf; /* -1: a shepherd instead */
+	int leaf; /* -1: a shepherd instead, or files */
+	int files[3]; /* of the leaf: cgroup.procs, cgroup.events, cgroup.kill; -1: none */
 	int logs[2], input;
 	int outputs[2], failure; /* the child's ends of its pipes */
 	int slave; /* -1: no terminal */
@@ -330,6 +332,7 @@ void keep_only(const int *fds, size_t count);
 void silence(void);
 extern uintptr_t tid_address; /* where libc has the number of its thread; 0: it need not know */
 pid_t fork_into(int leaf, int *join_error);
+pid_t fork_and_join(int procs, int *join_error);
 bool write_at(int directory, const char *name, const char *text);
 void close_fd(int *fd);
 uint64_t now(void);       /* ms */

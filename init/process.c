@@ -156,6 +156,16 @@ pid_t fork_into(int leaf, int *join_error)
 	return pid;
 }
 
+/* fork(2), and the child joins the cgroup by its file; it finds in *join_error whether it could. */
+pid_t fork_and_join(int procs, int *join_error)
+{
+	*join_error = 0;
+	pid_t pid = fork();
+	if (pid == 0 && write(procs, "0", 1) != 1)
+		*join_error = errno;
+	return pid;
+}
+
 bool write_at(int directory, const char *name, const char *text)
 {
 	int fd = openat(directory, name, O_WRONLY | O_CLOEXEC);

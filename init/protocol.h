@@ -16,7 +16,7 @@
 
 #define PROTOCOL_VERSION 12
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
-#define MESSAGE_FDS_MAX 4
+#define MESSAGE_FDS_MAX 6
 #define NONCE_SIZE 16
 #define OUTPUT_KEPT_MAX 4096 /* bytes of one stream that need no log */
 #define PLACE_MAX (64 * 1024) /* bytes of a file that init itself writes */
@@ -42,7 +42,7 @@ enum message_type {
 
 	/* Engine to init. */
 	MESSAGE_START = 16, /* struct start_request, then strings: workdir, argv…, environment… ;
-	                       fds: [stdout log, stderr log][, cgroup leaf directory][, stdin or stdout] */
+	                       fds: [stdout log, stderr log][, cgroup leaf][, stdin or stdout] */
 	MESSAGE_KILL = 17,   /* u32 signal, u32 zero, u64 grace in ms: the kill ladder */
 	MESSAGE_RESIZE = 18, /* u16 rows, u16 columns: of its terminal */
 	MESSAGE_SIGNAL = 19, /* u32 signal, not SIGKILL: once to all of its tree, nothing follows */
@@ -111,7 +111,7 @@ struct order {
 
 #define START_HAS_STDIN 1u /* the last descriptor is the command's stdin */
 #define START_KEEP 2u      /* leave daemonised children alive when the command ends */
-#define START_HAS_LEAF 4u  /* the third descriptor is its cgroup; else it gets a shepherd */
+#define START_HAS_LEAF 4u  /* its cgroup comes with it, a directory; else it gets a shepherd */
 #define START_TERMINAL 8u  /* it gets a terminal; stdin is typed there, all output is stdout */
 #define START_FILE 16u     /* nothing is executed: argv is one of the operations below */
 #define START_KEPT 32u     /* no logs come with it; no terminal then */
@@ -123,6 +123,9 @@ struct order {
                                version 11 */
 #define START_PIPED 512u    /* with START_KEPT: the last descriptor is the command's stdout, which
                                init neither reads nor counts; no stdin then. Since version 12 */
+#define START_LEAF_FILES 1024u /* with START_HAS_LEAF: instead of the directory cgroup.procs, to read
+                                 and write, cgroup.events and, if there is one, cgroup.kill. Since
+                                 version 12 */
 
 /*
  * A file operation ends with an errno as its exit status.

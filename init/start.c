@@ -7,7 +7,8 @@
 
 #define START_FLAGS                                                                                \
 	(START_HAS_STDIN | START_KEEP | START_HAS_LEAF | START_TERMINAL | START_FILE | START_KEPT |     \
-	 START_RESUMED | START_SECTIONS | START_LOOK | START_PIPED)
+	 START_RESUMED | START_SECTIONS | START_LOOK | START_PIPED |                       \
+	 START_LEAF_FILES)
 
 void (*start_resume)(char **environment);
 
@@ -41,7 +42,18 @@ bool start_parse(struct start *start, const struct message *message)
 	unsigned count = is_kept ? 0 : 2;
 	start->logs[0] = is_kept ? -1 : message->fds[0];
 	start->logs[1] = is_kept ? -1 : message->fds[1];
-	start->leaf = has_leaf ? message->fds[count++] : -1;
+	start->leaf = -1;
+	start->files[0] = start->files[1] = start->files[2] = -1;
+	if (request->flags & START_LEAF_FILES) {
+		if (!has_leaf || message->fd_count < count + 2 + has_input + is_piped)
+			return false;
+		start->files[0] = message->fds[count++];
+		start->files[1] = message->fds[count++];
+		if (message->fd_count > count + has_input + is_piped)
+			start->files[2] = message->fds[count++];
+	} else if (has_leaf) {
+		start->leaf = message->fds[count++];
+	}
 	start->input = has_input ? message->fds[count++] : STDIN_FILENO;
 	start->is_piped = is_piped;
 	count += is_piped; // the last one
@@ -144,7 +156,8 @@ noreturn void start_run(const struct start *start)
 pid_t start_fork(const struct start *start)
 {
 	int join_error;
-	pid_t pid = fork_into(start->leaf, &join_error);
+	pid_t pid = start->files[0] >= 0 ? fork_and_join(start->files[0], &join_error)
+	                                 : fork_into(start->leaf, &join_error);
 	if (pid != 0)
 		return pid;
 	if (join_error)

@@ -11,6 +11,15 @@ bool tree_open(struct tree *tree, int leaf)
 	return tree->procs >= 0 && tree->events >= 0;
 }
 
+/* Copies of the files that came instead of the directory. */
+bool tree_take(struct tree *tree, const int files[3])
+{
+	tree->procs = fcntl(files[0], F_DUPFD_CLOEXEC, 0);
+	tree->events = fcntl(files[1], F_DUPFD_CLOEXEC, 0);
+	tree->kill = files[2] < 0 ? -1 : fcntl(files[2], F_DUPFD_CLOEXEC, 0);
+	return tree->procs >= 0 && tree->events >= 0 && (files[2] < 0 || tree->kill >= 0);
+}
+
 bool tree_is_herd(const struct tree *tree)
 {
 	return tree->procs < 0;

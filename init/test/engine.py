@@ -24,7 +24,7 @@ SECTION_HEAD = struct.Struct("=QQIIQQ")
 LAUNCHED, HELLO = 1, 2
 MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET, MSG_RENEW, MSG_COUNT, MSG_LOGS, MSG_LISTEN, MSG_CUT, MSG_PLACE, MSG_LOOK = range(16, 29)
 STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN, COUNTED, FULL, LISTENING, SECTION, PLACED, LOOKED = range(32, 43)
-HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE, KEPT, RESUMED, SECTIONS, LOOK, PIPED = 1, 2, 4, 8, 16, 32, 64, 128, 256, 512
+HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE, KEPT, RESUMED, SECTIONS, LOOK, PIPED, LEAF_FILES = 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024
 STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
 BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT, OUT_OF_MEMORY = 0, 1, 2, 3, 4
 STUCK, TRUNCATED, UNREAPED, CROWDED = 1, 2, 4, 8
@@ -387,25 +387,26 @@ class Box:
     def start(self, *argv, env=None, workdir="/workspace", timeout=0, grace=1000, limit=1 << 30, files=1024,
               file_size=1 << 40, keep=False, stdin=None, logs=None, may_kill=True, memory=0, data_size=0, processes=0,
               terminal=None, is_file=False, kept=False, gives_logs=True, resumed=False, sections=False, look=False,
-              piped=None):
+              piped=None, leaf_files=()):
         exec_ = self.new_exec(may_kill)
         exec_.gives_logs = gives_logs
         env = ENVIRONMENT if env is None else env
         strings = [workdir, *argv] + [f"{k}={v}" for k, v in env.items()]
         flags = (KEEP if keep else 0) | (HAS_STDIN if stdin is not None else 0) | (TERMINAL if terminal else 0)
         flags |= (FILE if is_file else 0) | (KEPT if kept else 0) | (RESUMED if resumed else 0)
-        flags |= (KEPT | SECTIONS if sections else 0) | (LOOK if look else 0) | (0 if piped is None else KEPT | PIPED)
+        flags |= (KEPT | SECTIONS if sections else 0) | (LOOK if look else 0) | (0 if piped is None else KEPT | PIPED) | (LEAF_FILES if leaf_files else 0)
         kept = kept or piped is not None
         body = START.pack(timeout, grace, limit, files, file_size, memory, data_size, processes,
                           flags | (0 if HERD else HAS_LEAF), len(argv), len(env), *(terminal or (0, 0)))
         body += b"".join(os.fsencode(s) + b"\0" for s in strings)
-        leaf = os.open(exec_.leaf, os.O_RDONLY)
+        leaf = [os.open(f"{exec_.leaf}/{name}", mode) for name, mode in leaf_files] or [os.open(exec_.leaf, os.O_RDONLY)]
         logs = [] if kept or sections else logs or [log.fileno() for log in exec_.logs]
-        fds = logs + ([] if HERD else [leaf]) + ([stdin] if stdin is not None else []) + ([] if piped is None else [piped])
+        fds = logs + ([] if HERD else leaf) + ([stdin] if stdin is not None else []) + ([] if piped is None else [piped])
         try:
             self.send(MSG_START, exec_.number, body, fds)
         finally:
-            os.close(leaf)
+            for fd in leaf:
+                os.close(fd)
         return exec_
 
     def new_exec(self, may_kill=True):

@@ -67,6 +67,25 @@ class StartTest(Case):
             os.chown(box.cgroup + "/cgroup.procs", 0, 0)
             self.assertEqual((STEP_CLONE, errno.EACCES), box.run("true").refused)
 
+    @only_with_leaves
+    def test_a_leaf_can_come_as_its_files(self):
+        """An engine that may not mount hands over no directory: from one a way leads up."""
+        files = (("cgroup.procs", os.O_RDWR), ("cgroup.events", os.O_RDONLY), ("cgroup.kill", os.O_WRONLY))
+        for given in (files, files[:2]):
+            with self.a_box() as box:
+                exec_ = box.run("sh", "-c", "grep -o '/work/.*' /proc/self/cgroup; cat", stdin=self.file(b"input"), leaf_files=given)
+                self.assertEqual((CLD_EXITED, 0), (exec_.ended["code"], exec_.ended["status"]))
+                self.assertEqual(f"/work/{exec_.number}\ninput", exec_.output().decode())
+                tree = box.start("sh", "-c", "trap '' TERM; (setsid sleep 1000 &) ; echo up; sleep 1000", leaf_files=given)
+                tree.wait_output(b"up")
+                tree.kill(50)
+                tree.wait()
+                self.assertEqual([], tree.members())
+        with self.a_box() as box:
+            exec_ = box.start("true", leaf_files=files[:1])
+            exec_.wait()
+            self.assertEqual((STEP_REQUEST, errno.EINVAL), exec_.refused)
+
     def test_stdin_is_what_was_given_or_nothing(self):
         reader, writer = os.pipe()
         with self.a_box() as box:

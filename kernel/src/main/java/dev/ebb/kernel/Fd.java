@@ -6,6 +6,7 @@ import static dev.ebb.kernel.SystemCall.FCNTL;
 import static dev.ebb.kernel.SystemCall.MEMFD_CREATE;
 import static dev.ebb.kernel.SystemCall.OPENAT;
 import static dev.ebb.kernel.SystemCall.OPENAT2;
+import static dev.ebb.kernel.SystemCall.OPEN_TREE;
 import static dev.ebb.kernel.SystemCall.PIPE2;
 import static dev.ebb.kernel.SystemCall.PREAD64;
 import static dev.ebb.kernel.SystemCall.READ;
@@ -53,6 +54,7 @@ public final class Fd implements Owned {
   }
 
   static final int O_CLOEXEC = 02000000;
+  private static final int OPEN_TREE_CLONE = 1;
   static final int O_NONBLOCK = 04000;
   static final int AT_FDCWD = -100;
   private static final int MFD_CLOEXEC = 1;
@@ -103,6 +105,19 @@ public final class Fd implements Owned {
           frame.callForDescriptor(
               OPENAT2, AT_FDCWD, frame.string(name), how.address(), OPEN_HOW_SIZE);
       return adopt(scope, (int) Frame.check(fd, "open " + path), name);
+    }
+  }
+
+  /**
+   * A directory as the root of a mount of its own, which is nowhere: no way leads from it to what
+   * is above. Needs CAP_SYS_ADMIN, and ends with its last descriptor.
+   */
+  public static Fd openDetached(Scope scope, Path path) throws KernelException {
+    try (var frame = new Frame()) {
+      long fd =
+          frame.callForDescriptor(
+              OPEN_TREE, AT_FDCWD, frame.string(path.toString()), OPEN_TREE_CLONE | O_CLOEXEC);
+      return adopt(scope, (int) Frame.check(fd, "detach " + path), path.toString());
     }
   }
 

@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.backend.ExecKind;
 import dev.ebb.backend.bubblewrap.ExecEvents;
 import dev.ebb.backend.bubblewrap.InitChannel;
+import dev.ebb.backend.bubblewrap.LeafHandle;
 import dev.ebb.backend.bubblewrap.StartRequest;
 import dev.ebb.box.Box;
 import dev.ebb.box.ErrorCode;
@@ -307,11 +308,13 @@ public final class Exec implements AutoCloseable {
     }
     try {
       Optional<Path> leaf = placing.leaf(exec.number);
-      if (leaf.isPresent()) {
-        fds.addFirst(Fd.open(passing, leaf.get(), Fd.Flag.READ, Fd.Flag.DIRECTORY));
-      }
+      LeafHandle handle =
+          leaf.isPresent()
+              ? LeafHandle.open(passing, leaf.get(), box.channel().takesLeafFiles())
+              : LeafHandle.NONE;
+      fds.addAll(0, handle.fds());
       fds.addAll(0, exec.firstLogs(passing));
-      var request = exec.startRequest(leaf.isPresent());
+      var request = exec.startRequest(handle.form());
       if (exec.isRecorded()) {
         Step.RECORD_START.reach();
         box.journal().append(record.entry());
@@ -347,7 +350,7 @@ public final class Exec implements AutoCloseable {
     box.whenOutOfMemory(heir.oomListener);
     // ORDER: whatever is heard from now on is the heir's; what was heard before ends both.
     box.channel().expect(number, heir.new Events());
-    box.channel().renew(number, heir.startRequest(!box.enclosure().paths().isEmpty()));
+    box.channel().renew(number, heir.startRequest(heir.leafForm()));
     requireWaiting();
     return heir;
   }
@@ -373,7 +376,12 @@ public final class Exec implements AutoCloseable {
     }
   }
 
-  private StartRequest startRequest(boolean hasLeaf) {
+  /** Of a command that has been started: nothing is handed over any more. */
+  private LeafHandle.Form leafForm() {
+    return box.enclosure().paths().isEmpty() ? LeafHandle.Form.NONE : LeafHandle.Form.DIRECTORY;
+  }
+
+  private StartRequest startRequest(LeafHandle.Form leaf) {
     return new StartRequest(
         spec.command(),
         Environment.lines(
@@ -386,10 +394,10 @@ public final class Exec implements AutoCloseable {
         spec.fileSize(),
         spec.takesInput(),
         spec.keep(),
-        hasLeaf,
+        leaf,
         isKept,
         spec.kind(),
-        hasLeaf ? StartRequest.Share.BY_CGROUP : share());
+        leaf == LeafHandle.Form.NONE ? share() : StartRequest.Share.BY_CGROUP);
   }
 
   /**

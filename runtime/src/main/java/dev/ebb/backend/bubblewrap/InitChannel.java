@@ -57,6 +57,7 @@ public final class InitChannel {
   private static final int LOOKS_IN_THE_END_SINCE = 11;
   private static final int TELLS_MORE_SINCE = 12;
   private static final int PIPES_SINCE = 12;
+  private static final int TAKES_FILES_SINCE = 12;
   private static final int PERMISSIONS = 0777;
 
   /** The version of the oldest init that a box may still have. */
@@ -347,7 +348,12 @@ public final class InitChannel {
     return version() >= PIPES_SINCE;
   }
 
-  /** Asks init to start a command; {@code fds}: logs, leaf directory, stdin. */
+  /** Whether the files of a cgroup will do for init, without its directory. */
+  public boolean takesLeafFiles() {
+    return version() >= TAKES_FILES_SINCE;
+  }
+
+  /** Asks init to start a command; {@code fds}: logs, those of its leaf, stdin. */
   public void start(int exec, StartRequest request, List<Fd> fds, ExecEvents events)
       throws KernelException {
     start(exec, request, fds, false, events);

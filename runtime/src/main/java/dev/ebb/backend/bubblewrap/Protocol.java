@@ -17,7 +17,7 @@ import java.util.OptionalLong;
 final class Protocol {
   static final int PROTOCOL_VERSION = 12;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
-  static final int MESSAGE_FDS_MAX = 4;
+  static final int MESSAGE_FDS_MAX = 6;
   static final int NONCE_SIZE = 16;
   static final int OUTPUT_KEPT_MAX = 4096;
   static final int PLACE_MAX = 64 * 1024;
@@ -68,6 +68,7 @@ final class Protocol {
   static final int START_SECTIONS = 128;
   static final int START_LOOK = 256;
   static final int START_PIPED = 512;
+  static final int START_LEAF_FILES = 1024;
 
   static final int STEP_REQUEST = 1;
   static final int STEP_CLONE = 2;
@@ -213,9 +214,17 @@ final class Protocol {
   private static int flags(StartRequest request) {
     return (request.hasStdin() ? START_HAS_STDIN : 0)
         | (request.keep() ? START_KEEP : 0)
-        | (request.hasLeaf() ? START_HAS_LEAF : 0)
+        | leaf(request.leaf())
         | (request.isKept() ? START_KEPT : 0)
         | flag(request.kind());
+  }
+
+  private static int leaf(LeafHandle.Form form) {
+    return switch (form) {
+      case NONE -> 0;
+      case DIRECTORY -> START_HAS_LEAF;
+      case FILES -> START_HAS_LEAF | START_LEAF_FILES;
+    };
   }
 
   private static int flag(ExecKind kind) {

@@ -11,7 +11,7 @@ import java.util.List;
  * @param environment lines of {@code NAME=value}
  * @param timeout zero for none
  * @param keep leave daemonised children alive when the command ends
- * @param hasLeaf it has a cgroup of its own; else it gets a shepherd
+ * @param leaf how its cgroup is handed over; without one it gets a shepherd
  * @param isKept no logs come with it: init tells what it writes, until that is too much
  * @param share what init is to see to
  */
@@ -26,7 +26,7 @@ public record StartRequest(
     ByteSize fileSize,
     boolean hasStdin,
     boolean keep,
-    boolean hasLeaf,
+    LeafHandle.Form leaf,
     boolean isKept,
     ExecKind kind,
     Share share) {

@@ -66,7 +66,7 @@ final class HostileInitKernelTest {
         some,
         false,
         false,
-        true,
+        LeafHandle.Form.DIRECTORY,
         false,
         ExecKind.COMMAND,
         StartRequest.Share.BY_CGROUP);

@@ -28,7 +28,7 @@ final class InitChannelCloseTest {
           new ByteSize(0),
           false,
           false,
-          true,
+          LeafHandle.Form.DIRECTORY,
           false,
           ExecKind.COMMAND,
           StartRequest.Share.BY_CGROUP);

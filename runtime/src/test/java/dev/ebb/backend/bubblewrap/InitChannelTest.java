@@ -260,7 +260,7 @@ class InitChannelTest {
         ByteSize.mebibytes(1),
         false,
         false,
-        true,
+        LeafHandle.Form.DIRECTORY,
         false,
         kind,
         StartRequest.Share.BY_CGROUP);

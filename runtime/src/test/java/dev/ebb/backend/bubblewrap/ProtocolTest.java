@@ -127,7 +127,7 @@ class ProtocolTest {
         new ByteSize(0x9_8765_4321L),
         hasStdin,
         keep,
-        hasLeaf,
+        hasLeaf ? LeafHandle.Form.DIRECTORY : LeafHandle.Form.NONE,
         false,
         kind,
         new StartRequest.Share(0x7_0000_0001L, 0x8_0000_0001L, 77));
