@@ -2,8 +2,10 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "init.h"
 
@@ -36,6 +38,17 @@ int files_put(int fd, const char *data, size_t size)
 	return 0;
 }
 
+/*
+ * What the kernel tells of itself and of us is no file of the box: we are a copy of init, and our
+ * maps are its own. The name does not matter, nor the link that led here.
+ */
+static bool is_kernel(int fd)
+{
+	struct statfs system;
+	return fstatfs(fd, &system) != 0 || system.f_type == PROC_SUPER_MAGIC ||
+	       system.f_type == SYSFS_MAGIC;
+}
+
 static int find_place(char *path, struct place *place)
 {
 	char *slash = strrchr(path, '/');
@@ -47,7 +60,9 @@ static int find_place(char *path, struct place *place)
 	slash[1] = '\0';
 	place->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	slash[1] = first;
-	return place->directory < 0 ? errno : 0;
+	if (place->directory < 0)
+		return errno;
+	return is_kernel(place->directory) ? EACCES : 0;
 }
 
 // ----------------------------------------------------------------------- read
@@ -58,6 +73,8 @@ static int open_regular(const char *path, int *fd)
 	*fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (*fd < 0 || fstat(*fd, &status) != 0)
 		return errno;
+	if (is_kernel(*fd))
+		return EACCES;
 	if (S_ISDIR(status.st_mode))
 		return EISDIR;
 	return S_ISREG(status.st_mode) ? 0 : ENXIO;
@@ -297,6 +314,13 @@ static int stat_file(char **argv)
 	char *end = argv[1] + strlen(argv[1]);
 	while (end > argv[1] + 1 && end[-1] == '/')
 		*--end = '\0';
+	int fd = open(argv[1], O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	bool is_refused = is_kernel(fd);
+	close(fd);
+	if (is_refused)
+		return EACCES;
 	char *slash = strrchr(argv[1], '/');
 	return flush(print_entry(AT_FDCWD, argv[1], slash && slash[1] ? slash + 1 : argv[1]));
 }
@@ -366,6 +390,8 @@ static int list_directory(char **argv)
 	DIR *directory = open_directory(AT_FDCWD, argv[1], 0);
 	if (!directory)
 		return errno;
+	if (is_kernel(dirfd(directory)))
+		return EACCES;
 	int error = read_names(directory, &listing);
 	for (size_t i = 0; !error && i < listing.count; i++) {
 		const struct listed *each = listing.entries[i];

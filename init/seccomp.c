@@ -77,6 +77,9 @@ static const struct rule rules[] = {
 	             {DIFFERS, 0, AF_NETLINK}),
 	NO_FAMILY_IF(socket, {EQUALS, 0, AF_NETLINK}, {DIFFERS, 2, NETLINK_ROUTE}),
 	NO_FAMILY_IF(socketpair, {DIFFERS, 0, AF_UNIX}),
+	// KERNEL: of AF_INET the type SOCK_PACKET, 10, is another name of AF_PACKET. No other type
+	// has both of its bits.
+	NO_FAMILY_IF(socket, {HAS_ANY, 1, 8}, {HAS_ANY, 1, 2}),
 	NO_PROTOCOL_IF({DIFFERS, 2, 0}, {DIFFERS, 2, IPPROTO_ICMP}, {DIFFERS, 2, IPPROTO_TCP},
 	               {DIFFERS, 2, IPPROTO_UDP}),
 

@@ -241,6 +241,20 @@ class FilesTest(Case):
                 self.assertIn(status, (errno.ENOENT, errno.EACCES), path)
             self.fails(errno.EACCES, box, "read", "/proc/1/environ", "0")
 
+    def test_what_the_kernel_tells_of_init_is_no_file(self):
+        """A file operation is a copy of init: its maps are those of all boxes of one maker."""
+        with self.a_box() as box:
+            box.shell("ln -s /proc/self/maps maps; ln -s /proc/self self; ln -s /proc/self/root root; echo x > mine")
+            for path in ("/proc/self/maps", "/proc/self/auxv", "/proc/thread-self/stat", "/proc/version", "maps", "self/maps", "/dev/fd/../maps"):
+                self.fails(errno.EACCES, box, "read", path, "0")
+            for path in ("/proc", "/proc/self", "/proc/self/exe", "self/exe", "/proc/1"):
+                self.fails(errno.EACCES, box, "stat", path)
+            for path in ("/proc", "/proc/self", "self", "/dev/fd"):
+                self.fails(errno.EACCES, box, "list", path)
+            self.assertEqual(b"x\n", self.does(box, "read", "root/workspace/mine", "0"))
+            self.does(box, "stat", "self")  # the link itself is the box's
+            self.does(box, "list", "/")
+
     # ----------------------------------------------------------- stat and list
 
     def test_entries_say_what_there_is(self):

@@ -44,6 +44,7 @@ CALLS = {
     "chmod": (90, None, -1, SET_ID), "mknod": (133, None, -1, 0o100000 | SET_ID), "creat": (85, None, -1, SET_ID),
     "open": (2, None, -1, CREATE, SET_ID),
     "socket vsock": (41, 198, 40, 77, 0), "socket packet": (41, 198, 17, 77, 0), "socket alg": (41, 198, 38, 77, 0),
+    "socket inet packet": (41, 198, 2, 10, 0), "socket inet packet flags": (41, 198, 2, 10 | 0x80800, 0),
     "socket uevent": (41, 198, 16, 77, 15), "socketpair vsock": (53, 199, 40, 77, 0), "socketpair inet": (53, 199, 2, 77, 0),
     "socket protocol sctp": (41, 198, 2, 77, 132), "socket protocol mptcp": (41, 198, 2, 77, 262),
     "prlimit64": (302, 261, 1, 7, 0, 0), "sched_setscheduler": (144, 119, 1), "sched_setparam": (142, 118, 1),
