@@ -24,7 +24,8 @@ public record BoxSpec(
 
   /** What is to be shown must be there now; of a box that was made before it may be gone. */
   private BoxSpec checked() {
-    ShownPaths.check(mounts, packages, files);
+    ShownPaths.checkTargets(mounts, files);
+    ShownPaths.checkSources(mounts, packages, files);
     return this;
   }
 
@@ -46,6 +47,21 @@ public record BoxSpec(
 
   public BoxSpec withPackages(Path directory) {
     return new BoxSpec(limits, network, mounts, append(packages, directory), files).checked();
+  }
+
+  /**
+   * What somebody asks for who may not be allowed to know what is on the host: nothing of the host
+   * is looked at yet, {@link #requireSources} is to follow.
+   */
+  public BoxSpec asking(List<Mount> moreMounts, List<Path> morePackages) {
+    var all = new BoxSpec(limits, network, moreMounts, morePackages, files);
+    ShownPaths.checkTargets(all.mounts, files);
+    return all;
+  }
+
+  /** Refuses what cannot be shown, with a reason that tells of the host. */
+  public void requireSources() {
+    ShownPaths.checkSources(mounts, packages, files);
   }
 
   public BoxSpec withFile(CopiedFile file) {

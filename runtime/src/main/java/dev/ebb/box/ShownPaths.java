@@ -26,7 +26,14 @@ final class ShownPaths {
 
   private ShownPaths() {}
 
-  static void check(List<Mount> mounts, List<Path> packages, List<CopiedFile> files) {
+  /** Where it is to be shown; nothing of the host is looked at. */
+  static void checkTargets(List<Mount> mounts, List<CopiedFile> files) {
+    mounts.forEach(mount -> checkTarget(mount.box()));
+    files.forEach(file -> checkTarget(file.box()));
+  }
+
+  /** What is to be shown, and whether the host has it. */
+  static void checkSources(List<Mount> mounts, List<Path> packages, List<CopiedFile> files) {
     var shown = new ArrayList<Mount>();
     for (int i = 0; i < packages.size(); i++) {
       checkPackages(packages.get(i));
@@ -34,13 +41,11 @@ final class ShownPaths {
     }
     for (Mount mount : mounts) {
       checkSource("mount", mount.host());
-      checkTarget(mount.box());
       shown.forEach(other -> checkPlace(mount, other));
       shown.add(mount);
     }
     for (CopiedFile file : files) {
       checkFile(file.host());
-      checkTarget(file.box());
       shown.forEach(mount -> checkPlace(file, mount));
     }
   }

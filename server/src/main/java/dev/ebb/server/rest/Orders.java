@@ -63,16 +63,16 @@ public final class Orders {
     var limits = limits(fields.object("limits").orElseGet(Fields::none), caps);
     var spec = BoxSpec.defaults().withLimits(limits);
     spec = spec.withNetwork(network(fields).orElse(Network.NONE));
-    for (Fields mount : fewer(fields.objects("mounts"), "mounts")) {
-      spec = spec.withMount(mount(mount));
-    }
-    for (String directory : fewer(fields.texts("packages"), "packages")) {
-      spec = spec.withPackages(hostPath(directory, "packages"));
-    }
-    return spec;
+    List<Mount> mounts =
+        fewer(fields.objects("mounts"), "mounts").stream().map(Orders::mount).toList();
+    List<Path> packages =
+        fewer(fields.texts("packages"), "packages").stream()
+            .map(text -> hostPath(text, "packages"))
+            .toList();
+    return spec.asking(mounts, packages);
   }
 
-  /** SAFETY: each is added to a copy of all before it. */
+  /** SAFETY: each is compared with all before it. */
   private static <T> List<T> fewer(List<T> all, String where) {
     if (all.size() > MOST_PLACES) {
       throw new Problem(
