@@ -14,6 +14,7 @@ import dev.ebb.pressure.Reading;
 import dev.ebb.pressure.Resource;
 import dev.ebb.pressure.Thresholds;
 import dev.ebb.process.Confinement;
+import dev.ebb.process.CorePattern;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcFs;
@@ -68,6 +69,7 @@ public final class Doctor {
     checks.add(attempt("pids", () -> pids(ofPids())));
     checks.add(attempt("files", () -> files(ProcFs.openFilesLimit())));
     checks.add(attempt("privileges", () -> privileges(Privileges.ofThisProcess())));
+    checks.add(attempt("cores", () -> cores(CorePattern.ofThisHost())));
     Path home = Home.locate(System.getenv());
     checks.add(new Check("home", Verdict.OK, home.toString(), ""));
     // ORDER: an engine may move us to another cgroup.
@@ -213,6 +215,23 @@ public final class Doctor {
             "privileges",
             "no CAP_SYS_RESOURCE: hard limits cannot be raised above Ebb's own",
             "grant it, or raise the limits of the shell that starts ebb");
+  }
+
+  /** A box can neither be kept from dumping nor a socket from being sent what it dumps. */
+  static Check cores(CorePattern pattern) {
+    return switch (pattern.kind()) {
+      case FILE -> ok("cores", "to a file, and boxes write none");
+      case PROGRAM -> ok("cores", "to a program of the host, which is not run for boxes");
+      case SOCKET ->
+          degraded(
+              "cores",
+              "core_pattern is "
+                  + pattern.text()
+                  + ": a command that crashes sends its memory to the host's handler behind that"
+                  + " socket, and no limit of a box stops it",
+              "set kernel.core_pattern to a file or to a program (|/path), or let the handler drop"
+                  + " what comes from boxes");
+    };
   }
 
   /** What an engine shows, if there is one: it has a cgroup, of which more can be told. */

@@ -16,6 +16,7 @@ import dev.ebb.pressure.PressureLevel;
 import dev.ebb.pressure.Reading;
 import dev.ebb.pressure.Resource;
 import dev.ebb.process.Confinement;
+import dev.ebb.process.CorePattern;
 import dev.ebb.process.Privileges;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -65,6 +66,17 @@ class DoctorTest {
     assertDegraded(Doctor.nursery(box, Optional.of("EPERM")), "EPERM", "user namespaces");
     var failed = new Doctor.Check("box", FAILED, "no box ran", "report this");
     assertThat(Doctor.nursery(failed, Optional.empty()).verdict()).isEqualTo(FAILED);
+  }
+
+  @Test
+  void aHostWhoseHandlerOfCoresIsBehindASocket() {
+    for (String socket : List.of("@/run/coredump.sock", "@@/run/coredump.sock")) {
+      assertDegraded(
+          Doctor.cores(new CorePattern(socket)), socket + ": a command", "kernel.core_pattern");
+    }
+    assertFine(Doctor.cores(new CorePattern("|/usr/lib/systemd/systemd-coredump %P")), "program");
+    assertFine(Doctor.cores(new CorePattern("core.%p@%h")), "file");
+    assertFine(Doctor.cores(new CorePattern("")), "file");
   }
 
   @Test
