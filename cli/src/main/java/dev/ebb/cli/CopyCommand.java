@@ -4,6 +4,7 @@ import dev.ebb.client.BoxFiles;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.Entry;
 import dev.ebb.client.NotFoundException;
+import dev.ebb.kernel.Terminal;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
@@ -95,6 +96,9 @@ final class CopyCommand {
 
   private void copyOut(CopyPath from, CopyPath to) throws IOException {
     if (to.path().equals("-")) {
+      if (Terminal.isAt(Terminal.Stream.STDOUT)) {
+        throw new IOException("a tar is not for a terminal: lead it into a file or a pipe");
+      }
       try (InputStream tar = files.tar(from.path())) {
         tar.transferTo(new FileOutputStream(FileDescriptor.out));
       }

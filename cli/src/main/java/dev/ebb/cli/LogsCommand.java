@@ -6,6 +6,7 @@ import dev.ebb.client.ExecEvent;
 import dev.ebb.client.Execs;
 import dev.ebb.client.Offsets;
 import dev.ebb.client.OutputStreamName;
+import dev.ebb.kernel.Terminal;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -30,8 +31,10 @@ final class LogsCommand {
   static int run(ParseResult parsed) throws IOException {
     String box = Options.box(parsed, Options.words(parsed).getFirst());
     List<Long> numbers = ExecNumbers.parse(parsed);
-    OutputStream out = new FileOutputStream(FileDescriptor.out);
-    OutputStream err = new FileOutputStream(FileDescriptor.err);
+    OutputStream out =
+        Plain.log(new FileOutputStream(FileDescriptor.out), Terminal.isAt(Terminal.Stream.STDOUT));
+    OutputStream err =
+        Plain.log(new FileOutputStream(FileDescriptor.err), Terminal.isAt(Terminal.Stream.STDERR));
     try (EbbClient client = DaemonConnection.open()) {
       Execs execs = client.execs(box);
       long number = ExecNumbers.orLast(numbers, execs).getFirst();

@@ -22,6 +22,8 @@ public final class Main {
 
   public static void main(String[] args) {
     OwnOutput out = OwnOutput.install();
+    // ORDER: last, so that what is written is plain, and what cannot be written is known.
+    Plain.install();
     int code = out.judge(run(args));
     // The reader of our stdin may be parked in a read for ever; nothing else is left to do.
     Runtime.getRuntime().halt(code);
@@ -63,12 +65,12 @@ public final class Main {
       throws InterruptedException {
     if (!parsed.hasSubcommand()) {
       boolean asked = parsed.hasMatchedOption("--help");
-      commands.usage(asked ? System.out : System.err);
+      commands.usage(asked ? Plain.ownOut() : Plain.ownErr());
       return asked ? 0 : OWN_FAILURE;
     }
     ParseResult command = parsed.subcommand();
     if (command.hasMatchedOption("--help")) {
-      command.commandSpec().commandLine().usage(System.out);
+      command.commandSpec().commandLine().usage(Plain.ownOut());
       return 0;
     }
     String name = command.commandSpec().name();
@@ -84,7 +86,7 @@ public final class Main {
 
   private static int help(CommandLine commands, String about) {
     if (about.isEmpty()) {
-      commands.usage(System.out);
+      commands.usage(Plain.ownOut());
       return 0;
     }
     CommandLine command = commands.getSubcommands().get(about);
@@ -93,7 +95,7 @@ public final class Main {
       throw new ParameterException(
           commands, "no command '" + about + "'; there are " + String.join(", ", known));
     }
-    command.usage(System.out);
+    command.usage(Plain.ownOut());
     return 0;
   }
 

@@ -47,7 +47,8 @@ final class Screen {
     Signal.handle(new Signal("INT"), signal -> over.countDown());
     do {
       Table table = view.draw();
-      System.out.print(HOME_AND_CLEAR);
+      Plain.ownOut().print(HOME_AND_CLEAR);
+      Plain.ownOut().flush();
       table.print(System.out);
       System.out.flush();
     } while (!pause());

@@ -21,7 +21,7 @@ final class Table {
 
   /** Names and commands are other people's: none may speak to the terminal. */
   static String clean(String text) {
-    return text.replaceAll("\\p{Cntrl}", "?");
+    return Plain.cell(text);
   }
 
   void print(PrintStream out) {
