@@ -155,7 +155,7 @@ final class CodeTool {
             Workplace.required(arguments, "code"),
             arguments.textMap("environment"),
             arguments.limit("timeoutMillis", TIMEOUT, workplace.caps().timeout()),
-            ExecSpec.DEFAULT_GRACE);
+            workplace.caps().grace(ExecSpec.DEFAULT_GRACE));
     if (!arguments.texts("args").isEmpty() || arguments.text("stdin").isPresent()) {
       throw new Problem(
           Problem.Code.BAD_REQUEST,

@@ -40,7 +40,8 @@ final class CommandTools {
             Files and installed state of the box stay between calls; variables and the working \
             directory do not. Background processes it leaves are killed when it ends: use \
             start_process for those. A failing command is no error of this tool: look at status \
-            and exitCode. Cancelling the call kills the whole process tree.""",
+            and exitCode. Cancelling the call kills the whole process tree.\
+            """,
             commandSchema()
                 .has(
                     "timeoutMillis", Schema.whole("killed after this time; default 60000", 0, LONG))
@@ -54,7 +55,8 @@ final class CommandTools {
             """
             Starts a command line by bash in the background of a box and returns at once, with \
             the number by which process_output and kill_process know it. For servers, watchers \
-            and anything that takes longer than a call should. It ends with its box at the latest.""",
+            and anything that takes longer than a call should. It ends with its box at the latest.\
+            """,
             commandSchema()
                 .has(
                     "timeoutMillis",
@@ -72,7 +74,8 @@ final class CommandTools {
             """
             Returns what a process wrote from the given offsets on, whether it still runs, and how \
             it ended. Works for every command of the box, also those of run_command, so it reads on \
-            where an output was cut. With waitMillis it waits for news instead of returning at once.""",
+            where an output was cut. With waitMillis it waits for news instead of returning at once.\
+            """,
             processSchema()
                 .has("stdoutOffset", Schema.whole("bytes of stdout to skip; default 0", 0, LONG))
                 .has("stderrOffset", Schema.whole("bytes of stderr to skip; default 0", 0, LONG))
@@ -93,7 +96,8 @@ final class CommandTools {
             """
             Ends a process with everything it started. TERM and KILL wait until the whole tree is \
             gone: TERM first asks, and after the grace kills. Other signals are just delivered. \
-            Killing what has ended already is fine.""",
+            Killing what has ended already is fine.\
+            """,
             processSchema()
                 .has("signal", Schema.oneOf("default TERM", SIGNALS))
                 .has(
@@ -230,11 +234,9 @@ final class CommandTools {
 
   private Reply kill(Call call, Fields arguments) throws IOException, InterruptedException {
     String word = arguments.text("signal").orElse("TERM");
-    Duration grace =
-        Duration.ofMillis(
-            arguments
-                .number("graceMillis", 0, WAIT_MOST)
-                .orElse(ExecSpec.DEFAULT_GRACE.toMillis()));
+    long wanted =
+        arguments.number("graceMillis", 0, WAIT_MOST).orElse(ExecSpec.DEFAULT_GRACE.toMillis());
+    Duration grace = workplace.caps().grace(Duration.ofMillis(wanted));
     if (!SIGNALS.contains(word)) {
       throw new Problem(
           Problem.Code.BAD_REQUEST, "\"signal\" must be one of " + String.join(", ", SIGNALS));

@@ -19,7 +19,7 @@ public record Limits(ByteSize memory, int pids, double cpus, ByteSize disk, Byte
     return new CgroupLimits(memory, pids, cpus);
   }
 
-  private static final ByteSize LEAST_MEMORY = ByteSize.mebibytes(4);
+  public static final ByteSize LEAST_MEMORY = ByteSize.mebibytes(4);
 
   public Limits {
     require(memory.bytes() >= LEAST_MEMORY.bytes(), "memory must be at least " + LEAST_MEMORY);

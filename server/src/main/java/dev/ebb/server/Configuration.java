@@ -63,10 +63,14 @@ final class Configuration {
     EGRESS_CONNECTIONS(
         "egress.connections",
         "most connections of boxes; default by the descriptors, 1024 at most"),
-    MEMORY("limits.memory", "most memory of a box, as 2g; this and the other limits, empty: any"),
-    PIDS("limits.pids", "most processes and threads of a box"),
-    CPUS("limits.cpus", "most processors of a box"),
-    DISK("limits.disk", "largest workspace of a box, as 1g"),
+    MEMORY(
+        "limits.memory",
+        "most memory of a box, as 2g; default what the host has; empty, as for all limits: any"),
+    PIDS("limits.pids", "most processes and threads of a box; default what the host may have"),
+    CPUS("limits.cpus", "most processors of a box; default those of the host"),
+    DISK(
+        "limits.disk",
+        "largest workspace of a box, as 1g; default the memory of the host, where it lies"),
     OUTPUT("limits.output", "most output of a command, as 64m"),
     OPEN_FILES("limits.open-files", "most open files of a process"),
     FILE_SIZE("limits.file-size", "largest file a command may write, as 1g"),
@@ -139,12 +143,17 @@ final class Configuration {
    * @param file to be read, which must exist if it is given
    */
   static Configuration of(
-      Path home, Optional<Path> file, Map<String, String> environment, Map<Key, String> flags) {
+      Path home,
+      Optional<Path> file,
+      Map<String, String> environment,
+      Map<Key, String> flags,
+      HostCaps host) {
     var values = new EnumMap<Key, Value>(Key.class);
     for (Key key : Key.values()) {
       String otherwise = key == Key.SOCKET ? home.resolve("ebb.sock").toString() : "";
       values.put(key, new Value(otherwise, "default"));
     }
+    host.texts().forEach((key, text) -> values.put(key, new Value(text, HostCaps.ORIGIN)));
     file.or(
             () ->
                 Stream.of(home.resolve("ebb.toml"), SYSTEM_FILE).filter(Files::exists).findFirst())

@@ -158,7 +158,11 @@ public final class Main {
     Optional<String> file =
         Optional.ofNullable(parsed.matchedOptionValue("--config", System.getenv("EBB_CONFIG")));
     return Configuration.of(
-        Engine.defaultHome(), file.map(Path::of).map(Path::toAbsolutePath), System.getenv(), flags);
+        Engine.defaultHome(),
+        file.map(Path::of).map(Path::toAbsolutePath),
+        System.getenv(),
+        flags,
+        HostCaps.ofThisHost());
   }
 
   private static int config(Configuration configuration, boolean json) {

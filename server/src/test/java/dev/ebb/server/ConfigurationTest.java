@@ -17,10 +17,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ConfigurationTest {
+  private static final HostCaps HOST = new HostCaps(8L << 30, 30_000, 4);
+
   @TempDir Path home;
 
   private Configuration of(Map<String, String> environment, Map<Configuration.Key, String> flags) {
-    return Configuration.of(home, Optional.empty(), environment, flags);
+    return Configuration.of(home, Optional.empty(), environment, flags, HOST);
   }
 
   @Test
@@ -56,7 +58,6 @@ class ConfigurationTest {
 
   @Test
   void limitsAreCappedByFileEnvironmentAndFlag() throws IOException {
-    assertThat(of(Map.of(), Map.of()).settings().policy().caps()).isEqualTo(Caps.NONE);
     Files.writeString(home.resolve("ebb.toml"), "[limits]\nmemory = \"2g\"\npids = 99\n");
     var environment = Map.of("EBB_LIMITS_OPEN_FILES", "512", "EBB_LIMITS_PIDS", "98");
     var flags = Map.of(Configuration.Key.TTL, "7d", Configuration.Key.CPUS, "1.5");
@@ -66,7 +67,40 @@ class ConfigurationTest {
     assertThat(caps.openFiles()).isEqualTo(512);
     assertThat(caps.cpus()).isEqualTo(1.5);
     assertThat(caps.ttl()).isEqualTo(Duration.ofDays(7));
-    assertThat(caps.disk()).isEqualTo(Caps.ANY_SIZE);
+    assertThat(caps.fileSize()).isEqualTo(Caps.ANY_SIZE);
+  }
+
+  @Test
+  void whereNobodyHasSaidABoxMayHaveWhatTheHostHas() {
+    Configuration configuration = of(Map.of(), Map.of());
+    Caps caps = configuration.settings().policy().caps();
+    assertThat(caps.memory().bytes()).isEqualTo(8L << 30);
+    assertThat(caps.disk()).as("in memory").isEqualTo(caps.memory());
+    assertThat(caps.pids()).isEqualTo(30_000);
+    assertThat(caps.cpus()).isEqualTo(4);
+    assertThat(configuration.values().get(Configuration.Key.PIDS))
+        .isEqualTo(new Configuration.Value("30000", "this host"));
+    Caps any =
+        of(Map.of("EBB_LIMITS_PIDS", "", "EBB_LIMITS_MEMORY", ""), Map.of())
+            .settings()
+            .policy()
+            .caps();
+    assertThat(any.pids()).isEqualTo(Caps.ANY_PIDS);
+    assertThat(any.memory()).isEqualTo(Caps.ANY_SIZE);
+  }
+
+  @Test
+  void thisHostIsSmallerThanAPetabyte() {
+    HostCaps host = HostCaps.ofThisHost();
+    assertThat(host.memory()).isBetween(64L << 20, 1L << 50);
+    assertThat(host.pids()).isBetween(1L, (long) Caps.ANY_PIDS);
+    assertThat(host.cpus()).isBetween(1.0, 4096.0);
+    assertThat(
+            Configuration.of(home, Optional.empty(), Map.of(), Map.of(), host)
+                .settings()
+                .policy()
+                .caps())
+        .isNotEqualTo(Caps.NONE);
   }
 
   /** Every box would be refused. */
@@ -82,7 +116,8 @@ class ConfigurationTest {
     Files.writeString(home.resolve("ebb.toml"), "lissten = 1\n");
     assertThatThrownBy(() -> of(Map.of(), Map.of()))
         .hasMessageContaining(
-            "ebb.toml: unknown key \"lissten\"; known: connections, egress.connections, egress.private")
+            "ebb.toml: unknown key \"lissten\"; known: connections, egress.connections,"
+                + " egress.private")
         .hasMessageContaining("hosts, limits.cpus");
   }
 
@@ -114,7 +149,7 @@ class ConfigurationTest {
   @Test
   void aFileThatWasAskedForMustExist() {
     Path file = home.resolve("none.toml");
-    assertThatThrownBy(() -> Configuration.of(home, Optional.of(file), Map.of(), Map.of()))
+    assertThatThrownBy(() -> Configuration.of(home, Optional.of(file), Map.of(), Map.of(), HOST))
         .hasMessageContaining("cannot read " + file);
   }
 

@@ -42,6 +42,11 @@ public record Caps(
 
   private static final int LEAST_FILES = 3;
 
+  /** A grace, or the longest there may be where that is less. */
+  public Duration grace(Duration wanted) {
+    return timeout.isZero() || wanted.compareTo(timeout) <= 0 ? wanted : timeout;
+  }
+
   /** What cannot be granted to anybody is no cap. */
   public Caps {
     var _ = new Limits(memory, pids, cpus, disk, Limits.defaults().temporary());

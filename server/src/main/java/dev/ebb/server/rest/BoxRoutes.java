@@ -164,7 +164,7 @@ final class BoxRoutes {
   }
 
   private void stop(Exchange exchange) throws IOException, InterruptedException {
-    Duration grace = exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE);
+    Duration grace = policy.caps().grace(exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE));
     boolean wait = exchange.flag("wait", true);
     ServedBox box = boxToEnd(exchange);
     if (wait || box.state() == BoxState.GONE) {

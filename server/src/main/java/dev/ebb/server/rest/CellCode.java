@@ -52,7 +52,7 @@ record CellCode(
             fields.text("code").orElseThrow(() -> bad("\"code\" is missing")),
             fields.textMap("environment"),
             fields.limit("timeoutMillis", TIMEOUT, caps.timeout()),
-            ExecSpec.DEFAULT_GRACE);
+            caps.grace(ExecSpec.DEFAULT_GRACE));
     var files = new ArrayList<NewFile>();
     fields.objects("files").stream().map(Orders::file).forEach(files::add);
     var outputs = CodeOrder.globs(fields.texts("outputs"));

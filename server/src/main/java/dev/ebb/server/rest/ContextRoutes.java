@@ -123,14 +123,14 @@ final class ContextRoutes {
     }
   }
 
-  private static CellOrder cell(Fields fields, Caps caps) {
+  static CellOrder cell(Fields fields, Caps caps) {
     String code =
         fields
             .text("code")
             .orElseThrow(() -> new Problem(Problem.Code.BAD_REQUEST, "\"code\" is missing"));
     var environment = fields.textMap("environment");
     Duration timeout = fields.limit("timeoutMillis", CELL_TIMEOUT, caps.timeout());
-    Duration grace = fields.millis("graceMillis").orElse(ExecSpec.DEFAULT_GRACE);
+    Duration grace = Orders.grace(fields, caps);
     fields.end();
     return new CellOrder(code, environment, timeout, grace);
   }

@@ -258,7 +258,7 @@ final class ExecRoutes {
 
   private void kill(Exchange exchange) throws IOException, InterruptedException {
     String signal = exchange.query("signal").orElse("TERM");
-    Duration grace = exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE);
+    Duration grace = policy.caps().grace(exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE));
     boolean wait = exchange.flag("wait", true);
     ServedExec exec = exec(exchange);
     Signal known =
@@ -277,7 +277,7 @@ final class ExecRoutes {
   }
 
   private void killAll(Exchange exchange) throws IOException, InterruptedException {
-    Duration grace = exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE);
+    Duration grace = policy.caps().grace(exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE));
     boolean wait = exchange.flag("wait", true);
     var killed = box(exchange).killAll(grace);
     if (wait) {

@@ -207,8 +207,8 @@ public final class Orders {
     if (name.filter(text -> !NAME.matcher(text).matches()).isPresent()) {
       throw new Problem(
           Problem.Code.BAD_REQUEST,
-          "\"name\" must be up to 64 letters, digits, dots, dashes and underscores, and not be as an"
-              + " id, c1");
+          "\"name\" must be up to 64 letters, digits, dots, dashes and underscores, and not be as"
+              + " an id, c1");
     }
     var spec = capped(ExecSpec.of(runner.command()), caps).withTimeout(Duration.ZERO);
     return new ServedContext.Order(name, runner, spec.withDialogue());
@@ -218,18 +218,24 @@ public final class Orders {
   public static ExecSpec capped(ExecSpec spec, Caps caps) {
     return spec.withOutputLimit(least(ExecSpec.DEFAULT_OUTPUT_LIMIT, caps.output()))
         .withOpenFiles(Math.min(ExecSpec.DEFAULT_OPEN_FILES, caps.openFiles()))
-        .withFileSize(least(ExecSpec.DEFAULT_FILE_SIZE, caps.fileSize()));
+        .withFileSize(least(ExecSpec.DEFAULT_FILE_SIZE, caps.fileSize()))
+        .withGrace(caps.grace(ExecSpec.DEFAULT_GRACE));
   }
 
   private static ByteSize least(ByteSize one, ByteSize other) {
     return one.bytes() <= other.bytes() ? one : other;
   }
 
+  /** Between the polite and the other signal; a command has no more time after its time. */
+  static Duration grace(Fields fields, Caps caps) {
+    long most = caps.timeout().isZero() ? Long.MAX_VALUE : caps.timeout().toMillis();
+    long otherwise = ExecSpec.DEFAULT_GRACE.toMillis();
+    return Duration.ofMillis(
+        fields.limit("graceMillis", 0, Fields.LONGEST_MILLIS, otherwise, most));
+  }
+
   private static ExecSpec limits(Fields fields, Duration defaultTimeout, Caps caps) {
-    long graceCap = caps.timeout().isZero() ? Long.MAX_VALUE : caps.timeout().toMillis();
-    long grace =
-        fields.limit(
-            "graceMillis", 0, Fields.LONGEST_MILLIS, ExecSpec.DEFAULT_GRACE.toMillis(), graceCap);
+    Duration grace = grace(fields, caps);
     long output =
         fields.limit(
             "outputLimitBytes",
@@ -248,7 +254,7 @@ public final class Orders {
             caps.fileSize().bytes());
     return ExecSpec.of(fields.texts("command"))
         .withTimeout(fields.limit("timeoutMillis", defaultTimeout, caps.timeout()))
-        .withGrace(Duration.ofMillis(grace))
+        .withGrace(grace)
         .withOutputLimit(new ByteSize(output))
         .withOpenFiles((int) openFiles)
         .withFileSize(new ByteSize(fileSize));

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.ebb.box.Limits;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.code.Languages;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.server.access.Caps;
 import java.nio.charset.StandardCharsets;
@@ -101,5 +102,24 @@ class OrdersTest {
     assertThatExceptionOfType(Problem.class)
         .isThrownBy(() -> command(",'" + field + "':" + asked, Duration.ZERO, CAPS))
         .withMessage("\"%s\" is %s, but this server allows %s at most".formatted(field, told, cap));
+  }
+
+  /** Wherever there is a grace: no code has more time after its time than the time itself. */
+  @Test
+  void aGraceIsNoLongerThanTheLongestTimeout() {
+    assertThat(ContextRoutes.cell(parse("{'code':'1'}"), CAPS).grace())
+        .isEqualTo(Duration.ofSeconds(3));
+    assertThat(ContextRoutes.cell(parse("{'code':'1','graceMillis':2000}"), CAPS).grace())
+        .isEqualTo(Duration.ofSeconds(2));
+    assertThatExceptionOfType(Problem.class)
+        .isThrownBy(() -> ContextRoutes.cell(parse("{'code':'1','graceMillis':3001}"), CAPS))
+        .withMessageContaining("\"graceMillis\" is 3001, but this server allows 3000 at most");
+    var cell =
+        CellCode.parse(
+            parse("{'code':'1','language':'python','rich':true}"), Languages.ofHost(), CAPS);
+    assertThat(cell.task().cell().grace()).isEqualTo(Duration.ofSeconds(3));
+    assertThat(Orders.capped(ExecSpec.of("a"), CAPS).grace()).isEqualTo(Duration.ofSeconds(3));
+    assertThat(CAPS.grace(Duration.ofDays(1))).isEqualTo(Duration.ofSeconds(3));
+    assertThat(Caps.NONE.grace(Duration.ofDays(1))).isEqualTo(Duration.ofDays(1));
   }
 }

@@ -1,0 +1,47 @@
+package dev.ebb.server;
+
+import dev.ebb.box.Limits;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.pressure.Gauges;
+import dev.ebb.pressure.Resource;
+import dev.ebb.pressure.Thresholds;
+import dev.ebb.server.access.Caps;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.Map;
+
+/**
+ * The most that one box may ask for where nobody has said: what there is for all of them. A box
+ * with a petabyte or four million processes has no limit.
+ *
+ * @param memory in bytes, by the nearest of all limits that hold for this process
+ * @param pids by the nearest limit
+ */
+record HostCaps(long memory, long pids, double cpus) {
+  static final String ORIGIN = "this host";
+
+  private static final long MEBIBYTE = 1 << 20;
+
+  static HostCaps ofThisHost() {
+    try {
+      var readings = new Gauges(Path.of("/"), Thresholds.DEFAULT).read();
+      return new HostCaps(
+          readings.of(Resource.MEMORY).limit(),
+          readings.of(Resource.PIDS).limit(),
+          Runtime.getRuntime().availableProcessors());
+    } catch (KernelException e) {
+      throw new IllegalStateException("cannot tell how large this host is: " + e.getMessage(), e);
+    }
+  }
+
+  /** As somebody would have written them. */
+  Map<Configuration.Key, String> texts() {
+    String size = Math.max(Limits.LEAST_MEMORY.bytes(), memory) / MEBIBYTE + "m";
+    var texts = new EnumMap<Configuration.Key, String>(Configuration.Key.class);
+    texts.put(Configuration.Key.MEMORY, size);
+    texts.put(Configuration.Key.DISK, size);
+    texts.put(Configuration.Key.PIDS, Long.toString(Math.clamp(pids, 1, Caps.ANY_PIDS)));
+    texts.put(Configuration.Key.CPUS, cpus == (int) cpus ? "" + (int) cpus : "" + cpus);
+    return texts;
+  }
+}
