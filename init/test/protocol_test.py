@@ -40,7 +40,7 @@ class ProtocolTest(Case):
             box.close()
 
     def test_descriptors_that_were_not_announced_end_the_box(self):
-        for fds, claimed in ((3, 4), (4, 3), (5, 5), (253, 3), (1, 0)):
+        for fds, claimed in ((3, 4), (4, 3), (7, 7), (253, 3), (1, 0)):
             box = self.box()
             box.send(MSG_START, 1, b"x" * 64, [0] * fds, claimed=claimed)
             self.assertEqual(2 << 8, box.wait_init(), (fds, claimed))
@@ -118,10 +118,10 @@ def fuzz(box, dice):
         for _ in range(dice.randrange(1, 30)):
             kind = dice.choice([MSG_START, MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL])
             body = FUZZY[kind](dice)
-            sent = dice.choices(fds, k=dice.choice([3, 3, 3, 4, 0, 2])) if kind == MSG_START else []
+            sent = dice.choices(fds, k=dice.choice([3, 3, 3, 4, 5, 6, 0, 2])) if kind == MSG_START else []
             kind = seldom(dice, kind, lambda: dice.randrange(1 << 16))
             body = seldom(dice, body, lambda: dice.randbytes(dice.randrange(200)))
-            claimed = seldom(dice, len(sent), lambda: dice.randrange(6))
+            claimed = seldom(dice, len(sent), lambda: dice.randrange(8))
             size = seldom(dice, len(body), lambda: dice.choice([0, 1, 1 << 31, MESSAGE_MAX]))
             box.send(kind, dice.randrange(1000000, 1000050), body, sent, claimed, size)
 
