@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.testkit.WorkPerByte;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -15,10 +16,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class IncomingMessagesTest {
   private static byte[] message(int exec, int size) {
-    ByteBuffer message = Protocol.buffer(Protocol.HEADER_SIZE + size);
-    message.putInt(size).putShort((short) 7).putShort((short) 0).putInt(exec);
-    Arrays.fill(message.array(), Protocol.HEADER_SIZE, message.capacity(), (byte) exec);
-    return message.array();
+    byte[] bytes = new byte[Protocol.HEADER_SIZE + size];
+    Arrays.fill(bytes, (byte) exec);
+    ByteBuffer message = ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
+    message.putInt(size).putShort((short) 7).putShort((short) 0).putInt(exec).putInt(0);
+    return bytes;
   }
 
   private static byte[] join(List<byte[]> parts) {
@@ -65,7 +67,8 @@ class IncomingMessagesTest {
   void aSizeThatMakesNoSenseIsRefused() {
     for (int size : new int[] {-1, Protocol.MESSAGE_MAX + 1}) {
       var incoming = new IncomingMessages();
-      byte[] header = Protocol.buffer(Protocol.HEADER_SIZE).putInt(size).array();
+      byte[] header = new byte[Protocol.HEADER_SIZE];
+      ByteBuffer.wrap(header).order(ByteOrder.nativeOrder()).putInt(size);
       incoming.append(header, header.length);
       assertThatThrownBy(incoming::next).isInstanceOf(KernelException.class);
     }
