@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -154,7 +155,7 @@ class PlainTest {
   private static final class HostileDaemon implements AutoCloseable {
     private static final String WORD = "a\\u001b[2J\\u0007\u009b31m\u007f\u202eb\\r";
     private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-    private volatile int asked;
+    private final AtomicInteger asked = new AtomicInteger();
 
     HostileDaemon() throws IOException {
       Thread.ofPlatform().daemon().name("hostile-daemon").start(this::serve);
@@ -165,7 +166,7 @@ class PlainTest {
     }
 
     int asked() {
-      return asked;
+      return asked.get();
     }
 
     private void serve() {
@@ -179,7 +180,7 @@ class PlainTest {
             }
             head.append((char) c);
           }
-          asked++;
+          asked.incrementAndGet();
           caller.getOutputStream().write(answer(head.toString()));
           caller.getOutputStream().flush();
           caller.shutdownOutput();
