@@ -4,7 +4,7 @@
 Each START is answered by an ENDED whose output tells of each descriptor how far it leads. Roles
 outside the box are the real program's.
 """
-import array, os, socket, stat, struct, sys
+import array, os, socket, stat, struct, sys, time
 
 REAL = "@REAL@"
 SECRET = "@SECRET@"  # a file of the host that anybody may read, without its first slash
@@ -97,7 +97,7 @@ def main():
             continue
         control.sendall(message(STARTED, exec_id, struct.pack("=II", 2, 0)))
         text = survey().encode()[:4000]
-        ended = struct.pack("=IIiiQQIIQQII", 0, 0, 1, 0, len(text), 0, 0, 0, 0, 0, 0, 0)
+        ended = struct.pack("=IIiiQQIIQQIIQ", 0, 0, 1, 0, len(text), 0, 0, 0, 0, 0, 0, 0, time.monotonic_ns())
         control.sendall(message(ENDED, exec_id, ended + struct.pack("=II", len(text), 0) + text))
         for fd in fds:
             os.close(fd)
