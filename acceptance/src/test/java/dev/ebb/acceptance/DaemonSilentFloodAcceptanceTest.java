@@ -43,7 +43,9 @@ final class DaemonSilentFloodAcceptanceTest {
                   channel.bind(
                       new InetSocketAddress(
                           InetAddress.getByName(addresses.get(i % addresses.size())), 0));
-                  channel.connect(new InetSocketAddress("127.0.0.1", daemon.uri().getPort()));
+                  channel.connect(
+                      new InetSocketAddress(
+                          InetAddress.getLoopbackAddress(), daemon.uri().getPort()));
                   if (open.size() > 10 * MOST) {
                     open.removeFirst().close();
                   }
@@ -73,7 +75,8 @@ final class DaemonSilentFloodAcceptanceTest {
         // Each over a connection of its own.
         var socket = new Socket();
         socket.bind(new InetSocketAddress(InetAddress.getByName("127.0.0.77"), 0));
-        socket.connect(new InetSocketAddress("127.0.0.1", daemon.uri().getPort()));
+        socket.connect(
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), daemon.uri().getPort()));
         try (Wire wire = Wire.over(socket, daemon.uri())) {
           assertThat(
                   wire.ask("GET", "/v1/boxes", new byte[0], "Authorization: Bearer " + key)
