@@ -97,7 +97,7 @@ def main():
             continue
         control.sendall(message(STARTED, exec_id, struct.pack("=II", 2, 0)))
         text = survey().encode()[:4000]
-        ended = struct.pack("=IIiiQQIIQQIIQ", 0, 0, 1, 0, len(text), 0, 0, 0, 0, 0, 0, 0, time.monotonic_ns())
+        ended = struct.pack("=IIiiQQIIQQIIQQQ", 0, 0, 1, 0, len(text), 0, 0, 0, 0, 0, 0, 0, time.monotonic_ns(), 0, 0)
         control.sendall(message(ENDED, exec_id, ended + struct.pack("=II", len(text), 0) + text))
         for fd in fds:
             os.close(fd)
