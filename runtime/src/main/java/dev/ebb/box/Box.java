@@ -558,7 +558,10 @@ public final class Box {
       }
       return box;
     } catch (KernelException | IOException | InterruptedException | RuntimeException e) {
-      box.leave();
+      // Without its lock, which no other thread can want yet: the caller may hold that of the
+      // object
+      // before.
+      box.letGo();
       throw e;
     }
   }
@@ -747,6 +750,14 @@ public final class Box {
   public void leave() {
     releasing.lock();
     try {
+      letGo();
+    } finally {
+      releasing.unlock();
+    }
+  }
+
+  private void letGo() {
+    try {
       InitChannel up = channel;
       Step.LEAVE.reach();
       if (up != null) {
@@ -755,8 +766,6 @@ public final class Box {
       host.scope().release(scope);
     } catch (KernelException e) {
       throw SandboxException.internal(e);
-    } finally {
-      releasing.unlock();
     }
   }
 

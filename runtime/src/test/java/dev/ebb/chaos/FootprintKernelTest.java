@@ -180,7 +180,9 @@ class FootprintKernelTest {
   /** What each descriptor of a process is, without what differs from run to run. */
   private static List<String> descriptors(int pid) throws IOException {
     return Kin.descriptors(pid).stream()
-        .map(target -> target.replaceFirst("\\[\\d+]", "").replaceFirst("/.*/(cgroup\\..*)", "$1"))
+        .map(
+            target ->
+                target.replaceFirst("\\[\\d+]", "").replaceFirst("/(?:.*/)?(cgroup\\..*)", "$1"))
         .sorted()
         .toList();
   }

@@ -309,7 +309,7 @@ class PythonKernelTest {
     var spec = python("print('x' * 1000)").withOutputLimit(new ByteSize(100));
     WarmRuns.Run run = runs.warmly(spec, "");
     assertThat(run.cause()).isInstanceOf(ExitCause.OutputLimit.class);
-    assertThat(run.stdout()).startsWith("x".repeat(100) + "\n[ebb");
+    assertThat(run.stdout()).isEqualTo("x".repeat(100));
   }
 
   @Test

@@ -32,6 +32,7 @@ class ExitCauseTest {
         row(new ExitCause.TimedOut(KILLED), "timed-out", 124),
         row(new ExitCause.OutOfMemory(KILLED), "out-of-memory", 137),
         row(new ExitCause.OutputLimit(DONE), "output-limit", 137),
+        row(new ExitCause.OutputLost(DONE), "output-lost", 125),
         row(new ExitCause.Killed(KILLED), "killed", 137),
         row(new ExitCause.Killed(TERMINATED), "killed", 143),
         row(new ExitCause.Killed(new Exit(3, 0)), "killed", 3),
