@@ -63,7 +63,7 @@ final class DaemonOwnLimitsAcceptanceTest {
             BoxRequest.defaults()
                 .withName("many")
                 .withDetached()
-                .withLimits(new Limits(256L << 20, 2 * MAX, null, null)));
+                .withLimits(new Limits(256L << 20, MAX, null, null)));
     client.execs("many").start(ExecRequest.of("sh", "-c", MANY));
     await()
         .atMost(DaemonProcess.PATIENCE)
