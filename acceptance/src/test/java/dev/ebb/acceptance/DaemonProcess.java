@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -37,6 +38,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 final class DaemonProcess
     implements BeforeAllCallback, BeforeEachCallback, AfterEachCallback, AfterAllCallback {
   static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
+  private static final Set<String> WRITERS = Set.of("ebb-log", "ebb-stdout", "gone");
   private static final Pattern PORT = Pattern.compile("https?://127\\.0\\.0\\.1:(\\d+)");
 
   private final TestHost host = TestHost.needing(Feature.BWRAP);
@@ -232,8 +234,19 @@ final class DaemonProcess
     return made.text().strip();
   }
 
+  /** How many threads it has, but for those that come and go to write its log. */
   int threads() throws IOException {
-    return Integer.parseInt(status("Threads:"));
+    try (var tasks = Files.list(Path.of("/proc/" + pid() + "/task"))) {
+      return (int) tasks.filter(task -> !WRITERS.contains(nameOf(task))).count();
+    }
+  }
+
+  private static String nameOf(Path task) {
+    try {
+      return Files.readString(task.resolve("comm")).strip();
+    } catch (IOException e) {
+      return "gone";
+    }
   }
 
   int descriptors() throws IOException {

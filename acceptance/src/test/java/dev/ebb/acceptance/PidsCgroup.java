@@ -67,6 +67,11 @@ final class PidsCgroup implements BeforeEachCallback, AfterEachCallback {
     return path;
   }
 
+  /** Its processes, without zombies. */
+  List<String> members() throws IOException {
+    return Files.readAllLines(path.resolve("cgroup.procs"));
+  }
+
   int current() throws IOException {
     return Integer.parseInt(Files.readString(path.resolve("pids.current")).strip());
   }

@@ -13,14 +13,16 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.Condition;
 
 /**
- * A stream that never makes its writer wait: a thread of its own writes on to the real one, which
- * may be a pipe that nobody reads. What does not fit into the queue is dropped, counted, and told
- * when there is room again. Thread-safe.
+ * A stream that never makes its caller wait: a thread of its own writes to the real one, which may
+ * be a pipe that no process reads. The thread exists only while there is something to write:
+ * threads are PIDs. What does not fit into the queue is dropped, counted, and reported when there
+ * is room again. Thread-safe.
  */
 final class QueuedStream extends OutputStream {
   private static final int QUEUED_MOST = 1 << 20;
@@ -29,6 +31,7 @@ final class QueuedStream extends OutputStream {
   /** Those in front of stdout and stderr. */
   private static final Queue<QueuedStream> INSTALLED = new ConcurrentLinkedQueue<>();
 
+  private final String name;
   private final OutputStream target;
   private final int most;
   private final OrderedLock lock = new OrderedLock(LockOrder.LOG_QUEUE);
@@ -44,14 +47,18 @@ final class QueuedStream extends OutputStream {
   @GuardedBy("lock")
   private long dropped;
 
-  /** Nobody will ever read it. */
+  /** The other end is closed for good. */
   @GuardedBy("lock")
   private boolean isBroken;
 
+  /** There is a thread that takes from the queue. */
+  @GuardedBy("lock")
+  private boolean isWriting;
+
   QueuedStream(String thread, OutputStream target, int most) {
+    name = thread;
     this.target = target;
     this.most = most;
-    Thread.ofPlatform().name(thread).daemon().start(this::writeOn);
   }
 
   /** In front of this process's stdout and stderr; to be called before anything is logged. */
@@ -100,31 +107,42 @@ final class QueuedStream extends OutputStream {
   private void add(byte[] bytes) {
     queue.add(bytes);
     queued += bytes.length;
-    changed.signalAll();
+    startWriting();
+  }
+
+  /** Where the host grants no thread, the next write or the end of the process tries again. */
+  @GuardedBy("lock")
+  private void startWriting() {
+    if (isWriting || queue.isEmpty()) {
+      return;
+    }
+    isWriting = true;
+    try {
+      Thread.ofPlatform().name(name).daemon().start(this::writeOn);
+    } catch (OutOfMemoryError e) {
+      // KERNEL: clone(2) failed with EAGAIN; the heap is not at fault.
+      isWriting = false;
+    }
   }
 
   private void writeOn() {
     try {
-      while (true) {
-        byte[] next = next();
-        target.write(next);
-        written(next.length);
+      for (var next = next(); next.isPresent(); next = next()) {
+        target.write(next.get());
+        written(next.get().length);
       }
     } catch (IOException e) {
-      // Such as EPIPE: there is nobody to tell.
-      give();
-    } catch (InterruptedException e) {
-      give();
+      // Such as EPIPE: there is nothing left to report it to.
+      giveUp();
     }
   }
 
-  private byte[] next() throws InterruptedException {
-    lock.lockInterruptibly();
+  /** Empty: there is none, and the thread ends. */
+  private Optional<byte[]> next() {
+    lock.lock();
     try {
-      while (queue.isEmpty()) {
-        changed.await();
-      }
-      return queue.remove();
+      isWriting = !queue.isEmpty();
+      return Optional.ofNullable(queue.poll());
     } finally {
       lock.unlock();
     }
@@ -145,7 +163,7 @@ final class QueuedStream extends OutputStream {
     }
   }
 
-  private void give() {
+  private void giveUp() {
     lock.lock();
     try {
       isBroken = true;
@@ -162,6 +180,7 @@ final class QueuedStream extends OutputStream {
     boolean isInterrupted = false;
     lock.lock();
     try {
+      startWriting();
       while (queued > 0 && !deadline.isOver()) {
         try {
           var _ = changed.awaitNanos(deadline.remainingNanos());
