@@ -82,7 +82,7 @@ static bool open_pipe(struct exec *exec, int *reader, int *writer, enum exec_sou
 	return fcntl(*reader, F_SETFL, O_NONBLOCK) == 0 && watch(exec, *reader, source);
 }
 
-/* One that is piped writes to whoever reads it, no faster than that. */
+/* A piped command writes directly to its reader, at the speed of that reader. */
 static void take_piped(struct start *start, struct message *message)
 {
 	int *last = &message->fds[message->fd_count - 1];

@@ -372,7 +372,7 @@ static int by_name(const void *one, const void *other)
 	return strcmp((*(struct listed *const *)one)->name, (*(struct listed *const *)other)->name);
 }
 
-/* Its names are in the memory of the box, and in nobody else's. */
+/* The names are kept in the memory of the box alone. */
 static int read_names(DIR *directory, struct listing *listing)
 {
 	for (struct dirent *each; errno = 0, each = readdir(directory);)

@@ -73,7 +73,7 @@ unsigned tree_signal(const struct tree *tree, int signal)
 	return members;
 }
 
-/* KERNEL: cgroup.procs shows whoever is in no pid namespace of the reader's as 0. */
+/* KERNEL: cgroup.procs shows a process outside the reader's pid namespace as 0. */
 unsigned tree_strangers(const struct tree *tree)
 {
 	char text[4096];

@@ -25,7 +25,7 @@ final class OwnOutput extends OutputStream {
     return own;
   }
 
-  /** Whoever read it is gone, which is no failure of ours. */
+  /** The reader of the output has gone, which is no failure of this program. */
   static boolean isReaderGone(IOException e) {
     return String.valueOf(e.getMessage()).contains("Broken pipe");
   }

@@ -51,7 +51,7 @@ final class Plain extends OutputStream {
     return new PrintStream(new Plain(to, charset, false), true, StandardCharsets.UTF_8);
   }
 
-  /** For what we draw ourselves and quotes nobody. */
+  /** For what this program draws itself, without text from a box. */
   static PrintStream ownOut() {
     System.out.flush();
     return ownOut;

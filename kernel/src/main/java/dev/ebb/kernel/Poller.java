@@ -67,7 +67,7 @@ public final class Poller implements Owned {
   private final Queue<CatchUp> arrears = new ConcurrentLinkedQueue<>();
   private volatile boolean closed;
 
-  /** Somebody waits until all that was ready is handled; its turns are the thread's alone. */
+  /** A wait until all that was ready is handled; only the poller's thread counts its turns. */
   private static final class CatchUp {
     private final CompletableFuture<Boolean> done = new CompletableFuture<>();
     private int turns;

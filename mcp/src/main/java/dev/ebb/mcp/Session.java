@@ -361,7 +361,7 @@ final class Session {
     made.removeIf(box -> boxes.listed(agent(), box.id()).isEmpty());
   }
 
-  /** Whoever needs its own box from now on gets another one. */
+  /** The next call that needs the box of the session makes a new one. */
   private void replace(ServedBox box) {
     CompletableFuture<ServedBox> mine = own.get();
     if (mine != null && mine.state() == Future.State.SUCCESS && mine.resultNow() == box) {

@@ -101,7 +101,7 @@ public final class Box {
   private volatile boolean hasLogs;
   private @Nullable Holding recordHolding;
 
-  /** Nobody shall read its logs any more. */
+  /** Its logs are to be removed, too. */
   private boolean isToForget;
 
   private volatile boolean detached;

@@ -21,12 +21,12 @@ public final class Patience {
 
   public Patience() {}
 
-  /** From now on nobody is waited for beyond {@code last}. */
+  /** From now on no wait lasts beyond {@code last}. */
   public void endAt(Deadline last) {
     end = last;
   }
 
-  /** Nobody shall be waited for any more. */
+  /** Whether the last moment for any wait has come. */
   public boolean isOver() {
     Deadline last = end;
     return last != null && last.isOver();

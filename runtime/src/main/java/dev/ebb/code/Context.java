@@ -103,7 +103,7 @@ public final class Context {
     return of(exec, runner, ShowRoom.OF_PROCESS);
   }
 
-  /** The same, whose cells show what {@code room} has room for. */
+  /** Starts a context; its cells show what {@code room} has room for. */
   public static Context of(Exec exec, Runner runner, ShowRoom room) {
     var context = new Context(exec, room);
     try {

@@ -23,7 +23,7 @@ final class Resolvers {
 
   private final ThreadPoolExecutor threads;
 
-  /** Of each owner who has one under way, those that come after it. */
+  /** The waiting look-ups of each owner that has one under way. */
   @GuardedBy("this")
   private final Map<String, Queue<Runnable>> waiting = new HashMap<>();
 
@@ -43,7 +43,7 @@ final class Resolvers {
     threads.allowCoreThreadTimeOut(true);
   }
 
-  /** One of an owner at a time: the others wait for it, and keep nobody else waiting. */
+  /** One look-up of an owner at a time; its others wait and delay no other owner. */
   synchronized void execute(String owner, Runnable task) {
     Queue<Runnable> others = waiting.get(owner);
     if (others != null) {

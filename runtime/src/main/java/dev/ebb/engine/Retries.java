@@ -83,7 +83,7 @@ final class Retries implements AutoCloseable {
       }
       return List.copyOf(stuck);
     } catch (InterruptedException e) {
-      // Nobody but a JVM that goes down does that.
+      // Only a JVM that shuts down interrupts this thread.
       Thread.currentThread().interrupt();
       return List.of();
     } finally {

@@ -955,7 +955,7 @@ public final class Exec implements AutoCloseable {
     }
   }
 
-  /** Without init; a failure is told by who is left then. */
+  /** Without init; a failure shows in the processes that are left. */
   private void endLeaf() throws InterruptedException {
     try {
       box.enclosure().endLeaf(number);
@@ -1088,7 +1088,7 @@ public final class Exec implements AutoCloseable {
         : new ExitCause.Exit(0, ended.status());
   }
 
-  /** In a box that lives on, whoever is left of it is told. */
+  /** Stuck, if processes of the command are left in a box that lives on; else lost. */
   private ExitCause lostOrStuck(boolean oom) {
     var stuck = box.state().isAlive() ? stuckProcesses() : List.<StuckProcess>of();
     return stuck.isEmpty() ? lost(oom) : new ExitCause.Stuck(stuck);

@@ -36,7 +36,7 @@ final class FileExec implements AutoCloseable {
     this.exec = exec;
   }
 
-  /** The same, of which the output is read as it comes. */
+  /** Starts a file operation whose output is read as it comes. */
   static FileExec piped(Box box, ExecSpec spec, String what, boolean isTar) {
     return new FileExec(Exec.startPiped(box, spec), what, isTar);
   }

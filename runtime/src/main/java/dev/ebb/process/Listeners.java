@@ -17,7 +17,7 @@ import java.util.Set;
 import java.util.function.LongPredicate;
 import java.util.regex.Pattern;
 
-/** The ports of a network namespace that somebody waits at: TCP that listens, UDP that is bound. */
+/** The open ports of a network namespace: listening TCP and bound UDP sockets. */
 public final class Listeners {
   private static final Path PROC = Path.of("/proc");
   private static final List<String> TABLES = List.of("tcp", "tcp6", "udp", "udp6");

@@ -342,7 +342,7 @@ public final class Home {
     }
     if (Instance.field(directory, "process").filter(isAlive).isPresent()
         && LockHolders.hasRemoved(directory.resolve("lock"))) {
-      // SAFETY: it lives, and has locked a file that somebody removed; this one is new.
+      // SAFETY: it lives, and holds the lock of a removed file; this file is new.
       scope.release(lock);
       return Optional.empty();
     }

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Finds those who have a lock file open that somebody removed: they hold it still. */
+/** Finds processes that have a removed lock file open: they still hold the lock. */
 final class LockHolders {
   private LockHolders() {}
 

@@ -205,7 +205,7 @@ public final class Traces {
     return found;
   }
 
-  /** Whoever runs as a uid that is claimed for an instance, wherever it is. */
+  /** The processes that run as a uid claimed for an instance, in any cgroup. */
   List<Holding> processes(DeadInstance dead) throws IOException {
     List<UidClaims.Claim> claims = home.claims().of(dead.directory());
     if (claims.isEmpty()) {

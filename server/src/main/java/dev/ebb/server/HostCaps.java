@@ -34,7 +34,7 @@ record HostCaps(long memory, long pids, double cpus) {
     }
   }
 
-  /** As somebody would have written them. */
+  /** In the form of the configuration file. */
   Map<Configuration.Key, String> texts() {
     String size = Math.max(Limits.LEAST_MEMORY.bytes(), memory) / MEBIBYTE + "m";
     var texts = new EnumMap<Configuration.Key, String>(Configuration.Key.class);

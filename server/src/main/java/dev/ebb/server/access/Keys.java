@@ -41,7 +41,7 @@ public final class Keys {
           "\t", id, tenant, isAdmin ? "admin" : "user", createdAt.toString(), digest, note);
     }
 
-    /** Empty for a line that is damaged: it lets nobody in, and keeps nobody else out. */
+    /** Empty for a damaged line: it grants no access and does not affect other keys. */
     private static Optional<Entry> parse(String line) {
       String[] words = line.split("\t", 6);
       if (words.length < 6) {
@@ -90,7 +90,7 @@ public final class Keys {
     return read();
   }
 
-  /** Refuses a file with a line that is no key: whoever has that key would be locked out. */
+  /** Refuses a file with a damaged line: the owner of that key would be locked out. */
   public void check() {
     file.check(line -> Entry.parse(line).isPresent());
   }

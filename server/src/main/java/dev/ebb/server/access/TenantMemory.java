@@ -162,7 +162,7 @@ public final class TenantMemory {
       }
     }
 
-    /** The same, and waits for room; false when there is none in time. */
+    /** Adds to the claim, waiting for room; false when there is none in time. */
     public boolean tryAdd(long bytes, Duration patience) throws InterruptedException {
       long nanos = patience.toNanos();
       lock.lockInterruptibly();

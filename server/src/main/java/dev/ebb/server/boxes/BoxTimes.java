@@ -21,7 +21,7 @@ final class BoxTimes {
     this.createdAt = createdAt;
   }
 
-  /** Somebody works with it. */
+  /** A request uses the box now. */
   void use() {
     usedAt = ProcessClock.nanos();
   }

@@ -228,7 +228,7 @@ public final class Boxes implements AutoCloseable {
     return counts;
   }
 
-  /** Of a box that nobody has yet, that box. */
+  /** The tenant of a box; a box without a tenant counts as its own owner. */
   private String owner(String id) {
     Long number = ids.get(id);
     ServedBox box = number == null ? null : all.get(number);
@@ -791,7 +791,7 @@ public final class Boxes implements AutoCloseable {
       return certificate;
     }
     if (isRemembered) {
-      // ORDER: whoever finds it on no list any more finds it here.
+      // ORDER: a request that no longer finds it on a list finds it here.
       remember(box);
     }
     unlist(box);
@@ -880,7 +880,7 @@ public final class Boxes implements AutoCloseable {
     if (number != null) {
       all.remove(number);
     }
-    // ORDER: whoever is told that it is not there must not find it afterwards.
+    // ORDER: a caller that was told 404 must not find it afterwards.
     box.unlisted();
   }
 

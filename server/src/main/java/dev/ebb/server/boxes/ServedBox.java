@@ -57,7 +57,7 @@ public final class ServedBox {
   /** How many commands that have ended are remembered. */
   private static final int ENDED_KEPT = 100;
 
-  /** How many more are, while somebody reads what they wrote. */
+  /** How many more are kept while a client reads their output. */
   private static final int READ_KEPT = 100;
 
   private static final int CONTEXTS_MOST = 32;
@@ -574,7 +574,7 @@ public final class ServedBox {
     prune();
   }
 
-  /** Spares those that somebody reads, as long as they are not too many. */
+  /** Spares commands whose output is being read, up to a bound. */
   void prune() {
     if (endedCount.get() <= ENDED_KEPT) {
       return;
@@ -584,7 +584,7 @@ public final class ServedBox {
       if (excess <= 0) {
         return;
       }
-      // RACE: others prune as well; whoever takes it off the list forgets it.
+      // RACE: other threads prune as well; the one that takes it off the list forgets it.
       if ((oldest.retire() || excess > READ_KEPT) && ended.remove(oldest)) {
         endedCount.decrementAndGet();
         forgetNow(oldest);
@@ -592,7 +592,7 @@ public final class ServedBox {
     }
   }
 
-  /** Forgets all commands that have ended and whose output nobody reads: there is no room. */
+  /** Forgets all ended commands whose output is not being read, to make room. */
   void forgetEnded() {
     for (int left = endedCount.get(); left > 0; left--) {
       ServedExec oldest = ended.poll();
@@ -757,7 +757,7 @@ public final class ServedBox {
     var _ = box().hearOut();
   }
 
-  /** Nobody finds it any more. */
+  /** It is no longer listed. */
   void unlisted() {
     isUnlisted = true;
   }

@@ -194,7 +194,7 @@ public final class ServedExec {
     }
   }
 
-  /** True when nobody reads what it wrote; then nobody will begin to. */
+  /** True when no client reads its output; from then on none can begin to. */
   boolean retire() {
     return readers.tryAcquire(Integer.MAX_VALUE);
   }

@@ -83,7 +83,7 @@ public final class CodeRun {
       withFiles(() -> watch = WorkspaceWatch.of(box));
     }
     ServedExec program = start(task.run());
-    // Whoever attends to it holds the memory of its input meanwhile.
+    // The thread that waits for it holds the memory of its input meanwhile.
     task.input().ifPresent(bytes -> program.feed(bytes, box.claim()));
     attendant.follow(program);
     String word = word(program, result(program).cause());

@@ -86,7 +86,7 @@ final class Inventory {
         all.add(process(stat.get(), line, execs.get(pid)));
       }
     }
-    // KERNEL: no cgroup lists the dead; whoever has not waited for them does.
+    // KERNEL: no cgroup lists zombies; the children of their parents do.
     for (int pid : pids) {
       for (ProcFs.Stat dead : ProcFs.zombies(pid)) {
         all.add(process(dead, "", execs.get(pid)));
