@@ -78,13 +78,19 @@ public final class UidClaims {
       return range.first();
     }
     boolean possible = isPossible();
-    int start = ByteBuffer.wrap(Self.randomBytes(Integer.BYTES)).getInt();
-    for (int i = 0; i < range.blocks(); i++) {
-      int uid = range.uid(Math.floorMod(start + i, range.blocks()));
-      if (!taken.contains(uid) && (!possible || link(uid, instance))) {
-        return uid;
+    List<Claim> before;
+    do {
+      before = all();
+      int start = ByteBuffer.wrap(Self.randomBytes(Integer.BYTES)).getInt();
+      for (int i = 0; i < range.blocks(); i++) {
+        int uid = range.uid(Math.floorMod(start + i, range.blocks()));
+        if (!taken.contains(uid) && (!possible || link(uid, instance))) {
+          return uid;
+        }
       }
-    }
+      // RACE: a block may become free behind the search. An instance claims a block once, so equal
+      // lists mean that no block was free in between.
+    } while (!Set.copyOf(before).equals(Set.copyOf(all())));
     throw new KernelException(
         "claim one of %d blocks of host uids".formatted(range.blocks()), Errno.EUSERS);
   }
