@@ -253,8 +253,10 @@ class CliAcceptanceTest {
 
   @Test
   void ctrlCRunsTheLadderAndEndsWith130() throws Exception {
+    // A job in the background of a script inherits an ignored SIGINT, and keeps it.
+    var interruptible = new Ebb(host.home(), List.of("env", "--default-signal=INT"), Map.of());
     Process process =
-        ebb.start(
+        interruptible.start(
             "run", "--", "bash", "-c", "trap 'echo bye; exit' TERM; echo up; sleep 60 & wait");
     var reader = process.inputReader(UTF_8);
     assertThat(reader.readLine()).isEqualTo("up");

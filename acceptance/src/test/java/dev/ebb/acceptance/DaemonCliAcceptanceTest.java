@@ -401,6 +401,14 @@ final class DaemonCliAcceptanceTest {
     await().atMost(DaemonProcess.PATIENCE).until(() -> ebb("ls", "-q").isEmpty());
   }
 
+  @Test
+  void hangingUpEndsThemThoughTheSignalIsIgnored() throws Exception {
+    var gone = Pty.hangUpIgnored(DAEMON.home(), "run", "-it", "--", "sleep", "100");
+
+    assertThat(gone.code()).as(gone.said()).isEqualTo(129);
+    await().atMost(DaemonProcess.PATIENCE).until(() -> ebb("ls", "-q").isEmpty());
+  }
+
   // --- words ---
 
   @Test

@@ -89,6 +89,12 @@ final class Pty {
     return drive(home, List.of("python3", "-c", DRIVER, when, keys), arguments);
   }
 
+  /** Hangs up when the terminal is raw; SIGHUP is ignored, as below {@code nohup}. */
+  static Outcome hangUpIgnored(Path home, String... arguments) throws Exception {
+    var driver = List.of("env", "--ignore-signal=HUP", "python3", "-c", DRIVER, "raw", "");
+    return drive(home, driver, arguments);
+  }
+
   /** Runs it in a window of 30 rows and 100 columns, then 50 and 132 when it has said the first. */
   static Outcome resize(Path home, String... arguments) throws Exception {
     return drive(home, List.of("python3", "-c", RESIZER), arguments);

@@ -182,12 +182,25 @@ final class TerminalAttachment {
     }
   }
 
-  private static void pumpInput(TerminalSession session) throws IOException {
+  private void pumpInput(TerminalSession session) throws IOException {
     byte[] chunk = new byte[CHUNK];
     try (var in = new FileInputStream(FileDescriptor.in)) {
-      for (int n = in.read(chunk); n >= 0; n = in.read(chunk)) {
+      for (int n = read(in, chunk); n >= 0; n = read(in, chunk)) {
         session.write(Arrays.copyOf(chunk, n));
       }
+    }
+    leave(new Signal("HUP"));
+  }
+
+  /**
+   * Reads keys. A raw terminal has no end of file: it ends, or fails, when it hangs up. The signal
+   * for that may be ignored, as below {@code nohup}.
+   */
+  private static int read(FileInputStream in, byte[] chunk) {
+    try {
+      return in.read(chunk);
+    } catch (IOException e) {
+      return -1;
     }
   }
 
