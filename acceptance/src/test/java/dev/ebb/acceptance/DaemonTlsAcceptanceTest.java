@@ -1,18 +1,28 @@
 package dev.ebb.acceptance;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.ebb.client.BoxRequest;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.ExecRequest;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.security.cert.CertificateFactory;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Random;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
@@ -54,7 +64,7 @@ final class DaemonTlsAcceptanceTest {
                         "-days",
                         "2",
                         "-subj",
-                        "/CN=localhost",
+                        "/CN=ebb",
                         "-addext",
                         "subjectAltName=IP:127.0.0.1",
                         "-keyout",
@@ -129,5 +139,81 @@ final class DaemonTlsAcceptanceTest {
               }
             });
     assertThat(daemon.client().isReady()).isTrue();
+  }
+
+  private URI url(String host) {
+    return URI.create("https://" + host + ":" + daemon.uri().getPort());
+  }
+
+  private static Path authority() {
+    return Path.of(certificate("cert.pem"));
+  }
+
+  @Test
+  void theClientReachesIt() throws Exception {
+    String key = daemon.key("--tenant", "acme");
+    try (var client = EbbClient.connect(url("127.0.0.1"), key, authority())) {
+      var box = client.boxes().create(BoxRequest.defaults());
+      byte[] large = new byte[3 * 1024 * 1024];
+      new Random(1).nextBytes(large);
+      client.files(box.id()).write("large", large);
+      try (var in = client.files(box.id()).read("large")) {
+        assertThat(in.readAllBytes()).isEqualTo(large);
+      }
+      // A connection that was idle is used again.
+      for (int i = 0; i < 3; i++) {
+        var ran = client.execs(box.id()).run(ExecRequest.of("echo", "hello"));
+        assertThat(ran.stdout().text()).isEqualTo("hello\n");
+      }
+      assertThat(client.boxes().remove(box.id(), true).clean()).isTrue();
+    }
+  }
+
+  @Test
+  void theClientTrustsNoOther() throws Exception {
+    String key = daemon.key("--tenant", "acme");
+    assertThatExceptionOfType(SSLException.class)
+        .isThrownBy(() -> EbbClient.connect(url("127.0.0.1"), key).close())
+        .withMessageContaining("cannot trust https://127.0.0.1");
+    assertThatExceptionOfType(SSLException.class)
+        .as("its certificate is for the address, not for this name")
+        .isThrownBy(() -> EbbClient.connect(url("localhost"), key, authority()).close())
+        .withMessageContaining("localhost");
+    try (var plain = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      Thread.ofPlatform().daemon().start(() -> answerPlainly(plain));
+      var uri = URI.create("https://127.0.0.1:" + plain.getLocalPort());
+      assertThatExceptionOfType(SSLException.class)
+          .isThrownBy(() -> EbbClient.connect(uri, key, authority()).close());
+    }
+  }
+
+  private static void answerPlainly(ServerSocket listener) {
+    try (var socket = listener.accept()) {
+      socket.getOutputStream().write("HTTP/1.1 400 Bad Request\r\n\r\n".getBytes(US_ASCII));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Test
+  void theCommandLineReachesIt() throws Exception {
+    var environment =
+        Map.of("EBB_URL", url("127.0.0.1").toString(), "EBB_KEY", daemon.key("--tenant", "acme"));
+    var trusting = new HashMap<>(environment);
+    trusting.put("EBB_CA", authority().toString());
+    var ebb = new Ebb(daemon.home(), List.of(), trusting);
+
+    var made = ebb.call("create", "--name", "remote");
+    assertThat(made.code()).as(made.stderr()).isZero();
+    var ran = ebb.call("hi".getBytes(US_ASCII), "exec", "-i", "remote", "--", "cat");
+    assertThat(ran.text()).as(ran.stderr()).isEqualTo("hi");
+    assertThat(ebb.call("rm", "-f", "remote").code()).isZero();
+
+    var refused = new Ebb(daemon.home(), List.of(), environment).call("ls");
+    assertThat(refused.code()).isEqualTo(125);
+    assertThat(refused.stderr()).contains("cannot trust https://127.0.0.1", "EBB_CA");
+    trusting.put("EBB_CA", "/nowhere.pem");
+    var missing = new Ebb(daemon.home(), List.of(), trusting).call("ls");
+    assertThat(missing.stderr()).contains("EBB_CA: there is no file /nowhere.pem");
   }
 }

@@ -6,9 +6,11 @@ import dev.ebb.engine.Engine;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
+import javax.net.ssl.SSLException;
 
 /** Where the daemon is, and the way to it. */
 final class DaemonConnection {
@@ -48,10 +50,22 @@ final class DaemonConnection {
     if (url.isEmpty()) {
       return EbbClient.connect(socket(environment));
     }
+    String key = environment.getOrDefault("EBB_KEY", "");
+    String authorities = environment.getOrDefault("EBB_CA", "");
     try {
-      return EbbClient.connect(URI.create(url), environment.getOrDefault("EBB_KEY", ""));
+      return authorities.isEmpty()
+          ? EbbClient.connect(URI.create(url), key)
+          : EbbClient.connect(URI.create(url), key, Path.of(authorities));
     } catch (IllegalArgumentException e) {
       throw new IOException("EBB_URL: " + e.getMessage(), e);
+    } catch (SSLException e) {
+      String remedy =
+          authorities.isEmpty()
+              ? "; EBB_CA names a PEM file with the certificate of its authority"
+              : "; EBB_CA is " + authorities;
+      throw new IOException("EBB_URL: " + e.getMessage() + remedy, e);
+    } catch (NoSuchFileException e) {
+      throw new IOException("EBB_CA: there is no file " + authorities, e);
     }
   }
 

@@ -16,7 +16,7 @@ final class DaemonEnvironment {
   private static final Set<String> PATHS = Set.of("EBB_SOCKET", "EBB_CONFIG", "EBB_JAVA_HOME");
 
   /** A caller's, not the daemon's. */
-  private static final Set<String> CALLERS = Set.of("EBB_URL", "EBB_KEY");
+  private static final Set<String> CALLERS = Set.of("EBB_URL", "EBB_KEY", "EBB_CA");
 
   private DaemonEnvironment() {}
 

@@ -1,5 +1,6 @@
 package dev.ebb.client;
 
+import dev.ebb.client.http.Authorities;
 import dev.ebb.client.http.Endpoint;
 import dev.ebb.client.http.HttpTransport;
 import dev.ebb.client.http.Request;
@@ -32,9 +33,23 @@ public final class EbbClient implements Closeable {
     return connect(Endpoint.unix(socket), "");
   }
 
-  /** A daemon at {@code http://host:port}; {@link NoDaemonException} when there is none. */
+  /**
+   * A daemon at {@code http://host:port} or {@code https://host:port}; {@link NoDaemonException}
+   * when there is none. Its certificate must be for that host, and signed by an authority that the
+   * JDK trusts.
+   */
   public static EbbClient connect(URI uri, String key) throws IOException {
     return connect(Endpoint.tcp(uri), key);
+  }
+
+  /**
+   * A daemon at {@code https://host:port}; {@link NoDaemonException} when there is none.
+   *
+   * @param authorities a PEM file: the certificates of the authorities to trust, or the daemon's
+   *     own
+   */
+  public static EbbClient connect(URI uri, String key, Path authorities) throws IOException {
+    return connect(Endpoint.tls(uri, Authorities.of(authorities)), key);
   }
 
   private static EbbClient connect(Endpoint endpoint, String key) throws IOException {

@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.net.ProtocolException;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -16,22 +15,22 @@ import java.nio.charset.StandardCharsets;
 final class Connection implements Closeable {
   private static final int BUFFER = 16 * 1024;
 
-  private final SocketChannel channel;
+  private final Wire wire;
   private final Watchdog watchdog;
   private final Endpoint endpoint;
   private final ByteBuffer arrived = ByteBuffer.allocate(BUFFER).flip();
   private long sent;
   private long received;
 
-  private Connection(SocketChannel channel, Watchdog watchdog, Endpoint endpoint) {
-    this.channel = channel;
+  private Connection(Wire wire, Watchdog watchdog, Endpoint endpoint) {
+    this.wire = wire;
     this.watchdog = watchdog;
     this.endpoint = endpoint;
   }
 
   static Connection open(Endpoint endpoint, Watchdog watchdog, Deadline deadline)
       throws IOException {
-    return new Connection(endpoint.connect(watchdog, deadline), watchdog, endpoint);
+    return new Connection(endpoint.open(watchdog, deadline), watchdog, endpoint);
   }
 
   /** Bytes that the kernel took since {@link #beginExchange}. */
@@ -52,9 +51,9 @@ final class Connection implements Closeable {
   /** Writes all of it. */
   void write(ByteBuffer bytes, Deadline deadline) throws IOException {
     while (bytes.hasRemaining()) {
-      Watchdog.Watch watch = watchdog.watch(channel, deadline);
+      Watchdog.Watch watch = watchdog.watch(wire, deadline);
       try {
-        sent += channel.write(bytes);
+        sent += wire.write(bytes);
       } catch (IOException e) {
         throw watch.isInTime() ? e : late("takes nothing", deadline);
       }
@@ -83,11 +82,11 @@ final class Connection implements Closeable {
   }
 
   private boolean fill(Deadline deadline) throws IOException {
-    Watchdog.Watch watch = watchdog.watch(channel, deadline);
+    Watchdog.Watch watch = watchdog.watch(wire, deadline);
     int n;
     arrived.clear();
     try {
-      n = channel.read(arrived);
+      n = wire.read(arrived);
     } catch (IOException e) {
       throw watch.isInTime() ? e : late("sends nothing", deadline);
     } finally {
@@ -147,10 +146,7 @@ final class Connection implements Closeable {
       return false;
     }
     try {
-      channel.configureBlocking(false);
-      int n = channel.read(ByteBuffer.allocate(1));
-      channel.configureBlocking(true);
-      return n == 0;
+      return wire.isQuiet();
     } catch (IOException e) {
       return false;
     }
@@ -159,7 +155,7 @@ final class Connection implements Closeable {
   @Override
   public void close() {
     try {
-      channel.close();
+      wire.close();
     } catch (IOException e) {
       // The descriptor is gone all the same.
     }

@@ -15,6 +15,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,33 +24,79 @@ import org.jspecify.annotations.Nullable;
  *
  * @param socket its unix socket; null over TCP
  * @param authority what the Host header says
+ * @param trust what a server must prove over TLS; null: it speaks plain HTTP
  */
-public record Endpoint(@Nullable Path socket, String host, int port, String authority) {
+public record Endpoint(
+    @Nullable Path socket, String host, int port, String authority, @Nullable SSLContext trust) {
   private static final int HTTP_PORT = 80;
+  private static final int HTTPS_PORT = 443;
 
   public static Endpoint unix(Path socket) {
-    return new Endpoint(socket, "", 0, "localhost");
+    return new Endpoint(socket, "", 0, "localhost", null);
   }
 
-  /** From {@code http://host:port}. */
-  public static Endpoint tcp(URI uri) {
+  /** From {@code http://host:port}, or {@code https://host:port} and the JDK's authorities. */
+  public static Endpoint tcp(URI uri) throws IOException {
+    return isTls(uri) ? tls(uri, Authorities.ofTheJdk()) : tcp(uri, "http", HTTP_PORT, null);
+  }
+
+  /** From {@code https://host:port}. */
+  public static Endpoint tls(URI uri, SSLContext trust) {
+    return tcp(uri, "https", HTTPS_PORT, trust);
+  }
+
+  private static boolean isTls(URI uri) {
+    return "https".equalsIgnoreCase(uri.getScheme());
+  }
+
+  private static Endpoint tcp(URI uri, String wanted, int defaultPort, @Nullable SSLContext trust) {
     String scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);
     String host = uri.getHost();
     String path = uri.getPath();
-    if (!scheme.equals("http")
+    if (!scheme.equals(wanted)
         || host == null
         || uri.getUserInfo() != null
         || uri.getQuery() != null
         || !(path.isEmpty() || path.equals("/"))) {
-      throw new IllegalArgumentException("bad address " + uri + ": write http://host:port");
+      throw new IllegalArgumentException("bad address " + uri + ": write " + forms(trust));
     }
-    int port = uri.getPort() < 0 ? HTTP_PORT : uri.getPort();
+    int port = uri.getPort() < 0 ? defaultPort : uri.getPort();
     String bare = host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
-    return new Endpoint(null, bare, port, host + ":" + port);
+    return new Endpoint(null, bare, port, host + ":" + port, trust);
+  }
+
+  private static String forms(@Nullable SSLContext trust) {
+    return trust == null ? "http://host:port or https://host:port" : "https://host:port";
+  }
+
+  /** Connects, and shakes hands if it speaks TLS. */
+  Wire open(Watchdog watchdog, Deadline deadline) throws IOException {
+    SocketChannel channel = connect(watchdog, deadline);
+    if (trust == null) {
+      return Wire.plain(channel);
+    }
+    Watchdog.Watch watch = watchdog.watch(channel, deadline);
+    try {
+      Wire wire = TlsWire.open(channel, trust, host, port);
+      if (watch.isInTime()) {
+        return wire;
+      }
+    } catch (SSLException e) {
+      channel.close();
+      if (watch.isInTime()) {
+        throw new SSLException("cannot trust " + this + ": " + e.getMessage(), e);
+      }
+    } catch (IOException e) {
+      channel.close();
+      if (watch.isInTime()) {
+        throw new SSLException(this + " does not speak TLS: " + e.getMessage(), e);
+      }
+    }
+    throw failed("no TLS in " + deadline.patience().toMillis() + " ms", null);
   }
 
   /** Connects to the first of its addresses that answers. */
-  SocketChannel connect(Watchdog watchdog, Deadline deadline) throws IOException {
+  private SocketChannel connect(Watchdog watchdog, Deadline deadline) throws IOException {
     IOException first = null;
     for (SocketAddress address : addresses()) {
       try {
@@ -113,6 +161,8 @@ public record Endpoint(@Nullable Path socket, String host, int port, String auth
 
   @Override
   public String toString() {
-    return socket != null ? socket.toString() : "http://" + authority;
+    return socket != null
+        ? socket.toString()
+        : (trust == null ? "http://" : "https://") + authority;
   }
 }

@@ -394,7 +394,7 @@ class HttpTransportTest {
   }
 
   @Test
-  void nobodyThereIsAConnectException() {
+  void nobodyThereIsAConnectException() throws IOException {
     var missing = new HttpTransport(Endpoint.unix(directory.resolve("missing")));
     assertThatThrownBy(missing::connect)
         .isInstanceOf(ConnectException.class)
@@ -405,7 +405,8 @@ class HttpTransportTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"https://a", "ftp://a", "http://", "http://a/path", "http://u@a", "a:1"})
+  @ValueSource(
+      strings = {"https://a/path", "ftp://a", "http://", "http://a/path", "http://u@a", "a:1"})
   void onlyPlainAddressesAreTaken(String uri) {
     assertThatThrownBy(() -> Endpoint.tcp(URI.create(uri)))
         .isInstanceOf(IllegalArgumentException.class);
