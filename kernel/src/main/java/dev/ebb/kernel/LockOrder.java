@@ -46,6 +46,7 @@ public enum LockOrder {
   FORKSERVER_SEND(false),
   INIT_QUESTION(false),
   INIT_SEND(false),
+  INIT_RECEIVE(true),
   INIT_STATE(true),
   FORKSERVER_STATE(true),
   ADMISSION(true),

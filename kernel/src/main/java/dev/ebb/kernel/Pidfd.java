@@ -71,6 +71,15 @@ public final class Pidfd {
     return new Pidfd(pid, fd);
   }
 
+  /** Whether {@code fd} is one at all: it came from a stranger. */
+  public static boolean isOne(Fd fd) throws KernelException {
+    try (var frame = new Frame();
+        var use = fd.new Use()) {
+      long result = frame.call(PIDFD_SEND_SIGNAL, use.number(), 0, 0, 0);
+      return result != -Errno.EBADF.number() && result != -Errno.EINVAL.number();
+    }
+  }
+
   public int pid() {
     return pid;
   }

@@ -44,6 +44,13 @@ public final class TcpSocket {
         && option(fd, SO_ACCEPTCONN) == 1;
   }
 
+  /** From now on a close of it does not wait, unless another who has it wants that again. */
+  public static void neverLinger(Fd fd) throws KernelException {
+    try (var frame = new Frame()) {
+      setOption(frame, fd, SOL_SOCKET, SO_LINGER, frame.allocate(8));
+    }
+  }
+
   /** The next who has connected; empty when there is none, or no more. */
   public static Optional<Fd> accept(Scope scope, Fd listener) throws KernelException {
     try (var frame = new Frame();

@@ -36,6 +36,7 @@ public final class UnixSocket {
   private static final int MSGHDR_SIZE = 56;
   private static final int CMSG_HEADER = 16;
   private static final int MAX_FDS = 16;
+  private static final int PEEKED_FDS = 2;
   private static final int SOCK_NONBLOCK = 0x800;
   private static final int BACKLOG = 8;
   private static final int DRAIN = 16 * 1024;
@@ -261,6 +262,24 @@ public final class UnixSocket {
       Frame.check(n, "receive from a box");
       MemorySegment.copy(data, JAVA_BYTE, 0, buffer, 0, (int) n);
       return (int) n;
+    }
+  }
+
+  /**
+   * Looks at the descriptors that come with the next bytes, up to {@code length} of those; more
+   * than one is enough to know. They are duplicates, to be closed: what was sent stays where it is.
+   */
+  public List<Fd> peekDescriptors(Scope scope, int length) throws KernelException {
+    try (var frame = new Frame();
+        var use = fd.new Use()) {
+      MemorySegment data = frame.allocate(length);
+      MemorySegment control = frame.allocate(control(PEEKED_FDS));
+      MemorySegment header = header(frame, data, control, control.byteSize());
+      long n =
+          frame.callThroughInterrupts(
+              RECVMSG, use.number(), header.address(), MSG_DONTWAIT | MSG_PEEK | MSG_CMSG_CLOEXEC);
+      Frame.check(n, "look at what a box sends");
+      return descriptors(scope, control, header.get(JAVA_LONG, 40));
     }
   }
 

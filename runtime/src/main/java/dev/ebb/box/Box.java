@@ -105,6 +105,10 @@ public final class Box {
   private boolean isToForget;
 
   private volatile boolean detached;
+
+  /** Its engine ends, and it was not detached then. */
+  private boolean isToEnd;
+
   private @Nullable Holding beginning;
   private @Nullable Holding outsideHolding;
   private @Nullable Launch launch;
@@ -442,6 +446,9 @@ public final class Box {
   public void detach(Optional<Instant> endsAt, Map<String, String> note) {
     releasing.lock();
     try (var brief = new Scope()) {
+      if (isToEnd) {
+        throw new SandboxException(ErrorCode.WRONG_STATE, "box " + id + " ends with its engine");
+      }
       InitChannel up = channel();
       var left = endsAt.map(end -> Duration.between(Instant.now(), end));
       var record =
@@ -702,7 +709,12 @@ public final class Box {
       oomWatch.open(scope, host.poller());
       channel =
           InitChannel.reconnect(
-              scope, host.poller(), directory(brief), record.nonce().bytes(), pidfd);
+              scope,
+              host.poller(),
+              host.discards()::discard,
+              directory(brief),
+              record.nonce().bytes(),
+              pidfd);
       return true;
     } catch (KernelException e) {
       if (!e.is(Errno.ESRCH) && !e.is(Errno.ECONNREFUSED) && !e.is(Errno.ENOENT)) {
@@ -721,6 +733,8 @@ public final class Box {
       requireDead(init, deadline, callOff);
       lifecycle.become(BoxState.LOST);
     }
+    // ORDER: no number of before is given again, not even one that only init still remembers.
+    execs.accumulateAndGet(up.highestKnown(), Math::max);
     watchOver(up);
   }
 
@@ -739,10 +753,27 @@ public final class Box {
   private void requireDead(ProcessRef init, Deadline deadline, CallOff callOff)
       throws KernelException {
     while (init.isAlive()) {
-      if (deadline.isOver() || callOff.isCalled()) {
+      if (deadline.isOver() || callOff.isCalled() || Thread.currentThread().isInterrupted()) {
         throw new KernelException("hear from the init of box " + id + ", " + init, Errno.EBUSY);
       }
       LockSupport.parkNanos(REAP_RETRY_NANOS);
+    }
+  }
+
+  /**
+   * Lets go of it if it is detached. RACE: one that is not by now never will be, so whoever
+   * detaches it meanwhile is either told that it cannot be, or has it live on.
+   */
+  public boolean leaveIfDetached() {
+    releasing.lock();
+    try {
+      isToEnd = !detached;
+      if (detached) {
+        letGo();
+      }
+      return detached;
+    } finally {
+      releasing.unlock();
     }
   }
 

@@ -16,7 +16,6 @@ import dev.ebb.kernel.Readiness;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Self;
 import dev.ebb.kernel.Spawn;
-import dev.ebb.kernel.UnixSocket;
 import dev.ebb.step.Step;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -32,12 +31,14 @@ public final class Bubblewrap {
   private final Poller poller;
   private final InitBinary binary;
   private final Path program;
+  private final Discards discards;
 
   /** Uses {@code program}, the bwrap of this host. */
   public Bubblewrap(Poller poller, InitBinary binary, Path program) {
     this.poller = poller;
     this.binary = binary;
     this.program = program;
+    discards = new Discards(poller, binary);
   }
 
   private final class Setup implements Launch {
@@ -115,7 +116,7 @@ public final class Bubblewrap {
       Optional<Zygote> zygote,
       Nursery.Spawned spawned)
       throws KernelException {
-    return Nursery.start(scope, poller, binary, program, estate, cgroup, zygote, spawned);
+    return Nursery.start(scope, poller, binary, program, discards, estate, cgroup, zygote, spawned);
   }
 
   /** Spawns the outside role, tells {@code begun} of it, and returns at once. */
@@ -125,7 +126,7 @@ public final class Bubblewrap {
     try (var passing = new Scope()) {
       byte[] nonce = Self.randomBytes(Protocol.NONCE_SIZE);
       Step.OPEN_SOCKET.reach();
-      UnixSocket.Pair control = UnixSocket.pair(scope, passing);
+      InitSocket.Pair control = InitSocket.pair(scope, passing, discards::discard);
       Fd log = Fd.memory(scope, "ebb-setup-log");
 
       var plan = new SpawnPlan(passing, log, "outside", "--name", box);

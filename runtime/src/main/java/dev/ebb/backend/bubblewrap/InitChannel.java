@@ -16,6 +16,7 @@ import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
+import dev.ebb.kernel.TcpSocket;
 import dev.ebb.kernel.UnixSocket;
 import dev.ebb.step.Step;
 import dev.ebb.store.LogDirectory;
@@ -33,7 +34,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -50,8 +50,6 @@ public final class InitChannel {
 
   private static final Duration HEAR_BOUND = Duration.ofSeconds(5);
 
-  private static final long SEND_RETRY_NANOS = 200_000;
-
   private static final int LISTENS_SINCE = 8;
   private static final int LOOKS_SINCE = 10;
   private static final int LOOKS_IN_THE_END_SINCE = 11;
@@ -64,7 +62,7 @@ public final class InitChannel {
   private static final int OLDEST_SERVED = 4;
 
   private final Scope scope;
-  private final UnixSocket socket;
+  private final InitSocket socket;
   private final byte[] nonce;
   private final Duration patience;
   private final Poller poller;
@@ -76,7 +74,7 @@ public final class InitChannel {
   /** There was an engine before this one. */
   private boolean isLater;
 
-  private final OrderedLock sending = new OrderedLock(LockOrder.INIT_SEND);
+  private final Dismissals dismissals = new Dismissals();
   private final IncomingMessages incoming = new IncomingMessages();
 
   private final OrderedLock state = new OrderedLock(LockOrder.INIT_STATE);
@@ -87,6 +85,11 @@ public final class InitChannel {
   private boolean hello;
   private boolean known;
   private boolean closed;
+
+  /** The box goes on without us. */
+  private boolean left;
+
+  private int highestKnown;
   private Runnable listener = () -> {};
   private @Nullable BoxContents contents;
   private int version;
@@ -112,7 +115,7 @@ public final class InitChannel {
   private final OrderedLock asking = new OrderedLock(LockOrder.INIT_QUESTION);
 
   private InitChannel(
-      Scope scope, Poller poller, UnixSocket socket, byte[] nonce, Duration patience)
+      Scope scope, Poller poller, InitSocket socket, byte[] nonce, Duration patience)
       throws KernelException {
     this.scope = scope;
     this.poller = poller;
@@ -120,17 +123,22 @@ public final class InitChannel {
     this.socket = socket;
     this.nonce = nonce.clone();
     // RACE: closed by us, it never sees the EOF that would tell the execs.
-    scope.own(this::close);
+    scope.own(this::closeAll);
+  }
+
+  private void closeAll() throws KernelException {
+    close();
+    socket.close();
   }
 
   /** The first line to a box: gives init its nonce; events flow at once. */
-  static InitChannel open(Scope scope, Poller poller, UnixSocket socket, byte[] nonce)
+  static InitChannel open(Scope scope, Poller poller, InitSocket socket, byte[] nonce)
       throws KernelException {
     return open(scope, poller, socket, nonce, SEND_DEADLINE);
   }
 
   static InitChannel open(
-      Scope scope, Poller poller, UnixSocket socket, byte[] nonce, Duration patience)
+      Scope scope, Poller poller, InitSocket socket, byte[] nonce, Duration patience)
       throws KernelException {
     var channel = new InitChannel(scope, poller, socket, nonce, patience);
     channel.sendAll(nonce, List.of());
@@ -145,9 +153,15 @@ public final class InitChannel {
    * @throws KernelException ECONNREFUSED or ENOENT when nobody listens: its init is dead
    */
   public static InitChannel reconnect(
-      Scope scope, Poller poller, Fd directory, byte[] nonce, Pidfd init) throws KernelException {
+      Scope scope,
+      Poller poller,
+      InitSocket.Discarding discarding,
+      Fd directory,
+      byte[] nonce,
+      Pidfd init)
+      throws KernelException {
     Step.RECONNECT.reach();
-    UnixSocket socket = UnixSocket.connect(scope, directory, LogDirectory.CONTROL);
+    var socket = InitSocket.connect(scope, directory, LogDirectory.CONTROL, discarding);
     var channel = new InitChannel(scope, poller, socket, nonce, SEND_DEADLINE);
     channel.init = init;
     channel.isLater = true;
@@ -221,9 +235,31 @@ public final class InitChannel {
 
   /** Hangs up on a detached box, which goes on: its execs are not lost. */
   public void leave() {
-    execs.clear();
+    // ORDER: what is heard from here on ends and forgets nothing, for the next engine shall hear
+    // it.
+    change(() -> left = true);
     whenClosed(() -> {});
+    execs.clear();
     hangUp();
+  }
+
+  private boolean isLeft() {
+    state.lock();
+    try {
+      return left;
+    } finally {
+      state.unlock();
+    }
+  }
+
+  /** The highest number of a command that init knew of when it was greeted. */
+  public int highestKnown() {
+    state.lock();
+    try {
+      return highestKnown;
+    } finally {
+      state.unlock();
+    }
   }
 
   /** Waits for LAUNCHED and HELLO; empty when the box died or the deadline came first. */
@@ -317,7 +353,7 @@ public final class InitChannel {
    */
   void sayNoMore() {
     try {
-      socket.shutdownOutput();
+      socket.sayNoMore();
     } catch (KernelException e) {
       LOG.log(Level.DEBUG, "event=say_no_more_failed, ignoring: the box is being released", e);
     }
@@ -570,32 +606,17 @@ public final class InitChannel {
     }
   }
 
+  /**
+   * A slow init is no reason to end a box: what it does not take in time fails, and nothing else.
+   */
   private void sendAll(byte[] bytes, List<Fd> fds) throws KernelException {
-    sending.lock();
-    try {
-      Deadline deadline = Deadline.in(patience);
-      int done = 0;
-      while (done < bytes.length) {
-        int n = socket.send(bytes, done, bytes.length - done, done == 0 ? fds : List.of());
-        if (n > 0) {
-          done += n;
-        } else if (deadline.isOver()) {
-          hangUp();
-          throw new KernelException("send to init in time", Errno.EAGAIN);
-        } else {
-          // Only a request longer than the socket's buffer gets here; init reads it at once.
-          LockSupport.parkNanos(SEND_RETRY_NANOS);
-        }
-      }
-    } finally {
-      sending.unlock();
-    }
+    socket.send(bytes, fds, Deadline.in(patience));
   }
 
   private void receive() {
     try {
-      UnixSocket.Received some = socket.receive(scope, chunk);
-      take(some.fds());
+      UnixSocket.Received some = socket.receive(scope, chunk, this::isExpected);
+      received.addAll(some.fds());
       if (some.bytes() == 0) {
         close();
         return;
@@ -620,18 +641,17 @@ public final class InitChannel {
   /** What follows could not be understood, here or there: both see the end, and the box ends. */
   private void hangUp() {
     try {
-      socket.shutdown();
+      socket.hangUp();
     } catch (KernelException e) {
       LOG.log(Level.DEBUG, "event=hang_up_failed, ignoring: the box is being released", e);
     }
   }
 
   /** SAFETY: the pidfd of init, and sockets that were asked for; our table is not the box's. */
-  private void take(List<Fd> fds) throws KernelException {
-    received.addAll(fds);
-    if (received.size() > (init().isPresent() ? 0 : 1) + awaitedSockets()) {
-      throw new KernelException("take more descriptors from a box", Errno.EMFILE);
-    }
+  private boolean isExpected(Fd fd) throws KernelException {
+    return init().isEmpty()
+        ? received.isEmpty() && Pidfd.isOne(fd)
+        : received.size() < awaitedSockets() && TcpSocket.isListening(fd);
   }
 
   private int awaitedSockets() {
@@ -644,9 +664,11 @@ public final class InitChannel {
   }
 
   private void dispatch(int type, int exec, ByteBuffer body) throws KernelException {
-    if (isLater && exec != 0 && !execs.containsKey(exec)) {
+    if (exec != 0 && !execs.containsKey(exec)) {
       dismiss(type, exec);
-      return;
+      if (isLater) {
+        return;
+      }
     }
     switch (type) {
       case Protocol.MESSAGE_LAUNCHED -> launched(body.getInt());
@@ -731,15 +753,31 @@ public final class InitChannel {
         exec(exec, true).ifPresent(ExecEvents::unheard);
       }
     }
-    change(() -> known = true);
+    change(
+        () -> {
+          highestKnown = there.stream().reduce(0, Math::max);
+          known = true;
+        });
   }
 
-  /** Of an exec that nobody waits for: it was begun for a caller who went with the last engine. */
+  /**
+   * Of an exec that nobody waits for: it was begun for a caller who went with the last engine, or
+   * init was told of it too late.
+   */
   private void dismiss(int type, int exec) throws KernelException {
     switch (type) {
-      case Protocol.MESSAGE_STARTED -> kill(exec, Signal.KILL, Duration.ZERO);
-      case Protocol.MESSAGE_REFUSED, Protocol.MESSAGE_ENDED -> forget(exec);
+      case Protocol.MESSAGE_STARTED ->
+          dismissals.add(() -> unlessLeft(() -> kill(exec, Signal.KILL, Duration.ZERO)));
+      case Protocol.MESSAGE_REFUSED, Protocol.MESSAGE_ENDED ->
+          dismissals.add(() -> unlessLeft(() -> forget(exec)));
       default -> {}
+    }
+  }
+
+  /** RACE: we may be left meanwhile, but then init is not told any more. */
+  private void unlessLeft(Dismissals.Word word) throws KernelException {
+    if (!isLeft()) {
+      word.say();
     }
   }
 
@@ -762,8 +800,12 @@ public final class InitChannel {
     if (awaitedSockets() == 0 || (errno == 0 && fd == null)) {
       throw new KernelException("understand what init listens at", Errno.EINVAL);
     }
+    if (fd != null) {
+      scope.own(() -> makePrompt(fd));
+    }
     if (awaitedSockets() > 1 && fd != null) {
       // Whoever asked for it has given up.
+      makePrompt(fd);
       scope.release(fd);
     }
     change(
@@ -771,6 +813,15 @@ public final class InitChannel {
           awaitedSockets--;
           listening = awaitedSockets == 0 ? new Listening(errno, Optional.ofNullable(fd)) : null;
         });
+  }
+
+  /** SAFETY: init has it as well, and a close of it may take as long as SO_LINGER says. */
+  private static void makePrompt(Fd listener) {
+    try {
+      TcpSocket.neverLinger(listener);
+    } catch (KernelException e) {
+      LOG.log(Level.DEBUG, "event=linger_not_reset, ignoring: it is closed already", e);
+    }
   }
 
   private void hello(ByteBuffer body) throws KernelException {

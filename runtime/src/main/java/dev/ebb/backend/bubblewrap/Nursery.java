@@ -50,6 +50,7 @@ public final class Nursery {
   private static final long SEND_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final Poller poller;
+  private final Discards discards;
   private final Optional<Estate> estate;
   private final UnixSocket socket;
   private final Pidfd process;
@@ -67,6 +68,7 @@ public final class Nursery {
 
   private Nursery(
       Poller poller,
+      Discards discards,
       Optional<Estate> estate,
       UnixSocket socket,
       Pidfd process,
@@ -74,6 +76,7 @@ public final class Nursery {
       Fd log,
       List<Object> shown) {
     this.poller = poller;
+    this.discards = discards;
     this.estate = estate;
     this.socket = socket;
     this.process = process;
@@ -130,6 +133,7 @@ public final class Nursery {
       Poller poller,
       InitBinary binary,
       Path bwrap,
+      Discards discards,
       Optional<Estate> estate,
       Optional<Path> cgroup,
       Optional<Zygote> zygote,
@@ -163,7 +167,7 @@ public final class Nursery {
       spawned.accept(process);
       // Ours to reap, so it is there, dead or alive.
       ProcessRef ref = ProcessRef.of(process.pid()).orElseThrow();
-      var nursery = new Nursery(poller, estate, control.ours(), process, ref, log, shown);
+      var nursery = new Nursery(poller, discards, estate, control.ours(), process, ref, log, shown);
       nursery.listen(scope);
       return nursery;
     }
@@ -289,7 +293,7 @@ public final class Nursery {
     try (var passing = new Scope()) {
       byte[] nonce = Self.randomBytes(Protocol.NONCE_SIZE);
       Step.OPEN_SOCKET.reach();
-      UnixSocket.Pair control = UnixSocket.pair(scope, passing);
+      InitSocket.Pair control = InitSocket.pair(scope, passing, discards::discard);
       var fds = new ArrayList<Fd>(List.of(control.peer()));
       if (placement.init().isPresent()) {
         fds.add(cradle(passing, placement.init().get()));

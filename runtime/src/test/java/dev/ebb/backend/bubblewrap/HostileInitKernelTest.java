@@ -9,7 +9,6 @@ import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
-import dev.ebb.kernel.UnixSocket;
 import dev.ebb.testkit.LeakChecked;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -42,7 +41,7 @@ final class HostileInitKernelTest {
   @BeforeEach
   void connect() throws KernelException {
     Poller poller = Poller.start(scope, "test-poller");
-    UnixSocket.Pair pair = UnixSocket.pair(scope, scope);
+    InitSocket.Pair pair = InitSocket.pair(scope, scope, (_, close) -> close.run());
     init = pair.peer();
     channel = InitChannel.open(scope, poller, pair.ours(), NONCE);
     channel.start(1, request(), List.of(), new Losing());

@@ -7,7 +7,6 @@ import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
-import dev.ebb.kernel.UnixSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -93,7 +92,7 @@ final class InitChannelCloseTest {
     try (var scope = new Scope()) {
       var poller = Poller.start(scope, "channel-poller");
       Scope box = Scope.in(scope);
-      UnixSocket.Pair pair = UnixSocket.pair(box, scope);
+      InitSocket.Pair pair = InitSocket.pair(box, scope, (_, close) -> close.run());
       var channel = InitChannel.open(box, poller, pair.ours(), new byte[Protocol.NONCE_SIZE]);
       channel.start(1, SLEEP, List.of(), new Listener());
       scope.release(box);

@@ -17,11 +17,14 @@ import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
+import dev.ebb.kernel.TcpSocket;
 import dev.ebb.kernel.UnixSocket;
 import dev.ebb.store.LogDirectory;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.LogCapture;
 import java.io.ByteArrayOutputStream;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
@@ -129,9 +132,19 @@ class InitChannelTest {
   }
 
   private void connect() throws KernelException {
-    var pair = UnixSocket.pair(scope, peerEnd);
+    var pair = pair(scope, peerEnd);
     peer = UnixSocket.of(pair.peer());
     channel = InitChannel.open(scope, poller, pair.ours(), NONCE);
+  }
+
+  private static InitSocket.Pair pair(Scope ours, Scope peers) throws KernelException {
+    return InitSocket.pair(ours, peers, InitChannelTest::closeAtOnce);
+  }
+
+  /** What these tests put into a socket can be closed by anyone. */
+  private static void closeAtOnce(Fd socket, Runnable close) {
+    assertThat(socket.toString()).contains("control socket");
+    close.run();
   }
 
   @AfterEach
@@ -409,20 +422,20 @@ class InitChannelTest {
     var asked = new FutureTask<>(() -> channel.listen(1, Deadline.in(FOREVER)));
     Thread.ofVirtual().start(asked);
     assertThat(hear(listen.length)).isEqualTo(listen);
-    sayListening("/dev/null");
+    var late = ForeignProcess.listener(scope);
+    var inTime = ForeignProcess.listener(scope);
+    sayListening(late.fd());
     say(message(Protocol.MESSAGE_LISTENING, 0, ints(Errno.EADDRINUSE.number())));
-    sayListening("/dev/zero");
-    byte[] zero = {1};
-    assertThat(asked.get().read(zero, 0, 1)).isEqualTo(1);
-    assertThat(zero).containsExactly(0);
+    sayListening(inTime.fd());
+    try (var _ = new Socket(InetAddress.getLoopbackAddress(), inTime.port())) {
+      assertThat(TcpSocket.accept(scope, asked.get())).isPresent();
+    }
     assertThat(isUp()).isTrue();
   }
 
-  private void sayListening(String path) throws KernelException {
-    try (var passing = new Scope()) {
-      byte[] message = message(Protocol.MESSAGE_LISTENING, 0, ints(0));
-      peer.send(message, 0, message.length, List.of(Fd.open(passing, Path.of(path), Fd.Flag.READ)));
-    }
+  private void sayListening(Fd socket) throws KernelException {
+    byte[] message = message(Protocol.MESSAGE_LISTENING, 0, ints(0));
+    peer.send(message, 0, message.length, List.of(socket));
   }
 
   @Test
@@ -759,7 +772,7 @@ class InitChannelTest {
     for (int round = 0; round < 300; round++) {
       try (var brief = new Scope();
           var briefPeer = new Scope()) {
-        var pair = UnixSocket.pair(brief, briefPeer);
+        var pair = pair(brief, briefPeer);
         var garbage = InitChannel.open(brief, poller, pair.ours(), NONCE);
         var recorder = new Recorder();
         garbage.start(EXEC, request("true"), List.of(), recorder);
@@ -830,16 +843,68 @@ class InitChannelTest {
     assertThat(events.told).isEmpty();
   }
 
-  @Test
-  void aRequestThatIsCutShortBreaksIt() throws Exception {
-    var pair = UnixSocket.pair(scope, peerEnd);
-    var impatient = InitChannel.open(scope, poller, pair.ours(), NONCE, Duration.ofMillis(20));
-    assertThatThrownBy(() -> impatient.start(EXEC, request("x".repeat(3 << 20)), List.of(), events))
-        .hasMessage("cannot send to init in time: EAGAIN");
-    assertThat(events.told).as("whichever comes first").isSubsetOf("lost");
+  private void connectImpatiently() throws KernelException {
+    var pair = pair(scope, peerEnd);
     peer = UnixSocket.of(pair.peer());
-    assertThat(hearTheEnd().length).isGreaterThan(NONCE.length);
-    assertThat(impatient.awaitHello(Deadline.in(Duration.ofSeconds(10)))).isEmpty();
+    channel = InitChannel.open(scope, poller, pair.ours(), NONCE, Duration.ofMillis(20));
+  }
+
+  /** Init may be slow for a while: that ends neither the talk nor its box. */
+  @Test
+  void aRequestThatInitTakesLateIsCompletedBeforeTheNext() throws Exception {
+    connectImpatiently();
+    StartRequest late = request("x".repeat(3 << 20));
+    assertThatThrownBy(() -> channel.start(EXEC, late, List.of(), events))
+        .hasMessage("cannot send to init in time: EAGAIN");
+    for (int i = 0; i < 3; i++) {
+      assertThatThrownBy(() -> channel.cut(EXEC)).hasMessageContaining("in time");
+    }
+    byte[] expected = Protocol.start(EXEC, 0, late);
+    byte[] next = Protocol.signal(2, Signal.TERM.number());
+    var said = new FutureTask<>(() -> sayUntilHeard());
+    Thread.ofVirtual().start(said);
+    byte[] heard = hear(NONCE.length + expected.length + next.length);
+    said.get();
+    assertThat(Arrays.copyOfRange(heard, NONCE.length, NONCE.length + expected.length))
+        .isEqualTo(expected);
+    assertThat(Arrays.copyOfRange(heard, NONCE.length + expected.length, heard.length))
+        .isEqualTo(next);
+    greetAgain();
+  }
+
+  private boolean sayUntilHeard() {
+    soon()
+        .ignoreExceptions()
+        .until(
+            () -> {
+              channel.signal(2, Signal.TERM);
+              return true;
+            });
+    return true;
+  }
+
+  private void greetAgain() throws Exception {
+    sayLaunched();
+    say(hello());
+    assertThat(isUp()).isTrue();
+    assertThat(events.told).isEmpty();
+    assertThat(log.lines()).isEmpty();
+  }
+
+  @Test
+  void aCommandThatInitStartsTooLateIsEnded() throws Exception {
+    connectImpatiently();
+    StartRequest late = request("x".repeat(3 << 20));
+    assertThatThrownBy(() -> channel.start(EXEC, late, List.of(), events))
+        .hasMessageContaining("in time");
+    byte[] expected = Protocol.start(EXEC, 0, late);
+    byte[] next = Protocol.signal(2, Signal.TERM.number());
+    byte[] kill = Protocol.kill(EXEC, Signal.KILL.number(), Duration.ZERO);
+    Thread.ofVirtual().start(this::sayUntilHeard);
+    hear(NONCE.length + expected.length + next.length);
+    say(message(Protocol.MESSAGE_STARTED, EXEC, ints(9, 2)));
+    assertThat(hear(kill.length)).isEqualTo(kill);
+    greetAgain();
   }
 
   @Test
@@ -856,7 +921,8 @@ class InitChannelTest {
   private InitChannel reconnect(Path directory) throws KernelException {
     Fd place = Fd.open(scope, directory, Fd.Flag.READ, Fd.Flag.DIRECTORY);
     UnixSocket.listen(peerEnd, place, LogDirectory.CONTROL);
-    return InitChannel.reconnect(scope, poller, place, NONCE, Pidfd.open(scope, SELF));
+    return InitChannel.reconnect(
+        scope, poller, InitChannelTest::closeAtOnce, place, NONCE, Pidfd.open(scope, SELF));
   }
 
   @Test
@@ -894,7 +960,7 @@ class InitChannelTest {
     for (int round = 0; round < 300; round++) {
       try (var brief = new Scope();
           var briefPeer = new Scope()) {
-        var pair = UnixSocket.pair(brief, briefPeer);
+        var pair = pair(brief, briefPeer);
         var spoken = InitChannel.open(brief, poller, pair.ours(), NONCE);
         var recorder = new Recorder();
         spoken.start(EXEC, request("true"), List.of(), recorder);
