@@ -485,6 +485,16 @@ public final class Engine implements AutoCloseable {
 
   /** Tries again what could not be reached; empty when it still cannot, or is being ended. */
   public Optional<Adopted> adoptAgain(Box unreachable) throws InterruptedException {
+    // RACE: one that is adopted behind the back of the close would be taken for lost, and ended.
+    making.readLock().lock();
+    try {
+      return closed ? Optional.empty() : adoptNow(unreachable);
+    } finally {
+      making.readLock().unlock();
+    }
+  }
+
+  private Optional<Adopted> adoptNow(Box unreachable) throws InterruptedException {
     var found = new ArrayList<Adopted>();
     BoxId id = unreachable.id();
     Optional<Box> heir =
@@ -1011,8 +1021,7 @@ public final class Engine implements AutoCloseable {
   /** What is left of it, if anything: whatever goes wrong with one, the others are released. */
   private Optional<String> closeFor(Box box) {
     try {
-      if (box.isDetached()) {
-        box.leave();
+      if (box.leaveIfDetached()) {
         return Optional.empty();
       }
       boolean isHopeless = host.patience().isOver() && box.state() == BoxState.STUCK;

@@ -1,0 +1,160 @@
+package dev.ebb.engine;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.BoxState;
+import dev.ebb.box.SandboxException;
+import dev.ebb.exec.BoxFiles;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Detached boxes, and their files, whose init does not listen at the wrong moment. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+final class DetachedAtCloseKernelTest {
+  private static final String FILE = "/workspace/file";
+  private static final byte[] CONTENT = "content".getBytes(UTF_8);
+
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
+
+  /** A test that failed leaves boxes that nothing else would end. */
+  @AfterEach
+  void releaseAll() throws Exception {
+    try (Engine engine = Engine.openForDaemon(host.home())) {
+      for (Engine.Adopted left : engine.adopt()) {
+        engine.release(left.box());
+      }
+    }
+    TestHost.reapOrphans();
+  }
+
+  private static Box withFile(Engine engine) throws IOException, InterruptedException {
+    Box box = engine.create(BoxSpec.defaults());
+    new BoxFiles(box).write(FILE, 0644, new ByteArrayInputStream(CONTENT));
+    return box;
+  }
+
+  /** More than the socket to init holds. */
+  private static ExecSpec longCommand() {
+    var words = new ArrayList<>(List.of("true"));
+    for (int i = 0; i < 30; i++) {
+      words.add("x".repeat(60_000));
+    }
+    return ExecSpec.of(words);
+  }
+
+  private static void signal(String name, int pid) throws IOException, InterruptedException {
+    Prober.run(List.of("kill", "-s", name, Integer.toString(pid)));
+  }
+
+  private record Begun<T>(Thread thread, FutureTask<T> task) {
+    static <T> Begun<T> of(Callable<T> work) {
+      var task = new FutureTask<>(work);
+      return new Begun<>(Thread.ofPlatform().start(task), task);
+    }
+
+    void awaitState(Thread.State state) {
+      Awaitility.await().until(() -> thread.getState() == state);
+    }
+  }
+
+  private static boolean detach(Box box) {
+    box.detach(Optional.empty(), Map.of());
+    return true;
+  }
+
+  private static boolean close(Engine engine) {
+    engine.close();
+    return true;
+  }
+
+  private static void assertFileIsThere(Box box) throws IOException, InterruptedException {
+    assertThat(box.state()).isEqualTo(BoxState.RUNNING);
+    try (var content = new BoxFiles(box).read(FILE, 0)) {
+      assertThat(content.readAllBytes()).isEqualTo(CONTENT);
+    }
+  }
+
+  private void assertFileIsThereNext() throws IOException, InterruptedException {
+    try (Engine next = Engine.openForDaemon(host.home())) {
+      var adopted = next.adopt();
+      assertThat(adopted).as("boxes that live on").hasSize(1);
+      assertFileIsThere(adopted.getFirst().box());
+      assertThat(next.release(adopted.getFirst().box()).isClean()).isTrue();
+    }
+  }
+
+  /** Whoever is told that it is detached has it live on, though its engine was closing already. */
+  @Test
+  void oneThatIsDetachedWhileItsEngineClosesLivesOn() throws Exception {
+    Engine engine = Engine.openForDaemon(host.home());
+    Box box = withFile(engine);
+    int init = box.initPid();
+    signal("STOP", init);
+    var start = Begun.of(() -> engine.start(box, longCommand()));
+    start.awaitState(Thread.State.TIMED_WAITING);
+    var detach = Begun.of(() -> detach(box));
+    Awaitility.await().until(() -> Files.exists(box.journal().path()));
+    detach.awaitState(Thread.State.WAITING);
+    var close = Begun.of(() -> close(engine));
+    close.awaitState(Thread.State.WAITING);
+    signal("CONT", init);
+    assertThat(detach.task.get()).isTrue();
+    assertThat(close.task.get()).isTrue();
+    start.thread.join();
+    assertFileIsThereNext();
+  }
+
+  /** The other order: then whoever detaches it is told that it cannot be. */
+  @Test
+  void oneThatIsDetachedAfterItsEngineEndedItIsRefused() throws Exception {
+    Engine engine = Engine.openForDaemon(host.home());
+    Box box = withFile(engine);
+    engine.close();
+    assertThatThrownBy(() -> detach(box)).isInstanceOf(SandboxException.class);
+    try (Engine next = Engine.openForDaemon(host.home())) {
+      assertThat(next.adopt()).isEmpty();
+    }
+  }
+
+  /** What init does not take for longer than anybody waits fails, and costs the box nothing. */
+  @Test
+  @Tag("long")
+  void oneWhoseInitStandsStillForLongLosesNothing() throws Exception {
+    Engine engine = Engine.openForDaemon(host.home());
+    Box box = withFile(engine);
+    detach(box);
+    int init = box.initPid();
+    signal("STOP", init);
+    assertThatThrownBy(() -> engine.start(box, longCommand()))
+        .hasMessageContaining("send to init in time");
+    assertThat(box.state()).isEqualTo(BoxState.RUNNING);
+    signal("CONT", init);
+    assertFileIsThere(box);
+    assertThat(engine.start(box, ExecSpec.of("true")).await().cause().code()).isZero();
+    engine.close();
+    assertFileIsThereNext();
+  }
+}
