@@ -428,9 +428,16 @@ public final class Boxes implements AutoCloseable {
       filling.fill(box);
       // ORDER: half a box is not to be found by the next daemon.
       box.detachIfOrdered();
-    } catch (IOException | InterruptedException | RuntimeException e) {
+    } catch (IOException | InterruptedException e) {
       remove(box, true);
       throw e;
+    } catch (RuntimeException e) {
+      // RACE: others find a box as soon as it is made. One that was ended by a request since then
+      // was made first, and that is the answer.
+      if (!box.wasEndedMeanwhile(e)) {
+        remove(box, true);
+        throw e;
+      }
     }
   }
 

@@ -781,6 +781,13 @@ public final class ServedBox {
     return failure;
   }
 
+  /** Whether work with it failed since somebody asked for its end. */
+  boolean wasEndedMeanwhile(RuntimeException failure) {
+    return endedBy.get() == EndedBy.REQUEST
+        && meanwhile(failure) instanceof SandboxException known
+        && (known.code() == ErrorCode.WRONG_STATE || known.code() == ErrorCode.NOT_FOUND);
+  }
+
   boolean isOverdue(Instant now) {
     return times.isOverdue(now);
   }

@@ -1,6 +1,7 @@
 package dev.ebb.server.boxes;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
@@ -16,6 +17,7 @@ import dev.ebb.server.pressure.Entrance;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -123,5 +125,48 @@ final class BoxesKernelTest {
       assertThat(box.state()).isEqualTo(BoxState.RUNNING);
       assertThat(boxes.remove(box, true).isClean()).isTrue();
     }
+  }
+
+  private ServedBox createMeanwhile(Boxes.Filling meanwhile) throws Exception {
+    var order =
+        new BoxOrder(
+            Optional.of("n"),
+            Map.of(),
+            BoxSpec.defaults(),
+            Optional.empty(),
+            Optional.empty(),
+            true,
+            false);
+    return boxes.create(Caller.OWNER, order, Optional.empty(), meanwhile, () -> false).box();
+  }
+
+  /** Others find it before it is detached: it was made, and then it was removed. */
+  @Test
+  void aBoxThatIsRemovedBeforeItsCreationIsAnsweredWasMade() throws Exception {
+    ServedBox box = createMeanwhile(_ -> boxes.remove(Caller.OWNER, "n", true, true));
+    assertThat(box.state()).isEqualTo(BoxState.GONE);
+    assertThat(boxes.list(Caller.OWNER)).isEmpty();
+    assertThat(boxes.remove(Caller.OWNER, "n", true, true).id()).isEqualTo(box.id());
+  }
+
+  @Test
+  void aBoxThatIsStoppedBeforeItsCreationIsAnsweredStays() throws Exception {
+    ServedBox box = createMeanwhile(each -> each.end(Duration.ZERO, ServedBox.EndedBy.REQUEST));
+    assertThat(box.state()).isEqualTo(BoxState.GONE);
+    assertThat(boxes.find(Caller.OWNER, "n")).isSameAs(box);
+    assertThat(boxes.remove(box, false).isClean()).isTrue();
+  }
+
+  /** What nobody asked for is a failure, and leaves nothing. */
+  @Test
+  void aBoxThatCannotBeFilledIsNone() {
+    assertThatThrownBy(
+            () ->
+                createMeanwhile(
+                    _ -> {
+                      throw new SandboxException(ErrorCode.WRONG_STATE, "no");
+                    }))
+        .hasMessage("no");
+    assertThat(boxes.list(Caller.OWNER)).isEmpty();
   }
 }
