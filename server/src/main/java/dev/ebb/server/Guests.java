@@ -11,10 +11,11 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.function.IntSupplier;
+import java.util.Set;
 import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.io.ssl.SslConnection;
@@ -40,7 +41,6 @@ final class Guests implements Connection.Listener {
   /** A guest of the same address is not closed sooner: its request may be on the way. */
   private static final Duration MOMENT = Duration.ofMillis(500);
 
-  private final IntSupplier connections;
   private final int most;
   private final int guestsMost;
   private final int share;
@@ -52,14 +52,19 @@ final class Guests implements Connection.Listener {
   private final Map<EndPoint, Guest> guests = new LinkedHashMap<>();
 
   /**
+   * What carries those that have shown a key. They are counted one by one: what else is connected
+   * may be on its way in or out, as many as a flood likes.
+   */
+  @GuardedBy("lock")
+  private final Set<EndPoint> entered = new HashSet<>();
+
+  /**
    * For one door.
    *
-   * @param connections how many there are, guests included
    * @param most how many that have shown a key are served
    * @param idleMillis how long those may be idle
    */
-  Guests(IntSupplier connections, int most, long idleMillis) {
-    this.connections = connections;
+  Guests(int most, long idleMillis) {
     this.most = most;
     this.idleMillis = idleMillis;
     guestsMost = Math.clamp(most / 4, Math.min(most, GUESTS_LEAST), GUESTS_MOST);
@@ -92,7 +97,7 @@ final class Guests implements Connection.Listener {
     public void enter(boolean isAdmin) {
       if (!hasEntered) {
         hasEntered = true;
-        int inside = connections.getAsInt() - Guests.this.leave(transport);
+        int inside = Guests.this.enter(transport);
         int bound = isAdmin ? most + Math.max(ADMINS_LEAST, most / 8) : most;
         if (connection instanceof ConnectionMetaData http) {
           if (inside > bound) {
@@ -206,17 +211,35 @@ final class Guests implements Connection.Listener {
     return mustBeSilent ? null : spoken;
   }
 
+  /** An upgrade closes a connection, too, but not what carries it. */
   @Override
   public void onClosed(Connection connection) {
-    var _ = leave(transport(connection));
-  }
-
-  /** How many guests are left without it. */
-  private int leave(EndPoint transport) {
+    EndPoint transport = transport(connection);
     lock.lock();
     try {
       guests.remove(transport);
-      return guests.size();
+      if (!transport.isOpen()) {
+        entered.remove(transport);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** How many have shown a key, with this one. */
+  private int enter(EndPoint transport) {
+    lock.lock();
+    try {
+      guests.remove(transport);
+      // RACE: one that was closed meanwhile is not told of again.
+      if (transport.isOpen()) {
+        entered.add(transport);
+      }
+      if (entered.size() > most) {
+        // Nobody tells of the end of what was upgraded.
+        entered.removeIf(each -> !each.isOpen());
+      }
+      return entered.size();
     } finally {
       lock.unlock();
     }
