@@ -36,11 +36,11 @@ final class BoxRoutes {
         Route.of("POST", "/v1/boxes", this::create),
         Route.of("GET", "/v1/boxes", this::list, "label", "state", "name", "limit", "after"),
         Route.of("GET", "/v1/boxes/{box}", this::inspect),
-        Route.of("DELETE", "/v1/boxes/{box}", this::remove, "force", "wait"),
+        Route.ending("DELETE", "/v1/boxes/{box}", this::remove, "force", "wait"),
         Route.of("POST", "/v1/boxes/{box}/pause", this::pause),
         Route.of("POST", "/v1/boxes/{box}/resume", this::resume),
         Route.of("PUT", "/v1/boxes/{box}/network", this::changeNetwork),
-        Route.of("POST", "/v1/boxes/{box}/stop", this::stop, "graceMillis", "wait"));
+        Route.ending("POST", "/v1/boxes/{box}/stop", this::stop, "graceMillis", "wait"));
   }
 
   private ServedBox box(Exchange exchange) {

@@ -34,9 +34,9 @@ final class ContextRoutes {
         Route.of("POST", all, this::create),
         Route.of("GET", all, this::list),
         Route.of("GET", one, this::get),
-        Route.of("DELETE", one, this::remove),
+        Route.ending("DELETE", one, this::remove),
         Route.of("POST", one + "/cells", this::run),
-        Route.of("POST", one + "/interrupt", this::interrupt),
+        Route.ending("POST", one + "/interrupt", this::interrupt),
         Route.of("POST", one + "/restart", this::restart));
   }
 

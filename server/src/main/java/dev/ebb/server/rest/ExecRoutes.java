@@ -45,10 +45,10 @@ final class ExecRoutes {
     return List.of(
         Route.of("POST", "/v1/boxes/{box}/execs", this::start, "wait", "detach"),
         Route.of("GET", "/v1/boxes/{box}/execs", this::list),
-        Route.of("POST", "/v1/boxes/{box}/kill-all", this::killAll, "graceMillis", "wait"),
+        Route.ending("POST", "/v1/boxes/{box}/kill-all", this::killAll, "graceMillis", "wait"),
         Route.of("GET", exec, this::get),
         Route.of("GET", exec + "/wait", this::await, "timeoutMillis"),
-        Route.of("POST", exec + "/kill", this::kill, "signal", "graceMillis", "wait"),
+        Route.ending("POST", exec + "/kill", this::kill, "signal", "graceMillis", "wait"),
         Route.of("POST", exec + "/stdin", this::stdin, "close"),
         Route.of(
             "GET",

@@ -35,7 +35,7 @@ final class McpRoutes {
     return List.of(
         Route.of("POST", "/mcp", exchange -> door().post(exchange)),
         Route.of("GET", "/mcp", exchange -> door().listen(exchange)),
-        Route.of("DELETE", "/mcp", exchange -> door().end(exchange)),
+        Route.ending("DELETE", "/mcp", exchange -> door().end(exchange)),
         Route.of("GET", "/v1/mcp/sessions", this::sessions));
   }
 

@@ -6,6 +6,7 @@ import dev.ebb.server.access.Caller;
 import dev.ebb.server.access.Gate;
 import dev.ebb.server.access.TenantMemory;
 import dev.ebb.server.metrics.Metrics;
+import dev.ebb.server.rest.RouteTable.Found;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -34,8 +35,8 @@ public final class RestHandler extends Handler.Abstract {
   private final Gate gate;
   private final Metrics metrics;
   private final Watches watches;
-  private final List<Route> open;
-  private final List<Route> routes;
+  private final RouteTable open;
+  private final RouteTable routes;
   private final TenantMemory memory;
 
   /** {@code open} needs no key. */
@@ -50,8 +51,8 @@ public final class RestHandler extends Handler.Abstract {
     this.memory = memory;
     this.watches = watches;
     this.metrics = metrics;
-    this.open = List.copyOf(open);
-    this.routes = List.copyOf(routes);
+    this.open = new RouteTable(open);
+    this.routes = new RouteTable(routes);
   }
 
   @Override
@@ -91,10 +92,10 @@ public final class RestHandler extends Handler.Abstract {
       throws Exception {
     gate.checkOrigin(request);
     List<String> path = path(request);
-    Optional<Route> free = find(open, request, path);
+    Optional<Found> free = open.find(path).filter(found -> knows(found, request));
     Caller caller = free.isPresent() ? Caller.NOBODY : enter(request);
-    Route route =
-        free.or(() -> find(routes, request, path)).orElseThrow(() -> unknown(request, path));
+    Found found = free.or(() -> routes.find(path)).orElseThrow(RestHandler::unknown);
+    Route route = found.route(request.getMethod()).orElseThrow(() -> notHere(request, found));
     if (!route.isEnding()) {
       requireRoom(request);
     }
@@ -111,7 +112,7 @@ public final class RestHandler extends Handler.Abstract {
               response,
               callback,
               caller,
-              route.match(path).orElseThrow(),
+              found.names(),
               query(route, request),
               departure,
               memory,
@@ -149,11 +150,8 @@ public final class RestHandler extends Handler.Abstract {
     }
   }
 
-  private static Optional<Route> find(List<Route> routes, Request request, List<String> path) {
-    return routes.stream()
-        .filter(route -> route.method().equals(request.getMethod()))
-        .filter(route -> route.match(path).isPresent())
-        .findFirst();
+  private static boolean knows(Found found, Request request) {
+    return found.route(request.getMethod()).isPresent();
   }
 
   private static Query query(Route route, Request request) {
@@ -169,14 +167,14 @@ public final class RestHandler extends Handler.Abstract {
         .toList();
   }
 
-  private Problem unknown(Request request, List<String> path) {
-    var methods =
-        routes.stream().filter(r -> r.match(path).isPresent()).map(Route::method).toList();
-    return methods.isEmpty()
-        ? new Problem(Problem.Code.NOT_FOUND, "no such route")
-        : new Problem(
-            Problem.Code.METHOD_NOT_ALLOWED,
-            request.getMethod() + " is not known here; known: " + String.join(", ", methods));
+  private static Problem unknown() {
+    return new Problem(Problem.Code.NOT_FOUND, "no such route");
+  }
+
+  private static Problem notHere(Request request, Found found) {
+    return new Problem(
+        Problem.Code.METHOD_NOT_ALLOWED,
+        request.getMethod() + " is not known here; known: " + String.join(", ", found.methods()));
   }
 
   private static Problem problem(Gate.Refusal refusal) {

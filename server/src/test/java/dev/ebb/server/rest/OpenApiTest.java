@@ -80,6 +80,19 @@ class OpenApiTest {
   }
 
   @Test
+  void noLimitKeepsACallerFromARouteThatEndsSomething() {
+    assertThat(routes().stream().filter(Route::isEnding).map(r -> r.method() + " " + r.template()))
+        .containsExactlyInAnyOrder(
+            "DELETE /v1/boxes/{box}",
+            "POST /v1/boxes/{box}/stop",
+            "POST /v1/boxes/{box}/kill-all",
+            "POST /v1/boxes/{box}/execs/{exec}/kill",
+            "DELETE /v1/boxes/{box}/contexts/{context}",
+            "POST /v1/boxes/{box}/contexts/{context}/interrupt",
+            "DELETE /mcp");
+  }
+
+  @Test
   void everyQueryParameterIsInIt() {
     for (Route route : routes()) {
       var operation =
