@@ -69,6 +69,7 @@ import dev.ebb.supervision.SideHomes;
 import dev.ebb.supervision.Traces;
 import dev.ebb.supervision.Why;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.file.AccessDeniedException;
@@ -309,6 +310,8 @@ public final class Engine implements AutoCloseable {
       return Traces.look(home).has(instance);
     } catch (KernelException e) {
       throw SandboxException.internal(e);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 

@@ -56,9 +56,27 @@ public final class Traces {
         .toList();
   }
 
-  /** It has cgroups now, so it is of this very boot. */
-  public boolean has(String instance) {
-    return !cgroups(instance).isEmpty();
+  /** It has cgroups now, or a living box, so it is of this very boot. */
+  public boolean has(String instance) throws IOException {
+    if (!cgroups(instance).isEmpty()) {
+      return true;
+    }
+    for (Path box : directories(home.directory(instance))) {
+      if (lives(box)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** SAFETY: a number of an earlier boot may be anybody's by now; init says whose it is. */
+  private static boolean lives(Path box) {
+    String id = String.valueOf(box.getFileName());
+    return record(new LogDirectory(box))
+        .flatMap(BoxRecord::init)
+        .filter(ProcessRef::isAlive)
+        .filter(init -> ProcFs.commandLine(init.pid()).contains(id))
+        .isPresent();
   }
 
   /**

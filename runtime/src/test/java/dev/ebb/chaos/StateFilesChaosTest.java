@@ -9,6 +9,7 @@ import dev.ebb.box.BoxState;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.Subtrees;
 import dev.ebb.engine.Engine;
+import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.SealedLine;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.store.LogDirectory;
@@ -296,7 +297,8 @@ final class StateFilesChaosTest {
       for (Engine.Adopted each : engine.adopt()) {
         assertThat(each.box().state()).isIn(BoxState.RUNNING, BoxState.UNREACHABLE);
         adopted.add(each.box().id().value());
-        assertThat(engine.release(each.box()).isClean()).isTrue();
+        Certificate certificate = engine.release(each.box());
+        assertThat(certificate.isClean()).as(certificate.toString()).isTrue();
       }
       // Those of attached boxes, and of released ones, fell to us.
       TestHost.reapOrphans();
