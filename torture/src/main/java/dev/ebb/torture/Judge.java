@@ -163,7 +163,7 @@ final class Judge {
     tally.checked(Invariant.I8, where, listed);
     Footprint baseline = footprint;
     if (baseline != null) {
-      Footprint given = daemon.isLogBlocked() ? withOnePipeMore(baseline) : baseline;
+      Footprint given = daemon.isLogBlocked() ? withBlockedLog(baseline) : baseline;
       Look grown = () -> Footprint.of(daemon.pid()).growthSince(given);
       tally.checked(Invariant.I7, where, await(grown, PATIENCE));
     }
@@ -175,10 +175,11 @@ final class Judge {
     daemon.reconnect();
   }
 
-  /** Its stderr, which was a file when the baseline was taken. */
-  private static Footprint withOnePipeMore(Footprint baseline) {
+  /** Its stderr was a file when the baseline was taken; now a thread waits to write to a pipe. */
+  private static Footprint withBlockedLog(Footprint baseline) {
     var counts = new HashMap<>(baseline.counts());
     counts.merge("pipe descriptor", 1, Integer::sum);
+    counts.merge("thread ebb-log", 1, Integer::sum);
     return new Footprint(counts);
   }
 

@@ -166,6 +166,7 @@ public final class ServedHome implements AutoCloseable {
               Fd.Flag.WRITE,
               Fd.Flag.CREATE,
               Fd.Flag.APPEND);
+      long saidBefore = Files.size(host.home().resolve("daemon.log"));
       var words = new ArrayList<>(List.of("sh", "-c", SCRIPT, host.script().toString()));
       words.addAll(List.of(host.socket().toString(), Integer.toString(openFiles)));
       words.addAll(List.of(isLogBlocked ? "blocked" : "read", String.join(" ", prefix)));
@@ -190,7 +191,7 @@ public final class ServedHome implements AutoCloseable {
           outer,
           daemon.parent(),
           Target.of(daemon),
-          learnPort(),
+          learnPort(saidBefore),
           isLogBlocked);
     }
   }
@@ -224,14 +225,26 @@ public final class ServedHome implements AutoCloseable {
     return "\n  " + String.join("\n  ", lines.subList(Math.max(0, lines.size() - 5), lines.size()));
   }
 
-  /** Of the last that listened; its log tells. */
-  private OptionalInt learnPort() throws IOException {
-    var match = PORT.matcher(Files.readString(host.home().resolve("daemon.log")));
-    var port = OptionalInt.empty();
-    while (match.find()) {
-      port = OptionalInt.of(Integer.parseInt(match.group(1)));
+  /**
+   * Of the one that was just started; its log tells, which may come later than its answers.
+   *
+   * @param saidBefore how many bytes of the log are of others
+   */
+  private OptionalInt learnPort(long saidBefore) throws IOException {
+    if (!flags.contains("--listen")) {
+      return OptionalInt.empty();
     }
-    return port;
+    Deadline deadline = Deadline.in(PATIENCE);
+    while (!deadline.isOver()) {
+      byte[] said = Files.readAllBytes(host.home().resolve("daemon.log"));
+      int from = (int) Math.min(said.length, saidBefore);
+      var match = PORT.matcher(new String(said, from, said.length - from, StandardCharsets.UTF_8));
+      if (match.find()) {
+        return OptionalInt.of(Integer.parseInt(match.group(1)));
+      }
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+    throw new IOException("it does not say its port");
   }
 
   /**
