@@ -611,7 +611,7 @@ public final class Engine implements AutoCloseable {
       var recovery = new Recovery(Home.open(path), emptyWait, removal, AT_SWEEP);
       var findings = new ArrayList<>(recovery.recover(dryRun));
       findings.addAll(recovery.recoverLost(dryRun));
-      findings.addAll(recovery.releaseAbandonedUids(dryRun));
+      findings.addAll(recovery.releaseRemovedHomes(dryRun));
       findings.addAll(sweepBeside(path, dryRun));
       return findings;
     } catch (KernelException | IOException e) {

@@ -131,8 +131,21 @@ public final class Home {
     return identity;
   }
 
+  /** The path that is part of an {@link #identity}; empty: it is none. */
+  public static Optional<Path> pathOf(String identity) {
+    int space = identity.indexOf(' ');
+    return space > 0 && identity.startsWith("/", space + 1)
+        ? Optional.of(Path.of(identity.substring(space + 1)))
+        : Optional.empty();
+  }
+
   /** The directory of an instance of this home, whether it is there or not. */
   public Path directory(String instance) {
+    return directory(path, instance);
+  }
+
+  /** The same of the home at {@code path}. */
+  public static Path directory(Path path, String instance) {
     return path.resolve(INSTANCES).resolve(instance);
   }
 
@@ -390,6 +403,11 @@ public final class Home {
   /** Gives back the uids of an instance whose directory is gone. */
   public void releaseClaims(Path directory) throws KernelException, IOException {
     claims.release(directory);
+  }
+
+  /** Instances of any home whose lock a process has open, wherever that lies, or lay. */
+  public static Set<String> heldInstances() throws KernelException {
+    return LockHolders.instances(INSTANCES);
   }
 
   /** A living process has an instance whose directory is gone. */

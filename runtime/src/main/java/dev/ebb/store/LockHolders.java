@@ -6,25 +6,41 @@ import dev.ebb.kernel.KernelException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
-/** Finds processes that have a removed lock file open: they still hold the lock. */
+/** Finds locks that processes have open, also of files that were removed: they hold them still. */
 final class LockHolders {
   private LockHolders() {}
 
   /** KERNEL: proc(5), /proc/PID/fd: a file that was unlinked has its last name and a suffix. */
   static boolean hasRemoved(Path lock) throws KernelException {
-    String removed = lock + " (deleted)";
+    return !held(Pattern.compile("(" + Pattern.quote(lock.toString()) + ") \\(deleted\\)"))
+        .isEmpty();
+  }
+
+  /** The names of directories below one of that name whose lock is open, removed or not. */
+  static Set<String> instances(String parent) throws KernelException {
+    return held(Pattern.compile(".*/" + Pattern.quote(parent) + "/([^/]+)/lock( \\(deleted\\))?"));
+  }
+
+  /** What the first group of {@code name} is in the names of open files. */
+  private static Set<String> held(Pattern name) throws KernelException {
+    var held = new HashSet<String>();
     for (Path process : entries(Path.of("/proc"))) {
       if (Character.isDigit(process.getFileName().toString().charAt(0))) {
         for (Path fd : entries(process.resolve("fd"))) {
-          if (leadsTo(fd, removed)) {
-            return true;
+          Matcher found = name.matcher(target(fd));
+          if (found.matches()) {
+            held.add(found.group(1));
           }
         }
       }
     }
-    return false;
+    return held;
   }
 
   /** RACE: processes and descriptors go meanwhile; those of other users are none of ours. */
@@ -39,12 +55,12 @@ final class LockHolders {
     }
   }
 
-  private static boolean leadsTo(Path fd, String name) {
+  private static String target(Path fd) {
     try {
-      return Files.readSymbolicLink(fd).toString().equals(name);
+      return Files.readSymbolicLink(fd).toString();
     } catch (IOException e) {
       // It was closed meanwhile.
-      return false;
+      return "";
     }
   }
 }

@@ -10,7 +10,6 @@ import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
-import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
 import dev.ebb.process.StuckProcess;
@@ -209,28 +208,9 @@ public final class Recovery {
     return new DeadInstance(dead.id(), dead.directory(), dead.sameBoot(), all);
   }
 
-  /** Uids of instances that are gone with their home, unless somebody runs as one of them. */
-  public List<Finding> releaseAbandonedUids(boolean dryRun) throws KernelException, IOException {
-    List<UidClaims.Claim> abandoned = home.claims().abandoned();
-    if (abandoned.isEmpty()) {
-      return List.of();
-    }
-    Set<Integer> used = ProcFs.uids();
-    var findings = new ArrayList<Finding>();
-    for (UidClaims.Claim claim : abandoned) {
-      if (used.stream().noneMatch(claim::has)) {
-        if (!dryRun) {
-          home.claims().remove(claim);
-        }
-        findings.add(
-            new Finding(
-                String.valueOf(claim.instance().getFileName()),
-                Kind.USER,
-                Integer.toString(claim.uid()),
-                dryRun ? new Fate.Planned() : new Fate.Released()));
-      }
-    }
-    return findings;
+  /** What other homes left that somebody has removed, unless a process uses it. */
+  public List<Finding> releaseRemovedHomes(boolean dryRun) throws KernelException, IOException {
+    return new RemovedHomes(home).release(dryRun);
   }
 
   private List<Finding> recoverAll(DeadInstance dead, boolean dryRun) throws IOException {

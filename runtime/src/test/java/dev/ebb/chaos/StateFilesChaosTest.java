@@ -7,8 +7,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.ebb.box.BoxRecord;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.Subtrees;
 import dev.ebb.engine.Engine;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Self;
+import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.SealedLine;
 import dev.ebb.process.ProcessRef;
@@ -364,6 +368,97 @@ final class StateFilesChaosTest {
         .allMatch(finding -> finding.fate() instanceof Recovery.Fate.Released);
     assertNothingIsLeft(left);
     assertThat(sweep(left.instance(), false)).isEmpty();
+  }
+
+  private static boolean hasCgroups(Path instance) throws KernelException {
+    return !Subtrees.find().of(name(instance)).isEmpty();
+  }
+
+  /** Also of those that die with their daemon, a moment later. */
+  private static boolean hasMembers(Path instance) throws KernelException {
+    for (Path cgroup : Subtrees.find().of(name(instance))) {
+      if (!new Cgroup(cgroup).allProcs().isEmpty()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static void end(List<ProcessRef> members, Path instance) throws Exception {
+    for (ProcessRef member : members) {
+      member.signal(Signal.KILL);
+    }
+    Eventually.holds(
+        "all are dead",
+        () -> members.stream().noneMatch(ProcessRef::isAlive) && !hasMembers(instance));
+    TestHost.reapOrphans();
+  }
+
+  /** Another home, whose daemon was killed with its boxes, was removed with all that is in it. */
+  private Path removeAnotherHome() throws Exception {
+    Path other = host.home().resolveSibling("other-" + System.nanoTime());
+    Path instance;
+    try (ChildJvm patron = Patron.start(other, 1, FOREVER)) {
+      patron.awaitLine("ready");
+      var remains = Remains.of(other);
+      instance = instanceOf(remains);
+      var members = remains.members();
+      patron.kill();
+      end(members, instance);
+    }
+    remove(other);
+    return instance;
+  }
+
+  /**
+   * Neither its claim nor its cgroups are left, and the one is not given back without the other.
+   */
+  @Test
+  void aSweepGivesBackWhatAnotherHomeLeftThatWasRemoved() throws Exception {
+    Path gone = removeAnotherHome();
+    boolean hasCgroups = hasCgroups(gone);
+    assertThat(sweep(gone, true))
+        .allMatch(finding -> finding.fate() instanceof Recovery.Fate.Planned);
+    assertThat(hasCgroups(gone)).isEqualTo(hasCgroups);
+    assertThat(sweep(gone, false))
+        .allMatch(finding -> finding.fate() instanceof Recovery.Fate.Released);
+    assertThat(claim(gone)).isEmpty();
+    assertThat(hasCgroups(gone)).isFalse();
+    assertThat(sweep(gone, false)).isEmpty();
+  }
+
+  /** An earlier sweep may have taken the claim alone. */
+  @Test
+  void aSweepFindsTheCgroupsOfARemovedHomeByTheirMark() throws Exception {
+    Path gone = removeAnotherHome();
+    if (claim(gone).isPresent()) {
+      Files.delete(claim(gone).get());
+    }
+    sweep(gone, false);
+    assertThat(hasCgroups(gone)).isFalse();
+  }
+
+  /** Its boxes may be somebody's who is out of our sight. */
+  @Test
+  void aSweepLeavesARemovedHomeAloneWhileAProcessIsInItsCgroups() throws Exception {
+    Path other = host.home().resolveSibling("other-" + System.nanoTime());
+    Path instance;
+    List<ProcessRef> members;
+    try (ChildJvm patron = Patron.start(other, 1, FOREVER)) {
+      patron.awaitLine("ready");
+      var remains = Remains.of(other);
+      instance = instanceOf(remains);
+      members = remains.members();
+      patron.kill();
+    }
+    remove(other);
+    assertThat(sweep(instance, false)).as("it is left alone").isEmpty();
+    assertThat(members).anyMatch(ProcessRef::isAlive);
+    assertThat(claim(instance).isPresent() || Self.uid() != 0).isTrue();
+    end(members, instance);
+    sweep(instance, false);
+    assertThat(claim(instance)).isEmpty();
+    assertThat(hasCgroups(instance)).isFalse();
   }
 
   /** An instance whose process lives is nobody's to release, though its directory is gone. */
