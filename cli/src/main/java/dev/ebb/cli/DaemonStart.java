@@ -17,8 +17,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Starts the daemon of this host in the background. Of several at once one starts it, and the
@@ -26,7 +24,7 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class DaemonStart {
   private static final Duration PATIENCE = Duration.ofSeconds(40);
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(20);
 
   /** What earlier daemons said is kept up to here. */
   private static final long LOG_MOST = 1 << 20;
@@ -105,10 +103,9 @@ final class DaemonStart {
         return client.get();
       }
       lives = lives && (daemon.isEmpty() || daemon.get().reap().isEmpty());
-      if (deadline.isOver() || (!lives && !isServed())) {
+      if ((!lives && !isServed()) || !deadline.pause(LOOK_AGAIN)) {
         throw new IOException(failure(daemon, lives, said));
       }
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
   }
 

@@ -18,8 +18,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParseResult;
@@ -29,7 +27,7 @@ final class PurgeCommand {
   /** For a daemon to end its boxes. */
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(20);
 
   private PurgeCommand() {}
 
@@ -97,12 +95,8 @@ final class PurgeCommand {
 
   private static void end(Purge purge, ProcessRef daemon) throws KernelException, IOException {
     purge.end(daemon);
-    Deadline deadline = Deadline.in(PATIENCE);
-    while (daemon.isAlive()) {
-      if (deadline.isOver()) {
-        throw new IOException("the daemon, pid " + daemon.pid() + ", does not end");
-      }
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    if (!Deadline.in(PATIENCE).until(LOOK_AGAIN, () -> !daemon.isAlive())) {
+      throw new IOException("the daemon, pid " + daemon.pid() + ", does not end");
     }
     System.out.println("stopped    the daemon, pid " + daemon.pid());
   }

@@ -6,6 +6,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A moment on the {@link ProcessClock} by which something must have happened: time in which this
@@ -25,6 +26,11 @@ public final class Deadline {
   public static Deadline in(Duration duration) {
     return new Deadline(
         ProcessClock.nanos() + (duration.compareTo(FOREVER) < 0 ? duration : FOREVER).toNanos());
+  }
+
+  /** One that does not come. */
+  public static Deadline never() {
+    return in(FOREVER);
   }
 
   /** This one, or the one {@code duration} from now if that comes first. */
@@ -51,5 +57,72 @@ public final class Deadline {
       }
     } while (!isOver());
     return result.isDone() ? Optional.of(result.get()) : Optional.empty();
+  }
+
+  /** Something that has no descriptor to wait for, so that it can only be looked at. */
+  public interface Condition<X extends Exception> {
+    boolean isMet() throws X;
+  }
+
+  /**
+   * Looks again and again until the condition is met; false when the deadline came first. Looks at
+   * least once, and once more after the deadline. An interrupt does not end it, and is kept.
+   *
+   * @param pause between two looks
+   */
+  public <X extends Exception> boolean until(Duration pause, Condition<X> condition) throws X {
+    while (true) {
+      boolean isLast = isOver();
+      if (condition.isMet()) {
+        return true;
+      }
+      if (isLast) {
+        return false;
+      }
+      park(pause);
+    }
+  }
+
+  /** Like {@link #until}, but an interrupt ends it. */
+  public <X extends Exception> boolean untilInterrupted(Duration pause, Condition<X> condition)
+      throws X, InterruptedException {
+    while (true) {
+      boolean isLast = isOver();
+      if (condition.isMet()) {
+        return true;
+      }
+      if (isLast) {
+        return false;
+      }
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
+      park(pause);
+    }
+  }
+
+  /**
+   * Waits for a moment before something is tried again; false, at once, when the deadline has
+   * passed. An interrupt is kept.
+   */
+  public boolean pause(Duration pause) {
+    if (isOver()) {
+      return false;
+    }
+    park(pause);
+    return true;
+  }
+
+  /** A thread that is, or has been, interrupted does not park at first. */
+  private static void park(Duration pause) {
+    boolean interrupted = false;
+    long end = System.nanoTime() + pause.toNanos();
+    for (long left = pause.toNanos(); left > 0; left = end - System.nanoTime()) {
+      interrupted |= Thread.interrupted();
+      LockSupport.parkNanos(left);
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

@@ -54,9 +54,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import java.util.stream.Stream;
@@ -75,7 +73,7 @@ public final class Box {
   private static final Duration LISTEN_BOUND = Duration.ofSeconds(5);
   private static final Duration HEAR_BOUND = Duration.ofSeconds(5);
 
-  private static final long REAP_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final Duration RETRY = Duration.ofMillis(1);
 
   private final BoxHost host;
   private final BoxId id;
@@ -752,11 +750,11 @@ public final class Box {
   /** One that lives and does not answer is not ours to end: it may be late, or too new for us. */
   private void requireDead(ProcessRef init, Deadline deadline, CallOff callOff)
       throws KernelException {
-    while (init.isAlive()) {
-      if (deadline.isOver() || callOff.isCalled() || Thread.currentThread().isInterrupted()) {
-        throw new KernelException("hear from the init of box " + id + ", " + init, Errno.EBUSY);
-      }
-      LockSupport.parkNanos(REAP_RETRY_NANOS);
+    deadline.until(
+        RETRY,
+        () -> !init.isAlive() || callOff.isCalled() || Thread.currentThread().isInterrupted());
+    if (init.isAlive()) {
+      throw new KernelException("hear from the init of box " + id + ", " + init, Errno.EBUSY);
     }
   }
 
@@ -1008,11 +1006,8 @@ public final class Box {
 
   /** Until init has answered for all it was told to start; the caller keeps others out. */
   private void awaitStarts(Deadline deadline) throws KernelException {
-    while (pendingStarts.get() > 0) {
-      if (deadline.isOver()) {
-        throw new KernelException("hear from the init of box " + id, Errno.EAGAIN);
-      }
-      LockSupport.parkNanos(REAP_RETRY_NANOS);
+    if (!deadline.until(RETRY, () -> pendingStarts.get() == 0)) {
+      throw new KernelException("hear from the init of box " + id, Errno.EAGAIN);
     }
   }
 
@@ -1324,15 +1319,15 @@ public final class Box {
    * ours at the latest when its parent is gone.
    */
   private void reapOrphans(Set<Integer> members, Deadline deadline) throws KernelException {
-    host.reaper().reap(enclosure::holds);
-    while (members.stream().anyMatch(enclosure::holds)
-        || ProcFs.children().stream().anyMatch(enclosure::holds)) {
-      if (deadline.isOver()) {
-        throw new KernelException("reap the processes of box " + id, Errno.EBUSY);
-      }
-      LockSupport.parkNanos(REAP_RETRY_NANOS);
-      host.reaper().reap(enclosure::holds);
+    if (!deadline.until(RETRY, () -> isReaped(members))) {
+      throw new KernelException("reap the processes of box " + id, Errno.EBUSY);
     }
+  }
+
+  private boolean isReaped(Set<Integer> members) throws KernelException {
+    host.reaper().reap(enclosure::holds);
+    return members.stream().noneMatch(enclosure::holds)
+        && ProcFs.children().stream().noneMatch(enclosure::holds);
   }
 
   /** Waits for its death and reaps it; false when it outlived the bound. */
@@ -1354,14 +1349,8 @@ public final class Box {
 
   /** No child of ours: whoever adopted it reaps it, or never does. */
   private boolean awaitReaped(int pid) {
-    Deadline deadline = Deadline.in(REAPED_BOUND);
-    while (ProcFs.stat(pid).isPresent() && enclosure.holds(pid)) {
-      if (deadline.isOver()) {
-        return false;
-      }
-      LockSupport.parkNanos(REAP_RETRY_NANOS);
-    }
-    return true;
+    return Deadline.in(REAPED_BOUND)
+        .until(RETRY, () -> ProcFs.stat(pid).isEmpty() || !enclosure.holds(pid));
   }
 
   private void closeDescriptors(Account account) throws KernelException {

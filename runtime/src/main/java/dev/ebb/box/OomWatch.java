@@ -12,8 +12,6 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -26,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 final class OomWatch {
   private static final Logger LOG = System.getLogger(OomWatch.class.getName());
   private static final Duration STRIKES_WITHIN = Duration.ofSeconds(10);
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(2);
 
   private final BoxId id;
   private final Enclosure enclosure;
@@ -73,12 +71,9 @@ final class OomWatch {
     private void look() {
       try {
         event.read(new byte[8], 0, 8);
-        Deadline deadline = Deadline.in(STRIKES_WITHIN);
+        Deadline.in(STRIKES_WITHIN)
+            .until(LOOK_AGAIN, () -> isReleased || enclosure.oomKills() > seen);
         long kills = enclosure.oomKills();
-        while (kills <= seen && !isReleased && !deadline.isOver()) {
-          LockSupport.parkNanos(LOOK_AGAIN_NANOS);
-          kills = enclosure.oomKills();
-        }
         if (kills > seen) {
           seen = kills;
           for (LongConsumer listener : listeners) {

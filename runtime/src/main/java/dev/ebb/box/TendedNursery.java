@@ -25,8 +25,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** A nursery with all that it holds on the host, from its first ledger line to the last. */
@@ -37,7 +35,7 @@ final class TendedNursery {
   private static final Duration IMPORT_BOUND = Duration.ofSeconds(60);
 
   private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(1);
 
   private final BoxHost host;
   private final Optional<Zygote> zygote;
@@ -151,18 +149,20 @@ final class TendedNursery {
           .reap(pid -> ProcFs.cgroup(pid).filter(each -> each.endsWith(place)).isPresent());
     }
     // RACE: of one that was ready, whoever still bears its session is a box that was just born.
-    if (session == null || isReady) {
+    Session begun = session;
+    if (begun == null || isReady) {
       return;
     }
-    while (!session.members().isEmpty()) {
-      if (deadline.isOver()) {
-        throw new KernelException("end the nursery " + session.leader(), Errno.EBUSY);
-      }
-      session.kill();
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    if (!deadline.until(LOOK_AGAIN, () -> isKilled(begun))) {
+      throw new KernelException("end the nursery " + begun.leader(), Errno.EBUSY);
     }
     // RACE: an init that was not yet a box's own may be among them; whoever waits for it knows.
-    host.reaper().reap(session::holds);
+    host.reaper().reap(begun::holds);
+  }
+
+  private static boolean isKilled(Session session) throws KernelException {
+    session.kill();
+    return session.members().isEmpty();
   }
 
   private void awaitDeath(Pidfd dying, Deadline deadline)

@@ -14,15 +14,14 @@ import java.io.File;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /**
@@ -45,7 +44,7 @@ public final class BoxCgroup implements Enclosure {
   private static final long RESERVE_PIDS = 8;
 
   private static final long RESERVE_MEMORY = 16L << 20;
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(1);
 
   /** What version 2 must offer. */
   static final List<String> CONTROLLERS = List.of("cpu", "memory", "pids");
@@ -404,11 +403,8 @@ public final class BoxCgroup implements Enclosure {
 
   private void awaitFrozen(boolean frozen, Deadline deadline) throws KernelException {
     Step.SEE_FROZEN.reach();
-    while (work().isFrozen() != frozen) {
-      if (deadline.isOver()) {
-        throw new KernelException("freeze " + work().path(), Errno.EBUSY);
-      }
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    if (!deadline.until(LOOK_AGAIN, () -> work().isFrozen() == frozen)) {
+      throw new KernelException("freeze " + work().path(), Errno.EBUSY);
     }
   }
 

@@ -11,11 +11,10 @@ import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Execs are told apart by init only, so what init cannot end takes the box along. Thread-safe.
  */
 public final class BoxNamespace implements Enclosure {
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(1);
 
   private final String box;
   private volatile @Nullable Session making;
@@ -140,17 +139,15 @@ public final class BoxNamespace implements Enclosure {
   /** KERNEL: init is a zombie only when all of its namespace has been reaped: that proves all. */
   @Override
   public boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException {
-    while (!isEmpty()) {
-      if (deadline.isOver()) {
-        return false;
-      }
-      if (Thread.interrupted()) {
-        throw new InterruptedException();
-      }
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
-      kill();
+    return deadline.untilInterrupted(LOOK_AGAIN, this::isEmptyOrKilled);
+  }
+
+  private boolean isEmptyOrKilled() throws KernelException {
+    if (isEmpty()) {
+      return true;
     }
-    return true;
+    kill();
+    return false;
   }
 
   private boolean isEmpty() {

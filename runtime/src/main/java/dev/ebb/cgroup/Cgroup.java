@@ -12,17 +12,16 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /** One cgroup directory, of either version; its methods bear the names of the kernel's files. */
 public record Cgroup(Path path) {
   private static final Logger LOG = System.getLogger(Cgroup.class.getName());
-  private static final long ROUND_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final Duration ROUND = Duration.ofMillis(1);
 
   public static Cgroup create(Path path) throws KernelException {
     Filesystem.mkdir(path, 0755);
@@ -228,19 +227,18 @@ public record Cgroup(Path path) {
   private void killRounds(Deadline deadline) throws KernelException {
     Optional<ProcMembers> told = ProcMembers.of(path);
     var failures = new ArrayList<KernelException>();
-    List<Integer> left = allProcs();
-    while (!left.isEmpty() && !deadline.isOver()) {
-      failures.clear();
-      for (int pid : left) {
-        attempt(failures, () -> killMember(pid, told));
-      }
-      if (Thread.currentThread().isInterrupted()) {
-        break;
-      }
-      LockSupport.parkNanos(ROUND_NANOS);
-      left = allProcs();
-    }
-    if (!left.isEmpty() && !failures.isEmpty()) {
+    boolean isEmpty =
+        deadline.until(
+            ROUND,
+            () -> {
+              List<Integer> left = allProcs();
+              failures.clear();
+              for (int pid : left) {
+                attempt(failures, () -> killMember(pid, told));
+              }
+              return left.isEmpty();
+            });
+    if (!isEmpty && !failures.isEmpty()) {
       throw failures.getFirst();
     }
   }

@@ -8,9 +8,7 @@ import dev.ebb.step.Step;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Removes cgroups: plain rmdir first, silently. Only a busy one is worth a word, a count and a
@@ -22,7 +20,7 @@ public final class CgroupRemoval {
   /** How long a busy cgroup is retried. */
   static final Duration BOUND = Duration.ofSeconds(2);
 
-  private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+  private static final Duration RETRY = Duration.ofMillis(2);
 
   private final EmptyWait emptyWait;
   private final AtomicLong leaks = new AtomicLong();
@@ -65,26 +63,23 @@ public final class CgroupRemoval {
 
   private void removeBusy(Cgroup cgroup, Deadline deadline)
       throws KernelException, InterruptedException {
-    while (true) {
+    boolean isRemoved;
+    do {
       cgroup.kill();
       if (cgroup.isVersion2()) {
         emptyWait.await(cgroup, deadline);
       }
-      boolean left = false;
+      isRemoved = true;
       for (Cgroup each : cgroup.bottomUp()) {
-        left |= rmdir(each) == Attempt.BUSY;
+        isRemoved &= rmdir(each) != Attempt.BUSY;
       }
-      if (!left) {
-        return;
-      }
-      if (deadline.isOver()) {
-        throw new KernelException("remove " + cgroup.path(), Errno.EBUSY);
-      }
-      // KERNEL: rmdir may be busy for a moment after "populated 0", and v1 announces nothing.
-      LockSupport.parkNanos(RETRY_NANOS);
-      if (Thread.interrupted()) {
+      if (!isRemoved && Thread.interrupted()) {
         throw new InterruptedException();
       }
+      // KERNEL: rmdir may be busy for a moment after "populated 0", and v1 announces nothing.
+    } while (!isRemoved && deadline.pause(RETRY));
+    if (!isRemoved) {
+      throw new KernelException("remove " + cgroup.path(), Errno.EBUSY);
     }
   }
 

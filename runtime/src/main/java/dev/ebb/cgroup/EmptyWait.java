@@ -10,14 +10,12 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /** Waits until a cgroup has no living member. */
 @FunctionalInterface
 public interface EmptyWait {
   /** A look at every process of the host costs more. */
-  long LIST_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+  Duration LIST_AGAIN = Duration.ofMillis(10);
 
   Logger LOG = System.getLogger(EmptyWait.class.getName());
 
@@ -77,16 +75,7 @@ public interface EmptyWait {
 
   private static boolean awaitNoMember(ProcMembers told, Deadline deadline)
       throws InterruptedException {
-    while (!told.list().isEmpty()) {
-      if (deadline.isOver()) {
-        return false;
-      }
-      if (Thread.interrupted()) {
-        throw new InterruptedException();
-      }
-      LockSupport.parkNanos(LIST_AGAIN_NANOS);
-    }
-    return true;
+    return deadline.untilInterrupted(LIST_AGAIN, () -> told.list().isEmpty());
   }
 
   // KERNEL: only a read of the very descriptor that is polled rearms its notification.

@@ -9,8 +9,8 @@ import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.UnixSocket;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Line {
   private static final int CHUNK = 64 * 1024;
-  private static final long SEND_RETRY_NANOS = 200_000;
+  private static final Duration SEND_RETRY = Duration.ofNanos(200_000);
 
   /** For tests: what came from a box is met as on a kernel older than 6.16. */
   private static final boolean IS_OLD_KERNEL = Boolean.getBoolean("ebb.oldkernel");
@@ -107,11 +107,9 @@ public final class Line {
         int n = socket.send(bytes, done, bytes.length - done, java.util.List.of());
         if (n > 0) {
           done += n;
-        } else if (deadline.isOver() || Thread.currentThread().isInterrupted()) {
-          return false;
-        } else {
+        } else if (Thread.currentThread().isInterrupted() || !deadline.pause(SEND_RETRY)) {
           // Only what is longer than the socket's buffer gets here.
-          LockSupport.parkNanos(SEND_RETRY_NANOS);
+          return false;
         }
       }
       return true;

@@ -20,8 +20,6 @@ import dev.ebb.process.ProcFs;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +31,7 @@ public final class PoolItem {
   private static final Duration ANSWER = Duration.ofSeconds(5);
 
   private static final Duration START = Duration.ofSeconds(30);
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(2);
 
   private final Box box;
   private final long madeAt = System.nanoTime();
@@ -108,16 +106,10 @@ public final class PoolItem {
       throws KernelException, InterruptedException {
     ExecSpec waiting = interpreter.waiting(preload);
     Exec exec = Exec.start(box, isCopy(box) ? waiting.withResumption() : waiting);
-    Deadline deadline = Deadline.in(START);
-    while (exec.isOver() || exec.pid().isEmpty() || !isWaiting(exec)) {
-      if (exec.isOver() || deadline.isOver()) {
-        throw new SandboxException(
-            ErrorCode.SETUP_FAILED, interpreter.word() + " does not come to wait for its code");
-      }
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
-      if (Thread.interrupted()) {
-        throw new InterruptedException();
-      }
+    Deadline.in(START).untilInterrupted(LOOK_AGAIN, () -> exec.isOver() || isWaiting(exec));
+    if (exec.isOver() || !isWaiting(exec)) {
+      throw new SandboxException(
+          ErrorCode.SETUP_FAILED, interpreter.word() + " does not come to wait for its code");
     }
     Duration cpu = box.enclosure().usage().map(CgroupUsage::cpu).orElse(Duration.ZERO);
     return new PoolItem(box, Optional.of(new Waiting(exec, cpu)), Optional.of(Baseline.of(box)));

@@ -24,8 +24,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 
 /**
@@ -44,7 +42,7 @@ public final class Home {
   /** How long a child of a dead process may take to close what it inherited. */
   private static final Duration LOCK_PATIENCE = Duration.ofSeconds(1);
 
-  private static final long LOCK_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final Duration LOCK_RETRY = Duration.ofMillis(1);
 
   private final Path path;
   private final boolean isLinked;
@@ -222,7 +220,7 @@ public final class Home {
           throw new KernelException("take over the daemon's instance " + left.get(), Errno.EBUSY);
         }
       }
-      LockSupport.parkNanos(LOCK_RETRY_NANOS);
+      deadline.pause(LOCK_RETRY);
     }
   }
 
@@ -347,11 +345,10 @@ public final class Home {
     Deadline deadline = Deadline.in(LOCK_PATIENCE);
     while (!Filesystem.tryLock(lock)) {
       // KERNEL: the lock belongs to the open file, of which a child has a copy until it execs.
-      if (deadline.isOver() || isHeld(directory, isAlive)) {
+      if (isHeld(directory, isAlive) || !deadline.pause(LOCK_RETRY)) {
         scope.release(lock);
         return Optional.empty();
       }
-      LockSupport.parkNanos(LOCK_RETRY_NANOS);
     }
     if (Instance.field(directory, "process").filter(isAlive).isPresent()
         && LockHolders.hasRemoved(directory.resolve("lock"))) {

@@ -28,15 +28,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /** Releases what dead instances left behind. Re-entrant: a crash in it is found by the next one. */
 public final class Recovery {
   private static final Logger LOG = System.getLogger(Recovery.class.getName());
   private static final Duration SLICE = Duration.ofMillis(100);
-  private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final Duration RETRY = Duration.ofMillis(1);
 
   private final Home home;
   private final EmptyWait emptyWait;
@@ -399,18 +397,18 @@ public final class Recovery {
     return session.leader().isAlive() || !session.members().isEmpty();
   }
 
+  private static boolean isKilled(Session session) throws KernelException {
+    session.kill();
+    return !lives(session);
+  }
+
   private void end(Session session) throws KernelException {
     Step.RECOVER_PROCESS.reach();
-    Deadline deadline = Deadline.in(patience);
-    // ORDER: the leader first, who could add to the others.
+    // ORDER: the leader first, because it could add to the others.
     session.leader().signal(Signal.KILL);
-    session.kill();
-    while (lives(session)) {
-      if (deadline.isOver() || isHurried.getAsBoolean()) {
-        throw stuck(StuckProcess.in(session.leader().pid()));
-      }
-      LockSupport.parkNanos(RETRY_NANOS);
-      session.kill();
+    Deadline.in(patience).until(RETRY, () -> isKilled(session) || isHurried.getAsBoolean());
+    if (lives(session)) {
+      throw stuck(StuckProcess.in(session.leader().pid()));
     }
   }
 

@@ -20,8 +20,6 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Homes for a while, {@code side/*} in a home: each ends with the process that made it, with its
@@ -33,7 +31,7 @@ public final class SideHomes {
   /** For a daemon to end its boxes. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(10);
 
   private final Path directory;
   private final Recovery recovery;
@@ -199,10 +197,7 @@ public final class SideHomes {
     Optional<ProcessRef> daemon = purge.daemon();
     if (daemon.isPresent()) {
       purge.end(daemon.get());
-      Deadline deadline = Deadline.in(PATIENCE);
-      while (daemon.get().isAlive() && !deadline.isOver()) {
-        LockSupport.parkNanos(LOOK_AGAIN_NANOS);
-      }
+      Deadline.in(PATIENCE).until(LOOK_AGAIN, () -> !daemon.get().isAlive());
     }
     return daemon.filter(ProcessRef::isAlive);
   }

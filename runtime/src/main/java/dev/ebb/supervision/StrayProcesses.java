@@ -14,8 +14,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Processes, dead ones too, that run as a host uid of this instance which no box has.
@@ -25,7 +23,7 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class StrayProcesses {
   private static final Duration BOUND = Duration.ofSeconds(5);
-  private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final Duration RETRY = Duration.ofMillis(1);
 
   private final BoxHost host;
 
@@ -71,19 +69,15 @@ final class StrayProcesses {
   }
 
   private Fate awaitEnd(ProcessRef stray) throws KernelException {
-    Deadline deadline = Deadline.in(BOUND);
-    while (true) {
-      // ORDER: whoever was late himself looks once more before he says that another is.
-      boolean isLast = deadline.isOver();
-      host.reaper().reap(pid -> pid == stray.pid());
-      if (!stray.exists()) {
-        return new Fate.Released();
-      }
-      if (isLast) {
-        return outlived(stray);
-      }
-      LockSupport.parkNanos(RETRY_NANOS);
-    }
+    boolean isGone =
+        Deadline.in(BOUND)
+            .until(
+                RETRY,
+                () -> {
+                  host.reaper().reap(pid -> pid == stray.pid());
+                  return !stray.exists();
+                });
+    return isGone ? new Fate.Released() : outlived(stray);
   }
 
   private static Fate outlived(ProcessRef stray) {

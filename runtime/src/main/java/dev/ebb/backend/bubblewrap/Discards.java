@@ -13,7 +13,6 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Closes sockets in which a box has put descriptors, in a short-lived process each ({@code
@@ -43,7 +42,7 @@ public final class Discards {
 
   private void discardSoon(Fd socket, Runnable close) {
     for (boolean isFirst = true; !isDiscarded(socket, close, isFirst); isFirst = false) {
-      LockSupport.parkNanos(RETRY.toNanos());
+      Deadline.never().pause(RETRY);
     }
   }
 

@@ -9,10 +9,10 @@ import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.UnixSocket;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * The engine's end of the control socket of one box, whose init may be slow, or taken over.
@@ -22,7 +22,7 @@ import java.util.concurrent.locks.LockSupport;
  * was asked for; one that was not is never closed by this process. Thread-safe.
  */
 public final class InitSocket {
-  private static final long SEND_RETRY_NANOS = 200_000;
+  private static final Duration SEND_RETRY = Duration.ofNanos(200_000);
 
   private final Scope line;
   private final UnixSocket socket;
@@ -107,11 +107,9 @@ public final class InitSocket {
       int n = socket.send(bytes, done, bytes.length - done, done == 0 ? fds : List.of());
       if (n > 0) {
         done += n;
-      } else if (deadline.isOver()) {
-        return done;
-      } else {
+      } else if (!deadline.pause(SEND_RETRY)) {
         // Only a request longer than the socket's buffer gets here, or one to a slow init.
-        LockSupport.parkNanos(SEND_RETRY_NANOS);
+        return done;
       }
     }
     return done;

@@ -26,9 +26,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * A process that stays, and makes boxes by cloning itself ({@code init/nursery.c}). What all of
@@ -47,7 +45,7 @@ public final class Nursery {
   /** How long a file of the host that was replaced may still be shown. */
   private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
 
-  private static final long SEND_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final Duration SEND_RETRY = Duration.ofMillis(1);
 
   private final Poller poller;
   private final Discards discards;
@@ -331,10 +329,9 @@ public final class Nursery {
     try {
       Deadline deadline = Deadline.in(PATIENCE);
       while (socket.send(order, 0, order.length, fds) < 0) {
-        if (deadline.isOver()) {
+        if (!deadline.pause(SEND_RETRY)) {
           throw dismiss("takes no order");
         }
-        LockSupport.parkNanos(SEND_RETRY_NANOS);
       }
     } catch (KernelException e) {
       // RACE: who lost it before us has let go of its socket, too.
