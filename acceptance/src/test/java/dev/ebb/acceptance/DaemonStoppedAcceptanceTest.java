@@ -1,5 +1,6 @@
 package dev.ebb.acceptance;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -16,6 +17,8 @@ import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Execs;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
+import java.net.Socket;
+import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -186,5 +189,63 @@ final class DaemonStoppedAcceptanceTest {
     assertThat(again.duration()).as("by its record").isEqualTo(ended.duration());
     assertThat(again.endedAt()).isEqualTo(ended.endedAt());
     assertThat(daemon.client().boxes().remove(box, true).clean()).isTrue();
+  }
+
+  /** A connection that has shown no key is closed when it is idle for 5 s; these are not. */
+  @Test
+  @Tag("long")
+  void aRequestThatArrivedDuringTheStopIsAnswered() throws Exception {
+    byte[] request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(US_ASCII);
+    try (var sockets = new Sockets()) {
+      for (int i = 0; i < 20; i++) {
+        Socket socket = sockets.open(daemon.uri());
+        socket.getOutputStream().write(request);
+        assertThat(status(socket)).isEqualTo("HTTP/1.1 200 OK");
+      }
+      signal("STOP");
+      try {
+        Thread.sleep(Duration.ofSeconds(6));
+        for (Socket socket : sockets.all()) {
+          socket.getInputStream().skipNBytes(socket.getInputStream().available());
+          socket.getOutputStream().write(request);
+        }
+      } finally {
+        signal("CONT");
+      }
+      for (Socket socket : sockets.all()) {
+        assertThat(status(socket)).isEqualTo("HTTP/1.1 200 OK");
+      }
+    }
+  }
+
+  private static String status(Socket socket) throws IOException {
+    var line = new StringBuilder();
+    for (int c = socket.getInputStream().read(); c > '\r'; c = socket.getInputStream().read()) {
+      line.append((char) c);
+    }
+    return line.toString();
+  }
+
+  /** Closes what it opened. */
+  private static final class Sockets implements AutoCloseable {
+    private final List<Socket> all = new ArrayList<>();
+
+    Socket open(URI uri) throws IOException {
+      var socket = new Socket(uri.getHost(), uri.getPort());
+      all.add(socket);
+      socket.setSoTimeout((int) DaemonProcess.PATIENCE.toMillis());
+      return socket;
+    }
+
+    List<Socket> all() {
+      return all;
+    }
+
+    @Override
+    public void close() throws IOException {
+      for (Socket socket : all) {
+        socket.close();
+      }
+    }
   }
 }

@@ -174,7 +174,7 @@ public final class Daemon implements AutoCloseable {
       connector.addBean(
           connector instanceof UnixDomainServerConnector
               ? new Crowd(count, most)
-              : new Guests(most, IDLE_MILLIS));
+              : new Guests(most, connector.getScheduler()));
     }
     var baseline =
         new BaselineWatch(

@@ -4,9 +4,11 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.server.rest.Rest;
+import java.io.IOException;
 import java.net.Inet6Address;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
@@ -16,10 +18,12 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.io.ssl.SslConnection;
 import org.eclipse.jetty.server.ConnectionMetaData;
+import org.eclipse.jetty.util.thread.Scheduler;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,15 +32,19 @@ import org.jspecify.annotations.Nullable;
  * <p>A connection is a guest until a request on it has shown a valid key. Guests are few, each
  * address has a share of them, and they are closed when they are idle for some seconds. When there
  * are too many, the oldest one of the address with the most guests that has asked for nothing makes
- * room. Connections that have shown a key are bounded apart from guests, and admins have a reserve.
- * Thread-safe.
+ * room. A guest whose bytes wait to be read is not idle, however late the daemon is. Connections
+ * that have shown a key are bounded apart from guests, and admins have a reserve. Thread-safe.
  */
 final class Guests implements Connection.Listener {
   private static final int GUESTS_MOST = 1024;
   private static final int GUESTS_LEAST = 16;
   private static final int SHARE_LEAST = 8;
   private static final int ADMINS_LEAST = 4;
-  private static final int IDLE_MILLIS = 5_000;
+
+  /** A guest is closed when this many looks in a row found it idle. */
+  private static final int IDLE_LOOKS = 2;
+
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(2_500);
 
   /** A guest of the same address is not closed sooner: its request may be on the way. */
   private static final Duration MOMENT = Duration.ofMillis(500);
@@ -44,7 +52,7 @@ final class Guests implements Connection.Listener {
   private final int most;
   private final int guestsMost;
   private final int share;
-  private final long idleMillis;
+  private final Scheduler scheduler;
   private final OrderedLock lock = new OrderedLock(LockOrder.GUESTS);
 
   /** By what carries them, the oldest first. */
@@ -62,11 +70,10 @@ final class Guests implements Connection.Listener {
    * For one door.
    *
    * @param most how many that have shown a key are served
-   * @param idleMillis how long those may be idle
    */
-  Guests(int most, long idleMillis) {
+  Guests(int most, Scheduler scheduler) {
     this.most = most;
-    this.idleMillis = idleMillis;
+    this.scheduler = scheduler;
     guestsMost = Math.clamp(most / 4, Math.min(most, GUESTS_LEAST), GUESTS_MOST);
     share = Math.max(guestsMost / 4, Math.min(guestsMost, SHARE_LEAST));
   }
@@ -78,6 +85,9 @@ final class Guests implements Connection.Listener {
     private final long since = System.nanoTime();
     private volatile Connection connection;
     private volatile boolean hasEntered;
+    private volatile Scheduler.Task next = () -> false;
+    private long heard;
+    private int idleLooks;
 
     private Guest(EndPoint transport, Connection connection) {
       this.transport = transport;
@@ -86,7 +96,34 @@ final class Guests implements Connection.Listener {
     }
 
     private boolean isSilent() {
-      return connection.getMessagesIn() == 0;
+      return connection.getMessagesIn() == 0 && !hasWaitingBytes();
+    }
+
+    /** Bytes have arrived that the daemon has not read yet. */
+    private boolean hasWaitingBytes() {
+      try {
+        return transport.getTransport() instanceof SocketChannel channel
+            && channel.socket().getInputStream().available() > 0;
+      } catch (IOException e) {
+        return false; // it is closed
+      }
+    }
+
+    private void lookLater() {
+      next = scheduler.schedule(this::look, LOOK_AGAIN.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    /** RACE: looks are counted, not time, so a daemon that was stopped looks again first. */
+    private void look() {
+      long bytes = connection.getBytesIn();
+      boolean isAnswered = connection.getMessagesIn() == connection.getMessagesOut();
+      idleLooks = bytes == heard && isAnswered && !hasWaitingBytes() ? idleLooks + 1 : 0;
+      heard = bytes;
+      if (idleLooks >= IDLE_LOOKS) {
+        transport.close();
+      } else if (isGuest(this)) {
+        lookLater();
+      }
     }
 
     private boolean isOlderThan(Duration age) {
@@ -104,7 +141,6 @@ final class Guests implements Connection.Listener {
             http.setAttribute(Rest.TOO_MANY, most);
           } else {
             http.removeAttribute(Rest.TOO_MANY);
-            connection.getEndPoint().setIdleTimeout(idleMillis);
           }
         }
       }
@@ -137,23 +173,27 @@ final class Guests implements Connection.Listener {
     }
     EndPoint transport = transport(connection);
     Guest guest;
+    boolean isNew;
     Verdict verdict = Verdict.WELCOME;
     lock.lock();
     try {
       Guest known = guests.get(transport);
+      isNew = known == null;
       guest = known == null ? new Guest(transport, connection) : known;
       guest.connection = connection;
-      if (known == null) {
+      if (isNew) {
         guests.put(transport, guest);
         verdict = verdict(guest);
       }
     } finally {
       lock.unlock();
     }
+    if (isNew) {
+      guest.lookLater();
+    }
     if (verdict.leaves != null) {
       verdict.leaves.transport.close();
     }
-    connection.getEndPoint().setIdleTimeout(IDLE_MILLIS);
     if (connection instanceof ConnectionMetaData http) {
       http.setAttribute(Rest.GUEST, guest);
       if (verdict.isTooMany) {
@@ -217,10 +257,27 @@ final class Guests implements Connection.Listener {
     EndPoint transport = transport(connection);
     lock.lock();
     try {
-      guests.remove(transport);
+      leave(transport);
       if (!transport.isOpen()) {
         entered.remove(transport);
       }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @GuardedBy("lock")
+  private void leave(EndPoint transport) {
+    Guest guest = guests.remove(transport);
+    if (guest != null) {
+      guest.next.cancel();
+    }
+  }
+
+  private boolean isGuest(Guest guest) {
+    lock.lock();
+    try {
+      return guests.get(guest.transport) == guest;
     } finally {
       lock.unlock();
     }
@@ -230,7 +287,7 @@ final class Guests implements Connection.Listener {
   private int enter(EndPoint transport) {
     lock.lock();
     try {
-      guests.remove(transport);
+      leave(transport);
       // RACE: one that was closed meanwhile is not told of again.
       if (transport.isOpen()) {
         entered.add(transport);
