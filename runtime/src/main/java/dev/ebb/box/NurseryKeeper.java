@@ -111,7 +111,9 @@ final class NurseryKeeper {
     try {
       end();
       tended = new TendedNursery(host, zygote.map(ZygotePolicy::zygote));
-      nursery = tended.start();
+      Nursery started = tended.start();
+      nursery = started;
+      started.whenLost(() -> endAside(host, started));
       zygote.ifPresent(policy -> age = Deadline.in(policy.age()));
       left = zygote.map(ZygotePolicy::count).orElse(0);
       refusal = null;
@@ -119,6 +121,20 @@ final class NurseryKeeper {
     } catch (KernelException | Launch.SetupException | SandboxException e) {
       lose(host, String.valueOf(e.getMessage()));
     }
+  }
+
+  /** Nothing of a dead one waits for the next box: a zombie, a cgroup, lines of the ledger. */
+  private void endAside(BoxHost host, Nursery which) {
+    Thread.ofVirtual()
+        .name("ebb-nursery-end")
+        .start(
+            () -> {
+              try {
+                lost(host, which, "the " + name() + " is gone");
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            });
   }
 
   /** It died over a box, or would not answer. */

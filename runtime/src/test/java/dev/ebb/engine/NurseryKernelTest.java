@@ -142,6 +142,17 @@ final class NurseryKernelTest {
     assertThat(meanwhile.host().makers().refusal()).isEmpty();
   }
 
+  /** Though no other box is made. */
+  @Test
+  void nothingStaysOfANurseryThatDies() throws Exception {
+    box();
+    ProcessRef dead = nursery();
+    dead.signal(Signal.KILL);
+    Awaitility.await().atMost(SOON).until(() -> nurseries().isEmpty());
+    assertThat(dead.exists()).isFalse();
+    assertThat(engine().holdings()).noneMatch(held -> held.box().equals(Nursery.NAME));
+  }
+
   private boolean isCloned(Box box) throws IOException {
     boolean isCloned = box.maker().orElseThrow() == Box.Maker.NURSERY;
     assertThat(engine().release(box).isClean()).isTrue();

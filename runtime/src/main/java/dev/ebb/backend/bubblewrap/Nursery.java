@@ -61,6 +61,7 @@ public final class Nursery {
   private final List<Object> shown;
   private boolean ready;
   private boolean lost;
+  private Runnable lossTask = () -> {};
   private boolean outdated;
   private Deadline nextLook = Deadline.in(LOOK_EVERY);
 
@@ -232,7 +233,7 @@ public final class Nursery {
               && ByteBuffer.wrap(word).order(Protocol.buffer(0).order()).getShort(4)
                   == Protocol.MESSAGE_READY;
       if (!isReady && bytes >= 0) {
-        lose();
+        loseAndTell();
         return;
       }
       state.lock();
@@ -244,8 +245,21 @@ public final class Nursery {
         state.unlock();
       }
     } catch (KernelException | RuntimeException e) {
-      lose();
+      loseAndTell();
     }
+  }
+
+  /** It has ended by itself. */
+  private void loseAndTell() {
+    Runnable task;
+    state.lock();
+    try {
+      task = lost ? () -> {} : lossTask;
+    } finally {
+      state.unlock();
+    }
+    lose();
+    task.run();
   }
 
   /** Those whom it has not announced never will be. */
@@ -258,6 +272,24 @@ public final class Nursery {
       state.unlock();
     }
     births.forEach(InitChannel::forsakeUnlessAnnounced);
+  }
+
+  /**
+   * Runs {@code task} when it ends by itself, on the poller's thread, which must not wait. Whoever
+   * finds it lost over a box knows without.
+   */
+  public void whenLost(Runnable task) {
+    boolean isLate;
+    state.lock();
+    try {
+      isLate = lost;
+      lossTask = task;
+    } finally {
+      state.unlock();
+    }
+    if (isLate) {
+      task.run();
+    }
   }
 
   /** Its boxes would show what is no longer on the host: another should take over. */
