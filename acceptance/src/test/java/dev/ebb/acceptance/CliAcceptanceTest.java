@@ -315,6 +315,21 @@ class CliAcceptanceTest {
     assertThat(ebb.call("doctor", "--json").text()).startsWith("[{\"name\":\"java\"");
   }
 
+  /** The setting is the whole machine's, so it is another only in a mount namespace of its own. */
+  @Test
+  void doctorTellsOfCoresThatGoToASocket(@TempDir Path directory) throws Exception {
+    TestHost.require(Feature.ROOT);
+    assertThat(ebb.call("doctor", "--json").text()).contains("\"name\":\"cores\"");
+    Path pattern = Files.writeString(directory.resolve("pattern"), "@/run/coredump.sock\n");
+    String cover = "mount --bind \"$0\" /proc/sys/kernel/core_pattern && exec \"$@\"";
+    var prefix = List.of("unshare", "--mount", "sh", "-c", cover, pattern.toString());
+
+    var doctor = new Ebb(host.home(), prefix, Map.of()).call("doctor");
+
+    assertThat(doctor.text())
+        .containsPattern("degraded +cores +core_pattern is @/run/coredump.sock: a command that");
+  }
+
   @Test
   void helpAndVersionAreThere() throws Exception {
     assertThat(ebb.call("version").text()).startsWith("ebb ");

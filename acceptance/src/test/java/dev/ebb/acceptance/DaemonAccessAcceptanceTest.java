@@ -23,6 +23,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.TreeSet;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -219,6 +221,46 @@ final class DaemonAccessAcceptanceTest {
     EbbClient admin = daemon.client(daemon.key("--admin"));
     assertThat(admin.run(plain.withNetwork("host"), ExecRequest.of("true")).exec().exitCode())
         .isZero();
+  }
+
+  /** An order is refused before anything of the host was looked at. */
+  @Test
+  void aRefusalTellsNothingOfTheHost() throws Exception {
+    EbbClient acme = daemon.client(daemon.key("--tenant", "acme"));
+    Path there = Files.createDirectory(shared.resolve("there"));
+    Files.createSymbolicLink(there.resolve("link"), Path.of("/etc"));
+    var told = new TreeSet<String>();
+    for (String path :
+        List.of(
+            "/etc",
+            "/etc/hostname",
+            "/no/such/path",
+            "/proc/1/root/etc",
+            there + "/absent",
+            there + "/link",
+            there + "/link/ssh",
+            there + "/../../absent")) {
+      var plain = BoxRequest.defaults();
+      for (BoxRequest request : List.of(mount(path, true), plain.withPackages(path))) {
+        for (ThrowingCallable call :
+            List.<ThrowingCallable>of(
+                () -> acme.boxes().create(request),
+                () -> acme.run(request, ExecRequest.of("true")))) {
+          assertThatExceptionOfType(EbbException.class)
+              .isThrownBy(call)
+              .satisfies(
+                  e -> told.add(e.status() + " " + e.code() + " " + told(e).replace(path, "PATH")));
+        }
+      }
+    }
+    assertThat(told)
+        .as("one for mounts, one for packages")
+        .hasSize(2)
+        .allMatch(text -> text.startsWith("403 forbidden the policy of this server"));
+  }
+
+  private static String told(EbbException e) {
+    return String.valueOf(e.detail());
   }
 
   private static BoxRequest mount(String source, boolean readOnly) {

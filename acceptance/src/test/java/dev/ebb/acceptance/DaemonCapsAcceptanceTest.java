@@ -2,8 +2,10 @@ package dev.ebb.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
 
 import dev.ebb.client.BoxRequest;
+import dev.ebb.client.BoxState;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.EbbException;
 import dev.ebb.client.ExecRequest;
@@ -11,6 +13,7 @@ import dev.ebb.client.Limits;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -26,6 +29,9 @@ final class DaemonCapsAcceptanceTest {
   static final DaemonProcess DAEMON =
       new DaemonProcess(
           "--limits-memory=64m", "--limits-pids=500", "--limits-timeout=700ms", "--limits-ttl=1h");
+
+  /** With nothing said about caps. */
+  @RegisterExtension static final DaemonProcess OTHER = new DaemonProcess();
 
   private static void assertAbove(String words, ThrowingCallable call) {
     assertThatExceptionOfType(EbbException.class)
@@ -72,5 +78,74 @@ final class DaemonCapsAcceptanceTest {
         () -> execs.run(ExecRequest.of("true").withGrace(Duration.ofMillis(701))));
     assertThat(execs.run(ExecRequest.of("sleep", "60")).exec().status()).isEqualTo("timed-out");
     client.boxes().remove("capped", true);
+  }
+
+  /** Whoever asks for an hour of grace has as much as for the command itself. */
+  @Test
+  void noGraceIsLongerThanTheLongestTimeout() throws Exception {
+    Duration hour = Duration.ofHours(1);
+    try (EbbClient client = DAEMON.client()) {
+      client.boxes().create(BoxRequest.defaults().withName("slow"));
+      assertEnds(client, number -> client.execs("slow").beginKill(number, hour));
+      assertEnds(client, number -> client.boxes().beginKillAll("slow", hour));
+      assertEnds(client, number -> killByMcp(client, number));
+      assertEnds(client, number -> client.boxes().beginStop("slow", hour));
+      await()
+          .atMost(DaemonProcess.PATIENCE)
+          .until(() -> client.boxes().inspect("slow").state() == BoxState.GONE);
+      client.boxes().remove("slow", false);
+    }
+  }
+
+  private interface Ending {
+    void of(long number) throws IOException, InterruptedException;
+  }
+
+  /** SIGTERM is lost on it; it is ended before its own time is over. */
+  private static void assertEnds(EbbClient client, Ending ending) throws Exception {
+    var execs = client.execs("slow");
+    var exec =
+        execs.start(
+            ExecRequest.of("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"));
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .pollInterval(Duration.ofMillis(10))
+        .until(() -> execs.inspect(exec.number()).stdoutBytes() > 0);
+    ending.of(exec.number());
+    await().atMost(DaemonProcess.PATIENCE).until(() -> execs.inspect(exec.number()).hasEnded());
+  }
+
+  private static void killByMcp(EbbClient client, long number)
+      throws IOException, InterruptedException {
+    var wire = new McpWire(DAEMON.uri(), DAEMON.key());
+    String session = wire.begin();
+    var answer =
+        wire.post(
+            session,
+            """
+            {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"kill_process",\
+            "arguments":{"box":"%s","process":%d,"graceMillis":60000,"wait":false}}}"""
+                .formatted(client.boxes().inspect("slow").id(), number));
+    assertThat(answer.body()).contains("\"isError\":false");
+    wire.end(session);
+  }
+
+  @Test
+  void whereNothingIsSaidABoxIsNoLargerThanTheHost() throws Exception {
+    long cores = Runtime.getRuntime().availableProcessors();
+    try (EbbClient client = OTHER.client()) {
+      for (Limits limits :
+          List.of(
+              new Limits(1L << 50, null, null, null),
+              new Limits(null, 4_000_000, null, null),
+              new Limits(null, null, 16.0 * cores, null),
+              new Limits(null, null, null, 1L << 50))) {
+        assertThatExceptionOfType(EbbException.class)
+            .isThrownBy(() -> client.boxes().create(BoxRequest.defaults().withLimits(limits)))
+            .satisfies(e -> assertThat(e.status()).as(e.detail()).isEqualTo(403))
+            .satisfies(e -> assertThat(e.detail()).contains("but this server allows"));
+      }
+    }
+    assertThat(OTHER.ebb().call("config").text()).containsPattern("limits.memory .*this host");
   }
 }

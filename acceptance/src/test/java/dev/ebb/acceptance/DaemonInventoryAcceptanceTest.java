@@ -7,6 +7,7 @@ import dev.ebb.client.BoxRequest;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Holding;
+import dev.ebb.client.OutputStreamName;
 import dev.ebb.oracle.Proc;
 import dev.ebb.oracle.ProcessEntry;
 import dev.ebb.oracle.ProcessTable;
@@ -14,6 +15,9 @@ import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -138,6 +142,56 @@ final class DaemonInventoryAcceptanceTest {
     assertThat(Path.of(sockets.getFirst().subject())).exists();
 
     assertThat(client.boxes().remove("full", true).clean()).isTrue();
+  }
+
+  /** Of the ports of the host those of its processes are a box's, and no others. */
+  @Test
+  void inTheNetworkOfTheHostItsOwnPortsAreListed() throws Exception {
+    String listen =
+        """
+        import signal, socket
+        one = socket.create_server(("127.0.0.1", 0))
+        print(one.getsockname()[1], flush=True)
+        signal.pause()
+        """;
+    try (var foreign = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      client.boxes().create(BoxRequest.defaults().withName("host").withNetwork("host"));
+      var execs = client.execs("host");
+      var exec = execs.start(ExecRequest.of("python3", "-c", listen));
+      await()
+          .atMost(DaemonProcess.PATIENCE)
+          .until(() -> execs.inspect(exec.number()).stdoutBytes() > 0);
+      String port;
+      try (var said = execs.output(exec.number(), OutputStreamName.STDOUT, 0)) {
+        port = new String(said.readAllBytes(), StandardCharsets.US_ASCII).strip();
+      }
+      assertThat(holdings("host", "port"))
+          .extracting(Holding::subject)
+          .containsExactly("tcp 127.0.0.1:" + port)
+          .doesNotContain("tcp 127.0.0.1:" + foreign.getLocalPort());
+    }
+  }
+
+  @Test
+  void ofMorePortsThanAThousandTheRestIsNotListed() throws Exception {
+    String listen =
+        """
+        import signal, socket
+        all = [socket.create_server(("127.0.0.1", 0)) for _ in range(1001)]
+        print("listening", flush=True)
+        signal.pause()
+        """;
+    client.boxes().create(BoxRequest.defaults().withName("many"));
+    var execs = client.execs("many");
+    var exec = execs.start(ExecRequest.of("python3", "-c", listen).withLimits(null, 2000, null));
+    await()
+        .atMost(DaemonProcess.PATIENCE)
+        .until(() -> execs.inspect(exec.number()).stdoutBytes() > 0);
+    assertThat(holdings("many", "port"))
+        .hasSize(1001)
+        .last()
+        .extracting(Holding::subject)
+        .isEqualTo("more than 1000 are not listed");
   }
 
   /** Whoever asks while a command starts is told of its process, or of none that is there. */

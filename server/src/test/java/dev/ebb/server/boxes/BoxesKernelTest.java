@@ -1,7 +1,9 @@
 package dev.ebb.server.boxes;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
@@ -26,6 +28,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.FutureTask;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -39,6 +42,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @Timeout(120)
 final class BoxesKernelTest {
   private static final int CALLERS = 12;
+
+  /** Host uids of one engine. */
+  private static final int BLOCK = 1024;
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
@@ -168,5 +174,70 @@ final class BoxesKernelTest {
                     }))
         .hasMessage("no");
     assertThat(boxes.list(Caller.OWNER)).isEmpty();
+  }
+
+  // --- what fails because its box has ended ---
+
+  private static SandboxException internal() {
+    return new SandboxException(ErrorCode.INTERNAL, "cannot open 1.stdout: ENOENT");
+  }
+
+  private static ErrorCode told(ServedBox box, RuntimeException failure) {
+    return ((SandboxException) box.meanwhile(failure)).code();
+  }
+
+  @Test
+  void whatFailsUnderABoxThatEndsIsToldAsItsEnd() throws Exception {
+    ServedBox box = boxes.create(Caller.OWNER, named("n"), Optional.empty()).box();
+    var refused = new SandboxException(ErrorCode.BAD_REQUEST, "no such thing");
+    var bug = new IllegalStateException("a bug");
+    assertThat(told(box, internal())).as("it lives").isEqualTo(ErrorCode.INTERNAL);
+    assertThat(box.meanwhile(bug)).isSameAs(bug);
+
+    assertThat(box.end(Duration.ZERO, ServedBox.EndedBy.REQUEST).isClean()).isTrue();
+    for (RuntimeException failure :
+        List.of(internal(), new SandboxException(ErrorCode.SETUP_FAILED, "no"), bug)) {
+      assertThat(told(box, failure)).as("it has ended").isEqualTo(ErrorCode.WRONG_STATE);
+    }
+    assertThat(box.meanwhile(refused)).isSameAs(refused);
+
+    assertThat(boxes.remove(box, true).isClean()).isTrue();
+    for (RuntimeException failure :
+        List.of(internal(), new SandboxException(ErrorCode.SETUP_FAILED, "no"), bug)) {
+      assertThat(told(box, failure)).as("it is removed").isEqualTo(ErrorCode.NOT_FOUND);
+    }
+    assertThat(box.meanwhile(refused)).isSameAs(refused);
+  }
+
+  // --- the last uids ---
+
+  /** Our block, by what belongs to it. */
+  private int firstUid() {
+    return IntStream.iterate(0x7000_0000, uid -> uid > 0, uid -> uid + BLOCK)
+        .filter(engine.uids()::isOurs)
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void theLastUidsAreForTenantsWithFewBoxes() throws Exception {
+    TestHost.require(Feature.ROOT);
+    var many = new Caller("many", false);
+    var few = new Caller("few", false);
+    var order = BoxOrder.of(BoxSpec.defaults());
+    for (int i = 0; i < BLOCK / 64; i++) {
+      boxes.create(many, order, Optional.empty());
+    }
+    int first = firstUid();
+    for (int uid = first; engine.uids().left() > BLOCK / 8; uid++) {
+      engine.uids().take(uid);
+    }
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> boxes.create(many, order, Optional.empty()))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.QUOTA));
+    assertThat(boxes.create(few, order, Optional.empty()).isNew()).isTrue();
+    boxes.list(Caller.OWNER).forEach(boxes::removeAside);
+    await().atMost(Duration.ofSeconds(60)).until(() -> boxes.list(Caller.OWNER).isEmpty());
+    IntStream.range(first, first + BLOCK).forEach(engine.uids()::giveBack);
   }
 }
