@@ -9,6 +9,7 @@ import dev.ebb.client.BoxRequest;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.EbbException;
 import dev.ebb.client.ExecRequest;
+import dev.ebb.client.Limits;
 import dev.ebb.testkit.LeakChecked;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -100,6 +101,32 @@ final class DaemonFileLimitsAcceptanceTest {
       try (InputStream tar = files.tar("/workspace")) {
         assertThat(tar.read()).isNotNegative();
         assertThat(staged(DAEMON.home()) - before).isLessThan(MIB);
+      }
+      client.boxes().remove(box.id(), true);
+    }
+  }
+
+  /** A terabyte of holes in a small box; what has come by then is more than a box can hold. */
+  @Test
+  @Tag("long")
+  void anArchiveEndsWhereABoxCannotHoldMore() throws Exception {
+    try (EbbClient client = DAEMON.client()) {
+      var limits = new Limits(null, null, null, 64L * MIB);
+      Box box = client.boxes().create(BoxRequest.defaults().withLimits(limits));
+      client
+          .execs(box.id())
+          .run(ExecRequest.of("truncate", "-s", "1T", "holes").withLimits(null, null, 2L << 40));
+      long most = 4L << 30;
+      long seen = 0;
+      byte[] piece = new byte[MIB];
+      try (InputStream tar = client.files(box.id()).tar("/workspace")) {
+        for (int n = tar.read(piece); n >= 0 && seen < most; n = tar.read(piece)) {
+          seen += n;
+        }
+        assertThat(seen).as("bytes of an archive that was not cut").isLessThan(most);
+      } catch (IOException e) {
+        // It is cut off, so that nobody takes it for a whole one.
+        assertThat(seen).isBetween(1L << 30, most);
       }
       client.boxes().remove(box.id(), true);
     }

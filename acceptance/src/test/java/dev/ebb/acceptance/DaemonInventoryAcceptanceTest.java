@@ -1,6 +1,7 @@
 package dev.ebb.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 import dev.ebb.client.BoxRequest;
@@ -15,12 +16,16 @@ import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -97,7 +102,7 @@ final class DaemonInventoryAcceptanceTest {
                   try {
                     return Proc.lines(net.resolve(table)).stream().skip(1);
                   } catch (IOException e) {
-                    throw new java.io.UncheckedIOException(e);
+                    throw new UncheckedIOException(e);
                   }
                 });
     return lines
@@ -105,6 +110,12 @@ final class DaemonInventoryAcceptanceTest {
         .filter(fields -> fields[3].equals("0A") || fields[3].equals("07"))
         .map(fields -> "inode " + fields[9])
         .collect(Collectors.toSet());
+  }
+
+  /** KERNEL: proc(5), mountinfo, field 5. */
+  private static List<String> mountsSeen(int pid) throws IOException {
+    Path table = Proc.ROOT.resolve(Integer.toString(pid)).resolve("mountinfo");
+    return Proc.lines(table).stream().map(line -> line.split(" ")[4]).toList();
   }
 
   @Test
@@ -135,6 +146,11 @@ final class DaemonInventoryAcceptanceTest {
     int init = seen(id).stream().mapToInt(ProcessEntry::pid).min().orElseThrow();
     assertThat(ports.stream().map(Holding::detail).collect(Collectors.toSet()))
         .isEqualTo(inodesSeen(init));
+
+    assertThat(holdings("full", "mount"))
+        .extracting(Holding::subject)
+        .containsExactlyInAnyOrderElementsOf(mountsSeen(init));
+    assertThat(holdings("full", "descriptor")).isNotEmpty();
 
     List<Holding> sockets = holdings("full", "socket");
     assertThat(sockets).hasSize(1);
@@ -204,6 +220,47 @@ final class DaemonInventoryAcceptanceTest {
       assertThat(processes).hasSize(1 + i);
       assertThat(pids(processes)).isEqualTo(pidsSeen(id));
       assertThat(processes).filteredOn(each -> each.exec() != null).hasSize(i);
+    }
+  }
+
+  /** An init that takes its time to answer for a command: whoever asks waits for it. */
+  @Test
+  void aCommandThatIsAboutToStartIsWaitedFor() throws Exception {
+    client.boxes().create(BoxRequest.defaults().withName("late"));
+    long init = holdings("late", "process").getFirst().pid();
+    signal("STOP", init);
+    CompletableFuture<List<Holding>> seen;
+    try {
+      Thread.ofVirtual().start(() -> start("late"));
+      await().atMost(DaemonProcess.PATIENCE).until(() -> !client.execs("late").list().isEmpty());
+      seen = CompletableFuture.supplyAsync(() -> processes("late"));
+      // Less than the inventory waits, and much more than it takes when it does not.
+      assertThatExceptionOfType(TimeoutException.class)
+          .isThrownBy(() -> seen.get(300, TimeUnit.MILLISECONDS));
+    } finally {
+      signal("CONT", init);
+    }
+    assertThat(seen.get(30, TimeUnit.SECONDS)).filteredOn(each -> each.exec() != null).hasSize(1);
+  }
+
+  private static void signal(String word, long pid) throws IOException, InterruptedException {
+    assertThat(new ProcessBuilder("kill", "-" + word, Long.toString(pid)).start().waitFor())
+        .isZero();
+  }
+
+  private void start(String box) {
+    try {
+      client.execs(box).start(ExecRequest.of("sleep", "1000"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private List<Holding> processes(String box) {
+    try {
+      return holdings(box, "process");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 }
