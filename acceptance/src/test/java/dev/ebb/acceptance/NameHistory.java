@@ -93,6 +93,9 @@ final class NameHistory {
     UNKNOWN
   }
 
+  /** Operations before and after the first that cannot be placed. */
+  private static final int TOLD = 16;
+
   private final List<Operation> operations;
   private final long most;
   private final int[] done;
@@ -189,6 +192,18 @@ final class NameHistory {
                     .append(operations.get(i).text())
                     .append(" step ")
                     .append(done[i]));
+    // What it came from, for whoever has to find out.
+    text.append("\nafter");
+    for (int i = Math.max(0, first - TOLD); i < Math.min(operations.size(), first + TOLD); i++) {
+      Operation each = operations.get(i);
+      text.append(
+          "\n  %d to %d us: %s%s"
+              .formatted(
+                  (each.call() - operations.getFirst().call()) / 1000,
+                  (each.end() - operations.getFirst().call()) / 1000,
+                  each.text(),
+                  done[i] == each.steps().size() ? "" : ", not placed"));
+    }
     return text.toString();
   }
 
