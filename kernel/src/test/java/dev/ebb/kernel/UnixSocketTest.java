@@ -195,6 +195,32 @@ class UnixSocketTest {
   }
 
   @Test
+  void aLookAtDescriptorsTakesNone() throws Exception {
+    Fd file = Fd.memory(scope, "memory");
+    file.write("content");
+    peer.send(HELLO, 0, HELLO.length, List.of(file));
+    long before = FdTest.openDescriptors();
+    for (int i = 0; i < 2; i++) {
+      try (var brief = new Scope()) {
+        Fd seen = ours.peekDescriptors(brief, buffer.length).getFirst();
+        assertThat(seen.readAt(0, buffer, 0, buffer.length)).isEqualTo(7);
+      }
+    }
+    assertThat(FdTest.openDescriptors()).isEqualTo(before);
+    assertThat(receive().fds()).hasSize(1);
+  }
+
+  @Test
+  void aLookAtACrowdOfDescriptorsSeesMoreThanOne() throws Exception {
+    Fd file = Fd.memory(scope, "memory");
+    peer.send(HELLO, 0, HELLO.length, Collections.nCopies(MOST_DESCRIPTORS, file));
+    try (var brief = new Scope()) {
+      assertThat(ours.peekDescriptors(brief, buffer.length)).hasSizeGreaterThan(1);
+    }
+    assertThat(receive().fds()).hasSize(MOST_DESCRIPTORS);
+  }
+
+  @Test
   void drainingTellsWhetherDescriptorsAreLeft() throws KernelException {
     peer.send(HELLO, 0, HELLO.length, List.of());
     assertThat(ours.drain()).isTrue();
