@@ -21,28 +21,53 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Two tenants of one daemon, over TCP: A floods it, B runs {@code true} in boxes of its own and
- * takes the time. B's p99 under the flood must stay within three times its p99 on the idle daemon.
+ * Two tenants of one daemon, over TCP: A floods it, B makes an ordinary call and takes the time.
+ * B's p99 under the flood must stay within three times its p99 on the idle daemon. The flood comes
+ * and goes, so that both are measured under the same load of the host.
  *
  * <pre>
  * var tenants = new TenantFlood(daemon);
  * tenants.attack("runs", 16, a -&gt; a.run(TenantFlood.SMALL, ExecRequest.of("true")));
  * </pre>
+ *
+ * <p>A measurement above the bound is repeated, {@value #ATTEMPTS} times in all: other work of the
+ * host makes single calls slow, a share that is not kept makes all measurements slow.
  */
 final class TenantFlood {
   static final BoxRequest SMALL =
       BoxRequest.defaults().withLimits(new Limits(64L << 20, 32, null, null));
 
-  private static final int PROBES = 100;
-  private static final int WARM_UP = 10;
+  /** B's ordinary call, unless a flood has one that fits better. */
+  static final Probe RUN =
+      new Probe(
+          "run",
+          b ->
+              assertThat(b.run(SMALL, ExecRequest.of("true")).exec().exitCode())
+                  .as("B's run")
+                  .isZero());
+
+  /** How often a flood that is quickly there comes and goes. */
+  static final int TURNS = 4;
+
+  private static final int PROBES = 120;
+  private static final int WARM_UP = 30;
   private static final int MOST_TIMES = 3;
+  private static final int ATTEMPTS = 3;
 
   /** An idle p99 below it is taken as this: the scheduler alone moves it by that much. */
   private static final long NOISE_NANOS = TestHost.patience(Duration.ofMillis(100)).toNanos();
 
-  /** One hit of the flood; each thread repeats it until the measurement is over. */
-  interface Hit {
-    void on(EbbClient a) throws IOException, InterruptedException;
+  /** One call of a tenant. */
+  interface Call {
+    void on(EbbClient client) throws IOException, InterruptedException;
+  }
+
+  /** What B does, and what that is called in the table. It fails when B is not served. */
+  record Probe(String name, Call call) {}
+
+  /** Begins a flood; closing what it returns ends it. */
+  interface Flood {
+    AutoCloseable begin() throws Exception;
   }
 
   /** Times of B, in nanoseconds. */
@@ -55,7 +80,18 @@ final class TenantFlood {
 
     @Override
     public String toString() {
-      return String.format(Locale.ROOT, "%.1f/%.1f ms", p50 / 1e6, p99 / 1e6);
+      return String.format(Locale.ROOT, "%.0f / %.0f", p50 / 1e6, p99 / 1e6);
+    }
+  }
+
+  private record Measured(Times idle, Times flooded) {
+    /** How many times as long B's slow calls took. */
+    double ratio() {
+      return (double) flooded.p99 / idle.p99;
+    }
+
+    boolean isWithin() {
+      return flooded.p99 <= MOST_TIMES * Math.max(idle.p99, NOISE_NANOS);
     }
   }
 
@@ -74,73 +110,93 @@ final class TenantFlood {
     return keyOfA;
   }
 
+  EbbClient a() throws IOException {
+    return daemon.client(keyOfA);
+  }
+
   EbbClient b() {
     return b;
   }
 
-  /**
-   * Measures B on the idle daemon and under the flood, prints one line, and fails if B's p99 is
-   * more than three times as long under the flood.
-   *
-   * <p>The daemon may refuse a hit: an {@link EbbException} or a broken connection counts as one,
-   * too. Anything else fails the test.
-   */
-  void attack(String name, int threads, Hit hit) throws IOException, InterruptedException {
-    measure(WARM_UP);
-    Times idle = measure(PROBES);
-    Times flooded = flooded(threads, hit);
-    report(name, idle, flooded);
+  /** Each of the threads repeats the call for as long as the flood lasts; B runs a command. */
+  void attack(String name, int threads, Call hit) throws Exception {
+    attack(name, RUN, TURNS, () -> hits(threads, hit));
   }
 
-  /** The part of {@link #attack} for a flood that the caller started itself. */
-  void report(String name, Times idle, Times flooded) {
-    double ratio = (double) flooded.p99() / Math.max(idle.p99(), NOISE_NANOS);
+  /**
+   * Measures B without and with the flood, in turns, prints a line of the table, and fails if B's
+   * p99 is more than three times as long under the flood.
+   */
+  void attack(String name, Probe probe, int turns, Flood flood) throws Exception {
+    var _ = nanos(probe, WARM_UP);
+    for (int attempt = 1; ; attempt++) {
+      Measured measured = measure(probe, turns, flood);
+      if (measured.isWithin() || attempt == ATTEMPTS) {
+        report(name, probe, measured);
+        return;
+      }
+      System.out.printf("attack: %s: %s, once more%n", name, measured);
+    }
+  }
+
+  private Measured measure(Probe probe, int turns, Flood flood) throws Exception {
+    int each = PROBES / turns;
+    var idle = new long[each * turns];
+    var flooded = new long[each * turns];
+    for (int turn = 0; turn < turns; turn++) {
+      System.arraycopy(nanos(probe, each), 0, idle, turn * each, each);
+      try (AutoCloseable _ = flood.begin()) {
+        System.arraycopy(nanos(probe, each), 0, flooded, turn * each, each);
+      }
+    }
+    return new Measured(Times.of(idle), Times.of(flooded));
+  }
+
+  private static void report(String name, Probe probe, Measured measured) {
     System.out.printf(
         Locale.ROOT,
-        "attack: %s: B idle p50/p99 %s, under flood p50/p99 %s, ratio %.2f%n",
+        "attack: | %s | %s | %s | %s | %.1f |%n",
         name,
-        idle,
-        flooded,
-        (double) flooded.p99() / idle.p99());
-    assertThat(ratio)
-        .as("%s: B's p99 under the flood (%s) to idle (%s)", name, flooded, idle)
-        .isLessThanOrEqualTo(MOST_TIMES);
+        probe.name(),
+        measured.idle(),
+        measured.flooded(),
+        measured.ratio());
+    assertThat(measured.isWithin()).as("%s: B's p50 / p99 in ms: %s", name, measured).isTrue();
   }
 
-  Times measure() throws IOException {
-    return measure(PROBES);
-  }
-
-  private Times measure(int probes) throws IOException {
-    var nanos = new long[probes];
-    for (int i = 0; i < probes; i++) {
+  private long[] nanos(Probe probe, int count) throws IOException, InterruptedException {
+    var nanos = new long[count];
+    for (int i = 0; i < count; i++) {
       long begun = System.nanoTime();
-      var result = b.run(SMALL, ExecRequest.of("true"));
+      probe.call().on(b);
       nanos[i] = System.nanoTime() - begun;
-      assertThat(result.exec().exitCode()).isZero();
     }
-    return Times.of(nanos);
+    return nanos;
   }
 
-  private Times flooded(int threads, Hit hit) throws IOException, InterruptedException {
+  /**
+   * A flood of threads that make one call over and over, with A's key. It has begun when each of
+   * them may have made one.
+   *
+   * <p>The daemon may refuse a call: an {@link EbbException} or a broken connection counts as one,
+   * too. Anything else fails the test.
+   */
+  AutoCloseable hits(int threads, Call hit) throws IOException {
     var over = new AtomicBoolean();
     var hits = new AtomicLong();
     var failure = new AtomicReference<@Nullable Throwable>();
     var flood = new ArrayList<Thread>();
     for (int i = 0; i < threads; i++) {
-      EbbClient a = daemon.client(keyOfA);
+      EbbClient a = a();
       flood.add(
           Thread.ofPlatform().name("flood-" + i).start(() -> hit(hit, a, over, hits, failure)));
     }
-    try {
-      await().atMost(DaemonProcess.PATIENCE).until(() -> hits.get() >= threads || failed(failure));
-      Times times = measure();
-      assertThat(failure.get()).as("the flood itself").isNull();
-      return times;
-    } finally {
+    await().atMost(DaemonProcess.PATIENCE).until(() -> hits.get() >= threads || failed(failure));
+    return () -> {
       over.set(true);
       join(flood);
-    }
+      assertThat(failure.get()).as("the flood itself").isNull();
+    };
   }
 
   private static boolean failed(AtomicReference<@Nullable Throwable> failure) {
@@ -148,21 +204,22 @@ final class TenantFlood {
   }
 
   private static void hit(
-      Hit hit,
+      Call hit,
       EbbClient a,
       AtomicBoolean over,
       AtomicLong hits,
       AtomicReference<@Nullable Throwable> failure) {
-    while (!over.get()) {
-      try {
-        hit.on(a);
-      } catch (IOException e) {
-        // Refused, or cut off: that is the daemon's right, and A goes on.
-      } catch (InterruptedException | RuntimeException | AssertionError e) {
-        failure.compareAndSet(null, e);
-        return;
+    try (a) {
+      while (!over.get()) {
+        try {
+          hit.on(a);
+        } catch (IOException e) {
+          // Refused, or cut off: that is the daemon's right, and A goes on.
+        }
+        hits.incrementAndGet();
       }
-      hits.incrementAndGet();
+    } catch (InterruptedException | RuntimeException | AssertionError e) {
+      failure.compareAndSet(null, e);
     }
   }
 

@@ -16,6 +16,7 @@ public enum LockOrder {
   MCP_LISTENING(false),
 
   // --- server ---
+  TENANT_TURN(false),
   CONTEXT_RESTART(false),
   CONTEXT_CREATE(false),
   SWEEPING(false),

@@ -146,7 +146,8 @@ final class StreamableDoor implements McpDoor, McpStreamableServerTransportProvi
           "send \"Accept: application/json, text/event-stream\"");
     }
     requireVersion(exchange);
-    switch (parse(exchange.body())) {
+    byte[] body = exchange.body();
+    switch (exchange.inTurn(body, () -> parse(body))) {
       case JSONRPCRequest request when request.method().equals(McpSchema.METHOD_INITIALIZE) ->
           initialize(exchange, request);
       case JSONRPCRequest request -> attend(exchange, session(exchange, request.id()), request);

@@ -37,6 +37,10 @@ public final class TenantMemory {
   @GuardedBy("lock")
   private long all;
 
+  /** Of the tenants that work up something long. */
+  @GuardedBy("lock")
+  private final Map<String, Turn> turns = new HashMap<>();
+
   /** Gives back what a tenant can do without. */
   private volatile Consumer<String> whenShort = _ -> {};
 
@@ -109,6 +113,59 @@ public final class TenantMemory {
     return claim;
   }
 
+  /** What is done in turn. */
+  @FunctionalInterface
+  public interface Work<T, E extends Exception> {
+    T done() throws E;
+  }
+
+  private static final class Turn {
+    final OrderedLock lock = new OrderedLock(LockOrder.TENANT_TURN);
+    int users;
+  }
+
+  /**
+   * Does what takes time and memory by the length of what a tenant sent: for each tenant one at a
+   * time, so that no tenant has more than one processor, nor all that its requests would make of
+   * the heap at once, while others wait.
+   */
+  <T, E extends Exception> T inTurn(String tenant, Work<T, E> work) throws E {
+    Turn turn = join(tenant);
+    try {
+      turn.lock.lock();
+      try {
+        return work.done();
+      } finally {
+        turn.lock.unlock();
+      }
+    } finally {
+      leave(tenant, turn);
+    }
+  }
+
+  private Turn join(String tenant) {
+    lock.lock();
+    try {
+      Turn turn = turns.computeIfAbsent(tenant, _ -> new Turn());
+      turn.users++;
+      return turn;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void leave(String tenant, Turn turn) {
+    lock.lock();
+    try {
+      turn.users--;
+      if (turn.users == 0) {
+        turns.remove(tenant);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** What one thing holds, from its arrival until it is closed. */
   public final class Claim implements AutoCloseable {
     private final String tenant;
@@ -177,6 +234,11 @@ public final class TenantMemory {
       } finally {
         lock.unlock();
       }
+    }
+
+    /** Does what is long in turn with whatever else is of the same tenant. */
+    public <T, E extends Exception> T inTurn(Work<T, E> work) throws E {
+      return TenantMemory.this.inTurn(tenant, work);
     }
 
     private SandboxException refusal(long bytes) {

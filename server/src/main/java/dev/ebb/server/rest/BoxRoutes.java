@@ -56,7 +56,8 @@ final class BoxRoutes {
     byte[] body = exchange.body();
     var key = exchange.header("Idempotency-Key");
     key.ifPresent(BoxRoutes::checkKey);
-    Orders.Ordered ordered = Orders.box(Fields.parse(body), policy.caps());
+    Fields fields = exchange.inTurn(body, () -> Fields.parse(body));
+    Orders.Ordered ordered = Orders.box(fields, policy.caps());
     policy.check(exchange.caller(), ordered.order().spec());
     var idempotency = key.map(word -> new Boxes.Idempotency(word, digest(body)));
     var created =
@@ -152,7 +153,7 @@ final class BoxRoutes {
   }
 
   private void changeNetwork(Exchange exchange) throws IOException, InterruptedException {
-    Fields fields = Fields.parse(exchange.body());
+    Fields fields = exchange.fields();
     Network wanted =
         Orders.network(fields)
             .orElseThrow(() -> new Problem(Problem.Code.BAD_REQUEST, "\"network\" is missing"));

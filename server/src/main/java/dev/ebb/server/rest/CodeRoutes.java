@@ -115,7 +115,7 @@ final class CodeRoutes {
   // --- code ---
 
   private void run(Exchange exchange) throws IOException, InterruptedException {
-    Fields fields = Fields.parse(exchange.body());
+    Fields fields = exchange.fields();
     if (CellCode.isOrdered(fields)) {
       cells.run(exchange, fields);
       return;

@@ -52,7 +52,7 @@ final class ContextRoutes {
 
   private void create(Exchange exchange) throws IOException, InterruptedException {
     ServedBox box = box(exchange);
-    ServedContext.Order order = order(Fields.parse(exchange.body()), policy.caps());
+    ServedContext.Order order = order(exchange.fields(), policy.caps());
     ServedContext made = boxes.createContext(box, order, exchange::hasLeft);
     exchange.answer(201, Documents.context(made));
   }
@@ -112,7 +112,7 @@ final class ContextRoutes {
 
   private void run(Exchange exchange) throws IOException, InterruptedException {
     ServedContext context = context(exchange);
-    CellOrder order = cell(Fields.parse(exchange.body()), policy.caps());
+    CellOrder order = cell(exchange.fields(), policy.caps());
     try (ServedContext.Ordered ordered = context.submit(order)) {
       CellAnswer.give(
           exchange,

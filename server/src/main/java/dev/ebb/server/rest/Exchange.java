@@ -7,12 +7,12 @@ import dev.ebb.server.access.Caller;
 import dev.ebb.server.access.TenantMemory;
 import dev.ebb.server.boxes.ServedBox;
 import dev.ebb.server.boxes.ServedExec;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -222,30 +222,64 @@ public final class Exchange {
 
   /** The whole body, which must be short. */
   public byte[] body() throws IOException {
-    requireShort(request.getLength());
-    long begun = ProcessClock.nanos();
-    var body = new ByteArrayOutputStream();
-    byte[] chunk = new byte[BODY_CHUNK];
+    long length = request.getLength();
+    requireShort(length);
+    // Of a known length it is claimed and made at once: to make it grow would copy it many times.
+    byte[] body = new byte[claimBody(0, Math.max(BODY_SHORT, length))];
+    int size = 0;
     long values = 0;
+    long begun = ProcessClock.nanos();
     try (InputStream content = content()) {
-      for (int n = content.read(chunk); n >= 0; n = content.read(chunk)) {
-        requireShort(body.size() + n);
-        claim.add((long) BODY_WEIGHT * Math.max(0, Math.min(n, body.size() + n - BODY_SHORT)));
-        values = claimValues(chunk, n, values);
-        body.write(chunk, 0, n);
-        requireInTime(ProcessClock.nanos() - begun, body.size());
+      for (int n = read(content, body, size); n >= 0; n = read(content, body, size)) {
+        values = claimValues(body, size, n, values);
+        size += n;
+        requireInTime(ProcessClock.nanos() - begun, size);
+        if (size == body.length && size != length) {
+          requireShort(size + 1L);
+          body = Arrays.copyOf(body, claimBody(size, 2L * size));
+        }
+        Turns.giveWay();
       }
     }
-    return body.toByteArray();
+    return size == body.length ? body : Arrays.copyOf(body, size);
+  }
+
+  /** The body, as the object that it must be. */
+  Fields fields() throws IOException {
+    byte[] body = body();
+    return inTurn(body, () -> Fields.parse(body));
+  }
+
+  /** Has a body worked up: a long one when no other long one of the tenant is. */
+  public <T, E extends Exception> T inTurn(byte[] body, TenantMemory.Work<T, E> work) throws E {
+    return body.length <= BODY_CHUNK ? work.done() : claim.inTurn(work);
+  }
+
+  private static int read(InputStream content, byte[] body, int size) throws IOException {
+    boolean isWhole = size == body.length;
+    int n =
+        isWhole
+            ? content.read()
+            : content.read(body, size, Math.min(BODY_CHUNK, body.length - size));
+    if (isWhole && n >= 0) {
+      throw new IOException("the body is longer than it says");
+    }
+    return n;
+  }
+
+  /** Room for a body that grows; to how much. */
+  private int claimBody(long before, long wanted) {
+    claim.add(BODY_WEIGHT * (Math.max(BODY_SHORT, wanted) - Math.max(BODY_SHORT, before)));
+    return Math.toIntExact(wanted);
   }
 
   /**
    * A short value becomes many times what it is; there are no more than these, or it is refused.
    */
-  private long claimValues(byte[] chunk, int length, long before) {
+  private long claimValues(byte[] body, int from, int length, long before) {
     long values = before;
-    for (int i = 0; i < length && values < VALUES_MOST; i++) {
-      values += chunk[i] == ',' || chunk[i] == ':' || chunk[i] == '[' || chunk[i] == '{' ? 1 : 0;
+    for (int i = from; i < from + length && values < VALUES_MOST; i++) {
+      values += body[i] == ',' || body[i] == ':' || body[i] == '[' || body[i] == '{' ? 1 : 0;
     }
     long free = BODY_SHORT / 4;
     claim.add(VALUE_WEIGHT * (Math.max(values, free) - Math.max(before, free)));

@@ -92,8 +92,7 @@ final class ExecRoutes {
   private void start(Exchange exchange) throws IOException, InterruptedException {
     boolean wait = exchange.flag("wait", false);
     boolean detach = exchange.flag("detach", false);
-    Orders.Command command =
-        Orders.command(Fields.parse(exchange.body()), Duration.ZERO, policy.caps());
+    Orders.Command command = Orders.command(exchange.fields(), Duration.ZERO, policy.caps());
     permit(exchange, command);
     if (wait) {
       ServedExec exec = boxes.start(box(exchange), command.spec(), exchange::hasLeft);
@@ -153,7 +152,7 @@ final class ExecRoutes {
 
   private void run(Exchange exchange) throws IOException, InterruptedException {
     boolean detach = exchange.flag("detach", false);
-    Fields fields = Fields.parse(exchange.body());
+    Fields fields = exchange.fields();
     Orders.Ordered ordered =
         Orders.box(fields.object("box").orElseGet(Fields::none), policy.caps());
     Orders.Command command =

@@ -43,6 +43,7 @@ final class JsonInput {
     if (++values > MOST_VALUES) {
       throw bad("there are more than " + MOST_VALUES + " values in it");
     }
+    Turns.giveWay(values << 6);
     skipSpace();
     return switch (next()) {
       case '{' -> object();
@@ -102,14 +103,22 @@ final class JsonInput {
   }
 
   private String string() {
-    var string = new StringBuilder();
-    for (at++; next() != '"'; at++) {
+    at++;
+    int start = at;
+    StringBuilder before = null;
+    for (; next() != '"'; at++) {
       char c = next();
       require(c >= ' ', "no control character, nor the end, in a string");
-      string.append(c == '\\' ? escaped() : c);
+      if (c == '\\') {
+        before = before == null ? new StringBuilder() : before;
+        before.append(text, start, at).append(escaped());
+        start = at + 1;
+      }
+      Turns.giveWay(at);
     }
+    String rest = text.substring(start, at);
     at++;
-    return string.toString();
+    return before == null ? rest : before.append(rest).toString();
   }
 
   private char escaped() {
@@ -187,6 +196,7 @@ final class JsonInput {
   private void skipSpace() {
     while (" \t\r\n".indexOf(next()) >= 0) {
       at++;
+      Turns.giveWay(at);
     }
   }
 

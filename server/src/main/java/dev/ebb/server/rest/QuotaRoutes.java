@@ -46,7 +46,7 @@ final class QuotaRoutes {
 
   private void set(Exchange exchange) throws IOException {
     exchange.requireAdmin();
-    Fields fields = Fields.parse(exchange.body());
+    Fields fields = exchange.fields();
     var limits = new EnumMap<Quota.Kind, Double>(Quota.Kind.class);
     for (Quota.Kind kind : Quota.Kind.values()) {
       fields.fraction(field(kind)).ifPresent(limit -> limits.put(kind, limit));
