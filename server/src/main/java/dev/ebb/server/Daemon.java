@@ -56,7 +56,9 @@ public final class Daemon implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Daemon.class.getName());
   private static final int HEADER_MOST = 16 * 1024;
   private static final int IDLE_MILLIS = 60_000;
-  private static final int QUEUE = 128;
+
+  /** One that does not fit waits a second: the caller's kernel asks again after that. */
+  private static final int QUEUE = 1024;
 
   /** The exit status of a daemon that its watchdog ended. */
   private static final int STALLED = 70;
