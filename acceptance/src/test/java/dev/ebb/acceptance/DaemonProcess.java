@@ -255,6 +255,17 @@ final class DaemonProcess
     }
   }
 
+  /** One of its figures, for which the key of an admin is needed. */
+  long gauge(String admin, String name) throws IOException {
+    return Wire.ask(uri(), "GET", "/metrics", "", "Authorization: Bearer " + admin)
+        .body()
+        .lines()
+        .filter(line -> line.startsWith(name + " "))
+        .map(line -> (long) Double.parseDouble(line.substring(name.length() + 1)))
+        .findFirst()
+        .orElseThrow();
+  }
+
   /** How many bytes of it are in memory. */
   long memory() throws IOException {
     return Long.parseLong(status("VmRSS:").replace(" kB", "")) * 1024;

@@ -1,0 +1,107 @@
+package dev.ebb.acceptance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.ExecRequest;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** One tenant has names looked up that nobody answers for; another has one that is found. */
+@Tag("attack")
+@Tag("kernel")
+@LeakChecked
+@Timeout(900)
+final class NameFloodAttackTest {
+  /** A box whose names take long stands back, so that the flood needs new ones for each turn. */
+  private static final int BOXES = 16;
+
+  private static final String NETWORK = "allow=*.example.org:*";
+
+  /** Eight names at a time, each of which is new. */
+  private static final String ASK =
+      """
+      import socket, threading
+      def ask(which):
+          count = 0
+          while True:
+              count += 1
+              try:
+                  with socket.create_connection(("127.0.0.1", 3128), timeout=30) as one:
+                      name = b"slow-%d-%d.example.org" % (which, count)
+                      one.sendall(b"GET http://%s/ HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % (name, name))
+                      one.recv(1)
+              except OSError:
+                  pass
+      for which in range(8):
+          threading.Thread(target=ask, args=(which,)).start()
+      """;
+
+  @RegisterExtension
+  final DaemonProcess daemon =
+      new DaemonProcess(
+          NameFloodAttackTest::prefix,
+          Map.of(),
+          "--egress-private",
+          "127.0.0.0/8,::1/128",
+          "--policy-egress",
+          "*.example.org:*");
+
+  private static List<String> prefix() {
+    TestHost.require(Feature.ROOT);
+    return NameServer.prefix();
+  }
+
+  @BeforeAll
+  static void requireGlibc() throws IOException {
+    boolean isOwn =
+        Files.readAllLines(Path.of("/etc/nsswitch.conf")).stream()
+            .anyMatch(line -> line.matches("hosts:\\s+files\\s+dns\\s*"));
+    assumeTrue(isOwn, "host lacks a resolver without detours");
+  }
+
+  @Test
+  void lookUpsOfOneTenantDoNotDelayAnother() throws Exception {
+    var tenants = new TenantFlood(daemon);
+    try (var _ = new NameServer();
+        var origin = new EgressOrigin()) {
+      String box = tenants.b().boxes().create(TenantFlood.SMALL.withNetwork(NETWORK)).id();
+      var count = new AtomicInteger();
+      var probe =
+          new TenantFlood.Probe(
+              "fetch by a new name",
+              b -> {
+                // Each is looked up: what was found once is remembered for a while.
+                String url =
+                    "http://quick-%d.example.org:%d/"
+                        .formatted(count.incrementAndGet(), origin.port());
+                assertThat(b.execs(box).run(EgressFloodAttackTest.fetch(url)).stdout().text())
+                    .as("B's fetch")
+                    .isEqualTo("200");
+              });
+      tenants.attack("name look-ups", probe, 2, () -> ask(tenants.a()));
+      EgressFloodAttackTest.removeAll(tenants.b());
+    }
+  }
+
+  private static AutoCloseable ask(EbbClient a) throws IOException {
+    for (int i = 0; i < BOXES; i++) {
+      String box = a.boxes().create(TenantFlood.SMALL.withNetwork(NETWORK)).id();
+      a.execs(box).start(ExecRequest.of("python3", "-c", ASK));
+    }
+    return () -> EgressFloodAttackTest.removeAll(a);
+  }
+}
