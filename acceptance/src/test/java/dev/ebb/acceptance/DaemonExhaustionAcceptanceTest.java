@@ -21,27 +21,65 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A daemon whose callers use up its descriptors, all at once. */
-@Tag("kernel")
-@LeakChecked
 @Timeout(300)
 final class DaemonExhaustionAcceptanceTest {
   private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(60));
   private static final int AT_ONCE = 50;
-  private static final int BOXES_MOST = 40;
+
+  /** More than fit into the larger number of descriptors. */
+  private static final int BOXES_MOST = 500;
+
   private static final int ROUNDS = 3;
 
-  @RegisterExtension
-  final DaemonProcess daemon =
-      new DaemonProcess(
-          () -> List.of("prlimit", "--nofile=220:220"),
-          // The order of locks is checked where assertions are enabled.
-          Map.of("JDK_JAVA_OPTIONS", "-ea:dev.ebb..."));
+  private static final int ATTEMPTS = 12;
+
+  /** With so many descriptors. */
+  private static DaemonProcess daemon(int descriptors) {
+    return new DaemonProcess(
+        () -> List.of("prlimit", "--nofile=%d:%d".formatted(descriptors, descriptors)),
+        // The order of locks is checked where assertions are enabled.
+        Map.of("JDK_JAVA_OPTIONS", "-ea:dev.ebb..."));
+  }
+
+  @Nested
+  @LeakChecked
+  @Tag("kernel")
+  final class Of220Descriptors {
+    @RegisterExtension final DaemonProcess daemon = daemon(220);
+
+    @Test
+    void answersEveryone() throws Exception {
+      requireAnswers(daemon);
+    }
+
+    @RepeatedTest(ATTEMPTS)
+    @Tag("long")
+    void answersEveryoneEachTime() throws Exception {
+      requireAnswers(daemon);
+    }
+  }
+
+  /** As many as the compose file gives. */
+  @Nested
+  @LeakChecked
+  @Tag("kernel")
+  final class Of1024Descriptors {
+    @RegisterExtension final DaemonProcess daemon = daemon(1024);
+
+    @RepeatedTest(ATTEMPTS)
+    @Tag("long")
+    void answersEveryoneEachTime() throws Exception {
+      requireAnswers(daemon);
+    }
+  }
 
   /** Creates boxes until the daemon refuses one. */
   private static List<Box> fill(EbbClient client) throws IOException, InterruptedException {
@@ -65,8 +103,8 @@ final class DaemonExhaustionAcceptanceTest {
     }
   }
 
-  @Test
-  void everyoneIsAnsweredWhenAllDescriptorsAreWantedAtOnce() throws Exception {
+  /** All descriptors are wanted at once. */
+  private static void requireAnswers(DaemonProcess daemon) throws Exception {
     EbbClient client = daemon.client();
     List<Box> boxes = fill(client);
     assertThat(boxes).hasSizeGreaterThan(1);
