@@ -1,5 +1,6 @@
 package dev.ebb.acceptance;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -9,6 +10,7 @@ import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -50,11 +52,12 @@ final class DaemonEndedMeanwhileAcceptanceTest {
   }
 
   private long initOf(String box) throws IOException {
-    return daemon.client().boxes().inspect(box).holdings().stream()
-        .filter(held -> held.kind().equals("process"))
-        .findFirst()
-        .orElseThrow()
-        .pid();
+    return requireNonNull(
+        daemon.client().boxes().inspect(box).holdings().stream()
+            .filter(held -> held.kind().equals("process"))
+            .findFirst()
+            .orElseThrow()
+            .pid());
   }
 
   private interface Ending {
@@ -105,7 +108,7 @@ final class DaemonEndedMeanwhileAcceptanceTest {
   @Test
   void underAStop() throws Exception {
     TestHost.require(Feature.ROOT);
-    assertTold(answers((client, box) -> client.boxes().stop(box, java.time.Duration.ZERO)));
+    assertTold(answers((client, box) -> client.boxes().stop(box, Duration.ZERO)));
   }
 
   @Test

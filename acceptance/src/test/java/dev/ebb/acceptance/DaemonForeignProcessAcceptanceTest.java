@@ -74,11 +74,12 @@ final class DaemonForeignProcessAcceptanceTest {
   }
 
   private long pidOf(String box, boolean isOfACommand) throws Exception {
-    return daemon.client().boxes().inspect(box).holdings().stream()
-        .filter(held -> held.kind().equals("process") && (held.exec() != null) == isOfACommand)
-        .findFirst()
-        .orElseThrow()
-        .pid();
+    return requireNonNull(
+        daemon.client().boxes().inspect(box).holdings().stream()
+            .filter(held -> held.kind().equals("process") && (held.exec() != null) == isOfACommand)
+            .findFirst()
+            .orElseThrow()
+            .pid());
   }
 
   @Test

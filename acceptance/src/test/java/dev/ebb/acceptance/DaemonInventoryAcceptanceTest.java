@@ -1,5 +1,6 @@
 package dev.ebb.acceptance;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -227,7 +228,7 @@ final class DaemonInventoryAcceptanceTest {
   @Test
   void aCommandThatIsAboutToStartIsWaitedFor() throws Exception {
     client.boxes().create(BoxRequest.defaults().withName("late"));
-    long init = holdings("late", "process").getFirst().pid();
+    long init = requireNonNull(holdings("late", "process").getFirst().pid());
     signal("STOP", init);
     CompletableFuture<List<Holding>> seen;
     try {
