@@ -100,7 +100,6 @@ final class DaemonSharesAcceptanceTest {
       for (Box box : held) {
         a.boxes().remove(box.id(), true);
       }
-      origin.close();
       thread.join();
     }
   }

@@ -67,9 +67,9 @@ final class EgressOrigin implements AutoCloseable {
   }
 
   @Override
-  public void close() throws IOException, InterruptedException {
+  public void close() throws IOException {
     server.close();
-    acceptor.join();
+    NameServer.join(acceptor);
     for (Socket each : callers) {
       each.close();
     }

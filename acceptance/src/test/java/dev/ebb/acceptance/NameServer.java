@@ -78,8 +78,17 @@ final class NameServer implements AutoCloseable {
   }
 
   @Override
-  public void close() throws InterruptedException {
+  public void close() {
     socket.close();
-    thread.join();
+    join(thread);
+  }
+
+  /** Waits for a thread that is about to end; an interrupt ends the wait, and is kept. */
+  static void join(Thread ending) {
+    try {
+      ending.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }
