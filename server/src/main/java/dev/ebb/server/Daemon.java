@@ -254,6 +254,7 @@ public final class Daemon implements AutoCloseable {
     connector.setAcceptQueueSize(QUEUE);
     connector.setIdleTimeout(IDLE_MILLIS);
     connector.addBean(new HeadPatience(connector.getScheduler()));
+    connector.addBean(new AcceptBound(connector));
     return connector;
   }
 
@@ -267,6 +268,7 @@ public final class Daemon implements AutoCloseable {
     connector.setAcceptQueueSize(QUEUE);
     connector.setIdleTimeout(IDLE_MILLIS);
     connector.addBean(new HeadPatience(connector.getScheduler()));
+    connector.addBean(new AcceptBound(connector));
     return connector;
   }
 

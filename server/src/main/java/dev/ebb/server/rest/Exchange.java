@@ -2,6 +2,7 @@ package dev.ebb.server.rest;
 
 import static java.util.Objects.requireNonNull;
 
+import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.ProcessClock;
 import dev.ebb.server.access.Caller;
 import dev.ebb.server.access.TenantMemory;
@@ -45,6 +46,7 @@ public final class Exchange {
   private static final long VALUES_MOST = 200_000;
 
   private static final Duration ANSWER_PATIENCE = Duration.ofSeconds(10);
+  private static final Duration ROOM_PATIENCE = Duration.ofMillis(250);
   private static final int BODY_CHUNK = 16 * 1024;
   private static final int BODY_RATE = 64 * 1024;
   private static final Duration BODY_PATIENCE = Duration.ofSeconds(15);
@@ -269,8 +271,28 @@ public final class Exchange {
 
   /** Room for a body that grows; to how much. */
   private int claimBody(long before, long wanted) {
-    claim.add(BODY_WEIGHT * (Math.max(BODY_SHORT, wanted) - Math.max(BODY_SHORT, before)));
+    addSoon(BODY_WEIGHT * (Math.max(BODY_SHORT, wanted) - Math.max(BODY_SHORT, before)));
     return Math.toIntExact(wanted);
+  }
+
+  /** A client has its answer a moment before what its last request took is given back. */
+  private void addSoon(long bytes) {
+    try {
+      claim.add(bytes);
+    } catch (SandboxException e) {
+      if (!hasRoomSoon(bytes)) {
+        throw e;
+      }
+    }
+  }
+
+  private boolean hasRoomSoon(long bytes) {
+    try {
+      return claim.tryAdd(bytes, ROOM_PATIENCE);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
   }
 
   /**
@@ -282,7 +304,7 @@ public final class Exchange {
       values += body[i] == ',' || body[i] == ':' || body[i] == '[' || body[i] == '{' ? 1 : 0;
     }
     long free = BODY_SHORT / 4;
-    claim.add(VALUE_WEIGHT * (Math.max(values, free) - Math.max(before, free)));
+    addSoon(VALUE_WEIGHT * (Math.max(values, free) - Math.max(before, free)));
     return values;
   }
 
