@@ -139,35 +139,20 @@ final class NameHistory {
       furthest = finished;
       stuck = describe(now, next);
     }
-    List<Integer> candidates = candidates(next);
-    // A step that changes nothing now is as good now as later, so no other order need be tried.
-    for (int each : candidates) {
-      Optional<Model> after = step(each).at(now, each);
-      if (after.isPresent() && after.get().equals(now)) {
-        return searchAfter(now, each, next, finished);
+    for (int each : candidates(next)) {
+      Operation operation = operations.get(each);
+      Optional<Model> after = operation.steps().get(done[each]).at(now, each);
+      if (after.isEmpty()) {
+        continue;
       }
-    }
-    for (int each : candidates) {
-      Optional<Model> after = step(each).at(now, each);
-      if (after.isPresent() && searchAfter(after.get(), each, next, finished)) {
+      done[each]++;
+      boolean isOver = done[each] == operation.steps().size();
+      Model then = isOver ? after.get().unbind(each) : after.get();
+      if (search(then, next, finished + (isOver ? 1 : 0))) {
         return true;
       }
+      done[each]--;
     }
-    return false;
-  }
-
-  private Step step(int operation) {
-    return operations.get(operation).steps().get(done[operation]);
-  }
-
-  private boolean searchAfter(Model after, int operation, int first, int finished) {
-    done[operation]++;
-    boolean isOver = done[operation] == operations.get(operation).steps().size();
-    Model then = isOver ? after.unbind(operation) : after;
-    if (search(then, first, finished + (isOver ? 1 : 0))) {
-      return true;
-    }
-    done[operation]--;
     return false;
   }
 

@@ -56,9 +56,7 @@ public final class Daemon implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Daemon.class.getName());
   private static final int HEADER_MOST = 16 * 1024;
   private static final int IDLE_MILLIS = 60_000;
-
-  /** One that does not fit waits a second: the caller's kernel asks again after that. */
-  private static final int QUEUE = 1024;
+  private static final int QUEUE = 128;
 
   /** The exit status of a daemon that its watchdog ended. */
   private static final int STALLED = 70;
@@ -254,7 +252,6 @@ public final class Daemon implements AutoCloseable {
     connector.setAcceptQueueSize(QUEUE);
     connector.setIdleTimeout(IDLE_MILLIS);
     connector.addBean(new HeadPatience(connector.getScheduler()));
-    connector.addBean(new AcceptBound(connector));
     return connector;
   }
 
@@ -268,7 +265,6 @@ public final class Daemon implements AutoCloseable {
     connector.setAcceptQueueSize(QUEUE);
     connector.setIdleTimeout(IDLE_MILLIS);
     connector.addBean(new HeadPatience(connector.getScheduler()));
-    connector.addBean(new AcceptBound(connector));
     return connector;
   }
 
