@@ -97,7 +97,7 @@ final class CellFloodAttackTest {
     EgressFloodAttackTest.removeAll(tenants.b());
   }
 
-  /** A cell of 8 MiB in each context, whose answer nobody reads. */
+  /** A cell of 8 MiB in each context, whose answer is not read. */
   private AutoCloseable show(String key, String admin, String box, List<String> contexts)
       throws IOException {
     var unread = new ArrayList<Wire>();

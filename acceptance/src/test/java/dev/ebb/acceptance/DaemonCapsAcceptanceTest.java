@@ -82,7 +82,7 @@ final class DaemonCapsAcceptanceTest {
     client.boxes().remove("capped", true);
   }
 
-  /** Whoever asks for an hour of grace has as much as for the command itself. */
+  /** A request for an hour of grace gets no more than the longest timeout. */
   @Test
   void noGraceIsLongerThanTheLongestTimeout() throws Exception {
     Duration hour = Duration.ofHours(1);

@@ -125,7 +125,7 @@ final class DaemonFileLimitsAcceptanceTest {
         }
         assertThat(seen).as("bytes of an archive that was not cut").isLessThan(most);
       } catch (IOException e) {
-        // It is cut off, so that nobody takes it for a whole one.
+        // It is cut off, so that no client takes it for a whole one.
         assertThat(seen).isBetween(1L << 30, most);
       }
       client.boxes().remove(box.id(), true);

@@ -22,8 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * A process of the host that somebody put into a cgroup of a box dies with it, and the daemon says
- * so.
+ * A process of the host that was put into a cgroup of a box dies with it, and the daemon says so.
  */
 @Tag("kernel")
 @LeakChecked

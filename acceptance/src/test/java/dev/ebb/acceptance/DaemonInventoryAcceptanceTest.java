@@ -224,7 +224,7 @@ final class DaemonInventoryAcceptanceTest {
     }
   }
 
-  /** An init that takes its time to answer for a command: whoever asks waits for it. */
+  /** An inventory waits for an init that is slow to answer for a command. */
   @Test
   void aCommandThatIsAboutToStartIsWaitedFor() throws Exception {
     client.boxes().create(BoxRequest.defaults().withName("late"));

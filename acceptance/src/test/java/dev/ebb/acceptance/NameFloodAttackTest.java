@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** One tenant has names looked up that nobody answers for; another has one that is found. */
+/** One tenant looks up names that no server answers; another looks up one that is found. */
 @Tag("attack")
 @Tag("kernel")
 @LeakChecked

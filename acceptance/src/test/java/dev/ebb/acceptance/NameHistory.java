@@ -192,7 +192,7 @@ final class NameHistory {
                     .append(operations.get(i).text())
                     .append(" step ")
                     .append(done[i]));
-    // What it came from, for whoever has to find out.
+    // What led to it, to find the cause.
     text.append("\nafter");
     for (int i = Math.max(0, first - TOLD); i < Math.min(operations.size(), first + TOLD); i++) {
       Operation each = operations.get(i);

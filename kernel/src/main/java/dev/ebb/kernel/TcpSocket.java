@@ -44,7 +44,7 @@ public final class TcpSocket {
         && option(fd, SO_ACCEPTCONN) == 1;
   }
 
-  /** From now on a close of it does not wait, unless another who has it wants that again. */
+  /** From now on closing it does not wait, unless another holder switches that on again. */
   public static void neverLinger(Fd fd) throws KernelException {
     try (var frame = new Frame()) {
       setOption(frame, fd, SOL_SOCKET, SO_LINGER, frame.allocate(8));

@@ -563,9 +563,8 @@ public final class Box {
       }
       return box;
     } catch (KernelException | IOException | InterruptedException | RuntimeException e) {
-      // Without its lock, which no other thread can want yet: the caller may hold that of the
-      // object
-      // before.
+      // Without its lock: no other thread can want it yet, and the caller may hold the lock of the
+      // object that this one replaces.
       box.letGo();
       throw e;
     }
@@ -759,8 +758,8 @@ public final class Box {
   }
 
   /**
-   * Lets go of it if it is detached. RACE: one that is not by now never will be, so whoever
-   * detaches it meanwhile is either told that it cannot be, or has it live on.
+   * Lets go of it if it is detached. RACE: a box that is not detached by now never will be. A
+   * concurrent detach fails, or it came first and the box lives on.
    */
   public boolean leaveIfDetached() {
     releasing.lock();

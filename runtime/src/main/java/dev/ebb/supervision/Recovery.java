@@ -206,7 +206,7 @@ public final class Recovery {
     return new DeadInstance(dead.id(), dead.directory(), dead.sameBoot(), all);
   }
 
-  /** What other homes left that somebody has removed, unless a process uses it. */
+  /** What removed homes left, unless a process uses it. */
   public List<Finding> releaseRemovedHomes(boolean dryRun) throws KernelException, IOException {
     return new RemovedHomes(home).release(dryRun);
   }

@@ -456,7 +456,7 @@ final class StateFilesChaosTest {
     assertThat(hasCgroups(gone)).isFalse();
   }
 
-  /** Its boxes may be somebody's who is out of our sight. */
+  /** Its boxes may belong to a process that we cannot see. */
   @Test
   void aSweepLeavesARemovedHomeAloneWhileAProcessIsInItsCgroups() throws Exception {
     Path other = host.home().resolveSibling("other-" + System.nanoTime());

@@ -106,7 +106,7 @@ final class DetachedAtCloseKernelTest {
     }
   }
 
-  /** Whoever is told that it is detached has it live on, though its engine was closing already. */
+  /** A box whose detach succeeded lives on, although its engine was closing. */
   @Test
   void oneThatIsDetachedWhileItsEngineClosesLivesOn() throws Exception {
     Engine engine = Engine.openForDaemon(host.home());
@@ -127,7 +127,7 @@ final class DetachedAtCloseKernelTest {
     assertFileIsThereNext();
   }
 
-  /** The other order: then whoever detaches it is told that it cannot be. */
+  /** In the other order the detach fails. */
   @Test
   void oneThatIsDetachedAfterItsEngineEndedItIsRefused() throws Exception {
     Engine engine = Engine.openForDaemon(host.home());

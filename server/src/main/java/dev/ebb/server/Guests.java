@@ -293,7 +293,7 @@ final class Guests implements Connection.Listener {
         entered.add(transport);
       }
       if (entered.size() > most) {
-        // Nobody tells of the end of what was upgraded.
+        // Jetty does not report the end of an upgraded connection.
         entered.removeIf(each -> !each.isOpen());
       }
       return entered.size();

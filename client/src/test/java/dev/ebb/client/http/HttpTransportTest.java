@@ -394,7 +394,7 @@ class HttpTransportTest {
   }
 
   @Test
-  void nobodyThereIsAConnectException() throws IOException {
+  void anAbsentServerIsAConnectException() throws IOException {
     var missing = new HttpTransport(Endpoint.unix(directory.resolve("missing")));
     assertThatThrownBy(missing::connect)
         .isInstanceOf(ConnectException.class)

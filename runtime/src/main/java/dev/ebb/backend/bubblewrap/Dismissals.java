@@ -9,8 +9,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What init is told of commands that nobody waits for. Init may be slow to listen, so a thread
- * tells it that no other work waits for. Thread-safe.
+ * Messages to init about commands without a caller. Init may be slow to listen, so a thread tells
+ * it that no other work waits for. Thread-safe.
  */
 final class Dismissals {
   private static final Logger LOG = System.getLogger(Dismissals.class.getName());

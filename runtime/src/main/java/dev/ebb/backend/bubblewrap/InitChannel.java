@@ -761,8 +761,8 @@ public final class InitChannel {
   }
 
   /**
-   * Of an exec that nobody waits for: it was begun for a caller who went with the last engine, or
-   * init was told of it too late.
+   * A message about an exec without a caller: the caller went with the last engine, or init was
+   * told of it too late.
    */
   private void dismiss(int type, int exec) throws KernelException {
     switch (type) {

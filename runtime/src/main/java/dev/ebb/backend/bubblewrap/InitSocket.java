@@ -63,7 +63,7 @@ public final class InitSocket {
     return new Pair(new InitSocket(line, both.ours(), discarding), both.peer());
   }
 
-  /** The same to an init that listens in {@code directory}. */
+  /** Connects to an init that listens in {@code directory}. */
   static InitSocket connect(Scope scope, Fd directory, String name, Discarding discarding)
       throws KernelException {
     Scope line = Scope.in(scope);
@@ -118,7 +118,7 @@ public final class InitSocket {
   /**
    * Receives what is there; a descriptor that came along belongs to {@code scope}.
    *
-   * @throws KernelException EMFILE: descriptors come next that nobody asked for. They stay where
+   * @throws KernelException EMFILE: descriptors come next that were not asked for. They stay where
    *     they are, and no more can be received
    */
   UnixSocket.Received receive(Scope scope, byte[] chunk, Expected expected) throws KernelException {

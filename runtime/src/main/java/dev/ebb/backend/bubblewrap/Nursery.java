@@ -275,8 +275,8 @@ public final class Nursery {
   }
 
   /**
-   * Runs {@code task} when it ends by itself, on the poller's thread, which must not wait. Whoever
-   * finds it lost over a box knows without.
+   * Runs {@code task} when it ends by itself, on the poller's thread, which must not wait. A caller
+   * that loses it over a box is told by an exception.
    */
   public void whenLost(Runnable task) {
     boolean isLate;

@@ -30,8 +30,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * An init that was taken over sends sockets whose close lasts as long as it wants: nobody in the
- * engine waits for that, neither who hears it nor who ends its box.
+ * An init that was taken over sends sockets whose close lasts as long as it wants: no thread of the
+ * engine waits for that, neither the one that receives nor the one that ends the box.
  */
 @Tag("kernel")
 @LeakChecked
@@ -43,7 +43,7 @@ final class HostileDescriptorKernelTest {
   /** Much less than the sockets linger. */
   private static final Duration AT_ONCE = Duration.ofSeconds(8);
 
-  /** A connected socket with data that nobody reads. */
+  /** A connected socket with data that is not read. */
   private static final String LINGERING =
       """
       def lingering():
@@ -133,7 +133,7 @@ final class HostileDescriptorKernelTest {
   }
 
   @Test
-  void aSocketThatNobodyAskedForHoldsNobodyUp() throws Exception {
+  void anUnaskedSocketDoesNotBlockTheEngine() throws Exception {
     byte[] output = message(Protocol.MESSAGE_OUTPUT, 0, 0, 0, 0);
     try (var _ =
         init(output, "c = lingering()\nsocket.send_fds(s, [m], [c.fileno()])\nc.close()")) {
@@ -142,7 +142,7 @@ final class HostileDescriptorKernelTest {
   }
 
   @Test
-  void aCrowdOfThemHoldsNobodyUp() throws Exception {
+  void manySocketsDoNotBlockTheEngine() throws Exception {
     byte[] output = message(Protocol.MESSAGE_OUTPUT, 0, 0, 0, 0);
     String code =
         """
@@ -156,7 +156,7 @@ final class HostileDescriptorKernelTest {
   }
 
   @Test
-  void anotherSocketThanTheOneThatWasAskedForHoldsNobodyUp() throws Exception {
+  void aWrongSocketDoesNotBlockTheEngine() throws Exception {
     byte[] listening = message(Protocol.MESSAGE_LISTENING, 0);
     String code =
         """
@@ -172,9 +172,9 @@ final class HostileDescriptorKernelTest {
     }
   }
 
-  /** Whoever releases the box meets what the engine has not received any more. */
+  /** The release of the box meets what the engine has not received. */
   @Test
-  void aSocketThatWasNeverReceivedHoldsNobodyUp() throws Exception {
+  void anUnreceivedSocketDoesNotBlockTheEngine() throws Exception {
     byte[] output = message(99);
     String code =
         """

@@ -781,7 +781,7 @@ public final class ServedBox {
     return failure;
   }
 
-  /** Whether work with it failed since somebody asked for its end. */
+  /** Whether work with it failed because its end was requested. */
   boolean wasEndedMeanwhile(RuntimeException failure) {
     return endedBy.get() == EndedBy.REQUEST
         && meanwhile(failure) instanceof SandboxException known

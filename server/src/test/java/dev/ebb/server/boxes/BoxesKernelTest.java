@@ -163,7 +163,7 @@ final class BoxesKernelTest {
     assertThat(boxes.remove(box, false).isClean()).isTrue();
   }
 
-  /** What nobody asked for is a failure, and leaves nothing. */
+  /** Descriptors that were not asked for are a failure, and leave nothing. */
   @Test
   void aBoxThatCannotBeFilledIsNone() {
     assertThatThrownBy(
