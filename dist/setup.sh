@@ -108,7 +108,7 @@ drop_unchecked() {
 
 # Nothing that goes into the dist is newer than the dist.
 is_built() {
-  [ -e "$dist/built" ] && [ -z "$(cd "$root" && find pom.xml init kernel oracle runtime third_party server mcp client torture cli dist \
+  [ -e "$dist/built" ] && [ -z "$(cd "$root" && find pom.xml init kernel oracle json runtime third_party server mcp client torture cli dist \
     \( -name target -o -path init/build -o -path init/test -o -path '*/src/test' \) -prune \
     -o \( -type f -o -path '*/src/*' \) -newer dist/target/built -print -quit)" ]
 }
@@ -173,16 +173,16 @@ become_java() {
     --module-path "${jars#:}" --enable-native-access=dev.ebb.kernel "$@"
 }
 
-# What a daemon needs to serve one box at a time, in MiB, processes, threads and open files, beside its keeper; with less it
+# What a daemon needs to serve one box at a time, in MiB, processes, threads and open files, beside its supervisor; with less it
 # would hang, be killed, or refuse all it is asked. beds/container/test starts it with just that, and with a little less.
-room='--pids 48 --files 160 --memory 160'
+needs='--pids 48 --files 160 --memory 160'
 
 # The same for a command that makes a box by itself: java alone would hang, or be killed without a word.
-room_of_command='--pids 24 --files 64 --memory 64'
+needs_of_command='--pids 24 --files 64 --memory 64'
 
 # A command is a java of its own. Whoever asks doctor is told by doctor's list what java lacks.
 become_command() {
-  guard="room $room_of_command"
+  guard="preflight $needs_of_command"
   case "${1:-}: $* " in
     doctor:*' --json '*) guard="$guard --as json" ;;
     doctor:*) guard="$guard --as doctor" ;;
@@ -190,9 +190,9 @@ become_command() {
   become_java -XX:TieredStopAtLevel=1 -XX:AOTCache="$aot" -Debb.root="$root" -m dev.ebb.cli/dev.ebb.cli.Main "$@"
 }
 
-# The daemon lives long: it has the second compiler, and a keeper that reaps what it leaves when it is killed.
+# The daemon lives long: it has the second compiler, and a supervisor that reaps what it leaves when it is killed.
 become_server() {
-  [ "$1" != serve ] || guard="keep $room"
+  [ "$1" != serve ] || guard="supervise $needs"
   # A name server that does not answer holds a thread of the proxy for 4 s, not 10. Who has an opinion keeps it.
   export RES_OPTIONS="${RES_OPTIONS-timeout:2 attempts:2}"
   become_server_with -XX:AOTCache="$server_aot" -m "$server_main" "$@"

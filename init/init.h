@@ -1,21 +1,22 @@
 /*
  * ebb-init: the processes that make a box, be it out of bubblewrap, and those around the daemon.
  *
- *   outside   on the host, as root: stages mounts, starts bwrap in the box's
- *             cgroup, hands the box to the engine, and is gone
- *   nursery   on the host, as nobody: stays, and clones boxes from what bwrap made once
- *   zygote    a nursery in an interpreter: a library that this one loads
- *   inside    pid 1 of the box: starts commands, copies their output, ends
- *             their trees, reaps everything, and dies with the engine, or waits for
- *             the next one when it was detached
- *   room      before a program: tells if it has too little of anything, or becomes it
- *   keep      around the daemon, as two processes: passes signals on, ends with its
- *             status, and reaps what it left
+ *   outside     on the host, as root: stages mounts, starts bwrap in the box's
+ *               cgroup, hands the box to the engine, and is gone
+ *   forkserver  on the host, as nobody: stays, and clones boxes from what bwrap made once
+ *   zygote      a forkserver in an interpreter: a library that this one loads
+ *   inside      pid 1 of the box: starts commands, copies their output, ends
+ *               their trees, reaps everything, and dies with the engine, or waits for
+ *               the next one when it was detached
+ *   preflight   before a program: tells if it has too little of anything, or becomes it
+ *   supervise   around the daemon, as two processes: passes signals on, ends with its
+ *               status, and reaps what it left
  *
- * Read main.c; then outside.c and mounts.c; nursery.c, birth.c, hatch.c and zygote.c; then inside.c, exec.c, terminal.c,
- * start.c, files.c, seccomp.c, tree.c and, for hosts without cgroups, herd.c.
- * contents.c, egress.c, room.c and keep.c stand apart. wire.c and process.c serve all roles. The words spoken
- * with the engine are in protocol.h.
+ * Read main.c; then make/: outside.c and mounts.c; forkserver.c, clone_box.c, zygote_exec.c and
+ * zygote.c; then box/: inside.c, requests.c and engine.c; exec.c, exec_start.c, exec_output.c and
+ * exec_report.c; terminal.c, start.c, files.c, seccomp.c, tree.c and, for hosts without cgroups,
+ * subreaper.c and usage.c; contents.c and egress.c stand apart. host/ has preflight.c, supervise.c and
+ * discard.c. lib/ serves all roles. The words spoken with the engine are in protocol.h.
  */
 #ifndef EBB_INIT_H
 #define EBB_INIT_H
@@ -40,14 +41,14 @@
 /* outside.c */
 int outside(int argc, char **argv);
 
-/* nursery.c */
+/* forkserver.c */
 #define UID_INSIDE 1000 /* what a command sees itself as */
 #define TEMPLATE_PATIENCE 10 /* s */
 
-int nursery(int argc, char **argv);
+int forkserver(int argc, char **argv);
 int template(int answer);
 
-/* birth.c */
+/* clone_box.c */
 struct title { /* what /proc shows as our command line */
 	char *begin;
 	size_t size;
@@ -57,13 +58,13 @@ void take_title(const struct title *title, const char *text);
 struct __user_cap_data_struct;
 
 bool set_capabilities(const struct __user_cap_data_struct *data); /* of version 3 */
-void birth_serve(int control, const struct title *title);
+void clone_box_serve(int control, const struct title *title);
 
-/* hatch.c */
+/* zygote_exec.c */
 #define ZYGOTE_LIBRARY "/tmp/ebb-zygote.so" /* its runner knows both, see python.py */
 #define ZYGOTE_CONTROL 3
 
-noreturn void hatch(int control, int words); /* executes them, as a zygote */
+noreturn void zygote_exec(int control, int words); /* executes them, as a zygote */
 
 /* mounts.c: files of the host become /tmp/0, /tmp/1 … in a mount namespace of our own */
 struct mount_source {
@@ -74,11 +75,11 @@ struct mount_source {
 void mounts_stage(const struct mount_source *sources, size_t count, uid_t uid, gid_t gid);
 
 /* inside.c */
-int inside(int control, int gate); /* gate -1: a nursery made us, and waits for nothing */
+int inside(int control, int gate); /* gate -1: a forkserver made us, and waits for nothing */
 void inside_forget(void); /* what a copy of init need not know */
 
 /* contents.c */
-struct contents contents_count(void); /* all ones: cannot be told */
+struct contents contents_inventory(void); /* all ones: cannot be told */
 
 struct report { /* an errno, or 0 and entries */
 	uint32_t error;
@@ -87,33 +88,33 @@ struct report { /* an errno, or 0 and entries */
 };
 
 bool contents_tell(const struct report *report, int control, enum message_type type, uint32_t exec);
-void contents_look(struct report *report); /* at the workspace */
-void contents_place(const char *name, mode_t mode, const void *data, size_t size,
-                    struct report *report); /* a new file there */
+void contents_list(struct report *report); /* of the workspace */
+void contents_write_file(const char *name, mode_t mode, const void *data, size_t size,
+                         struct report *report); /* a new file there */
 
 /* egress.c */
 int egress_listen(uint16_t port); /* on the loopback; -1: errno says why */
 
-/* room.c */
-enum room_style { ROOM_ERROR, ROOM_DOCTOR, ROOM_JSON };
+/* preflight.c */
+enum preflight_style { PREFLIGHT_ERROR, PREFLIGHT_DOCTOR, PREFLIGHT_JSON };
 
-struct room {
+struct preflight {
 	uint32_t pids;   /* processes and threads, beside us */
 	uint32_t files;  /* open at once */
 	uint32_t memory; /* MiB */
-	enum room_style style;
+	enum preflight_style style;
 	unsigned told; /* of what there is too little */
 };
 
-int room(int argc, char **argv);
-char **room_parse(struct room *needed, int argc, char **argv);
-bool room_is_enough(struct room *needed);
+int preflight(int argc, char **argv);
+char **preflight_parse(struct preflight *needed, int argc, char **argv);
+bool preflight_passes(struct preflight *needed);
 
 /* discard.c */
 int discard(void);
 
-/* keep.c */
-int keep(int argc, char **argv);
+/* supervise.c */
+int supervise(int argc, char **argv);
 
 /* wire.c */
 struct message {
@@ -131,10 +132,10 @@ void message_release(struct message *message);
 bool message_send(int socket, enum message_type type, uint32_t exec, const void *body, size_t size,
                   int fd); /* false: the socket is full, or closed */
 
-/* herd.c: the same without a cgroup: all that descends from a shepherd, who adopts and reaps */
+/* subreaper.c: the tree of an exec without a cgroup leaf: all that descends from its subreaper */
 struct start;
 
-struct news { /* from a shepherd: first who the leader is, then how it ended */
+struct news { /* from a subreaper: first who the leader is, then how it ended */
 	pid_t leader;
 	int32_t code, status; /* 0: not yet */
 	uint32_t memory;      /* its peak, KiB */
@@ -145,32 +146,32 @@ struct usage {
 	uint32_t processes; /* and threads */
 };
 
-pid_t herd_fork(const struct start *start, int news); /* the shepherd's pid; what it tells goes to news */
-void herd_forget(pid_t reaped);
-unsigned herd_count(void); /* of shepherds */
-pid_t herd_shepherd(unsigned i);
-uint64_t herd_processes(uint64_t most); /* with those that are ours */
-unsigned herd_signal(pid_t shepherd, int signal); /* 0: those whose shepherd is dead */
-bool herd_is_empty(pid_t shepherd);
-void herd_doom(pid_t shepherd);                   /* the same; herd_kill is to follow */
-bool herd_kill(void); /* all the doomed; those too fast for us stay so. False: there is none */
-bool herd_is_stuck(pid_t shepherd);
-void herd_look(void);
-struct usage herd_usage(pid_t shepherd); /* as of the last look */
+pid_t subreaper_fork(const struct start *start, int news); /* the subreaper's pid; what it tells goes to news */
+void subreaper_forget(pid_t reaped);
+unsigned subreaper_count(void); /* of subreapers */
+pid_t subreaper_pid(unsigned i);
+uint64_t subreaper_processes(uint64_t most); /* with those that are ours */
+unsigned subreaper_signal(pid_t subreaper, int signal); /* 0: those whose subreaper is dead */
+bool subreaper_is_empty(pid_t subreaper);
+void subreaper_doom(pid_t subreaper);                   /* the same; subreaper_kill is to follow */
+bool subreaper_kill(void); /* all the doomed; those too fast for us stay so. False: there is none */
+bool subreaper_is_stuck(pid_t subreaper);
+void subreaper_look(void);
+struct usage subreaper_usage(pid_t subreaper); /* as of the last look */
 
-/* tree.c: all processes of an exec, which the kernel knows as a cgroup leaf, or we as a herd */
+/* tree.c: all processes of an exec, which the kernel knows as a cgroup leaf, or we as the descendants of a subreaper */
 struct tree {
 	int events; /* readable: look again */
-	int procs;  /* -1: a herd */
+	int procs;  /* -1: it has no leaf */
 	int kill;   /* -1: not to be had; Linux before 5.14 */
-	pid_t shepherd;
-	bool has_strays; /* the shepherd was killed: its herd is what belongs to no other */
+	pid_t subreaper;
+	bool has_strays; /* the subreaper was killed: its processes are those below no other */
 };
 
 bool tree_open(struct tree *tree, int leaf);
 bool tree_take(struct tree *tree, const int files[3]);
 void tree_close(struct tree *tree);
-bool tree_is_herd(const struct tree *tree);
+bool tree_has_leaf(const struct tree *tree);
 bool tree_is_empty(const struct tree *tree);
 unsigned tree_signal(const struct tree *tree, int signal); /* how many it reached; 0 counts */
 unsigned tree_strangers(const struct tree *tree); /* members from outside the box */
@@ -214,7 +215,7 @@ struct stream {
 	int error; /* why it has */
 	bool is_in_memory; /* all that is stored: there is no log yet, or none that takes it */
 	uint64_t size; /* of what is stored */
-	uint64_t told; /* of what is in memory */
+	uint64_t sent; /* of what is in memory */
 	uint64_t lost; /* behind it */
 };
 
@@ -236,20 +237,21 @@ struct exec {
 	struct tree tree;
 	int failure; /* the leader's report of a failed start; exec(2) closes it */
 	struct stream streams[2];
-	bool is_kept; /* there are no logs yet, … */
-	bool is_full; /* … and there must be now */
-	bool has_sections; /* of output */
-	bool looks;        /* at the workspace, in the end */
-	bool is_to_be_cut; /* once there is a log */
+	bool is_buffered; /* there are no logs yet, … */
+	bool needs_log; /* … and there must be now */
+	bool has_segments; /* of output */
+	bool lists;        /* the workspace, in the end */
+	bool is_to_be_split; /* once there is a log */
 	struct terminal *terminal; /* NULL: none */
 	uint64_t signals;          /* those that nobody could hear yet, by bit */
 	uint64_t limit, room; /* of output */
 	uint64_t grace;
 	uint64_t deadline;
 	uint64_t memory, processes; /* limits that we see to; 0: a cgroup does */
+	uint64_t resident;          /* memory, at the last look */
 	uint64_t cpu_before;        /* of all that we reaped */
 	bool is_started;
-	bool started_due, full_due, output_due, section_due, look_due, last_due; /* what the engine has not heard yet */
+	bool started_due, log_due, output_due, segment_due, list_due, last_due; /* what the engine has not heard yet */
 	uint64_t told_at;                       /* of output, the last time */
 	bool is_forgotten;                      /* the engine has written its end down */
 	struct refusal refusal;                 /* its last word, if set, … */
@@ -258,16 +260,16 @@ struct exec {
 
 void exec_clear(struct exec *exec);
 void exec_start(struct exec *exec, struct message *message);
-void exec_renew(struct exec *exec, const struct start_request *request);
+void exec_rearm(struct exec *exec, const struct start_request *request);
 void exec_refuse(struct exec *exec, uint32_t id, enum start_step step, int error);
 void exec_attend(struct exec *exec, enum exec_source source);
 void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t grace);
 void exec_signal(struct exec *exec, int signal);
 void exec_resize(struct exec *exec, uint16_t rows, uint16_t columns);
 void exec_take_logs(struct exec *exec, struct message *message, int error);
-void exec_cut(struct exec *exec);
+void exec_split(struct exec *exec);
 void exec_leader_ended(struct exec *exec, int code, int status);
-void exec_shepherd_ended(struct exec *exec, bool is_done);
+void exec_subreaper_ended(struct exec *exec, bool is_done);
 void exec_used(struct exec *exec, struct usage usage);
 uint64_t exec_alarm(const struct exec *exec, bool is_heard); /* when it wants its next tick */
 void exec_tick(struct exec *exec, uint64_t time);
@@ -279,7 +281,7 @@ struct start {
 	struct start_request request;
 	char *workdir; /* strings stay in the message */
 	char *strings; /* argv, then the environment */
-	int leaf; /* -1: a shepherd instead, or files */
+	int leaf; /* -1: a subreaper instead, or files */
 	int files[3]; /* of the leaf: cgroup.procs, cgroup.events, cgroup.kill; -1: none */
 	int logs[2], input;
 	int outputs[2], failure; /* the child's ends of its pipes */

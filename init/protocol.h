@@ -6,7 +6,7 @@
  * (SCM_RIGHTS). Both ends are on one host: integers are in native order, a
  * body is packed in the order its comment gives, strings end in NUL.
  *
- * The visible pair of this file is dev.ebb.backend.bubblewrap.Protocol; a test
+ * The visible pair of this file is dev.ebb.init.Protocol; a test
  * compares the two. Change both, and PROTOCOL_VERSION, together.
  */
 #ifndef EBB_PROTOCOL_H
@@ -18,9 +18,9 @@
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
 #define MESSAGE_FDS_MAX 6
 #define NONCE_SIZE 16
-#define OUTPUT_KEPT_MAX 4096 /* bytes of one stream that need no log */
-#define PLACE_MAX (64 * 1024) /* bytes of a file that init itself writes */
-#define REPORT_MAX 3600 /* bytes of entries in PLACED or LOOKED: in a message less than a page */
+#define OUTPUT_BUFFERED_MAX 4096 /* bytes of one stream that need no log */
+#define WRITE_FILE_MAX (64 * 1024) /* bytes of a file that init itself writes */
+#define REPORT_MAX 3600 /* bytes of entries in FILE_WRITTEN or LISTED: in a message less than a page */
 
 struct message_header {
 	uint32_t size; /* of the body */
@@ -34,9 +34,9 @@ enum message_type {
 	/* Box set-up, to the engine. */
 	MESSAGE_LAUNCHED = 1, /* from the outside role: u32 host pid of init; fds: its pidfd */
 	MESSAGE_HELLO = 2,    /* from init: u32 version, 16 bytes nonce; first on each connection */
-	MESSAGE_UNMADE = 3,   /* instead, from the nursery or its child: why there will be no box, text */
+	MESSAGE_UNMADE = 3,   /* instead, from the forkserver or its child: why there will be no box, text */
 
-	/* Of the nursery. */
+	/* Of the forkserver. */
 	MESSAGE_READY = 8,    /* to the engine, also from a zygote: orders can come */
 	MESSAGE_TEMPLATE = 9, /* from its bwrap: fds: the mount namespace */
 
@@ -52,52 +52,51 @@ enum message_type {
 	                        greets it with the nonce of the first, and tells of every exec it has */
 	MESSAGE_FORGET = 21, /* the end of an exec is written down; detached, init keeps it until then */
 
-	MESSAGE_RENEW = 22,  /* struct start_request without strings, of the flags START_KEEP and
-	                        START_LOOK: the limits of an exec that has waited until now begin anew */
-	MESSAGE_COUNT = 23,  /* exec 0: what is in the box? */
-	MESSAGE_LOGS = 24,   /* the answer to FULL. u32 0; fds: stdout log, stderr log, empty both. Or
-	                        u32 errno, no fds: there are none, and what follows is lost, and counted */
-	MESSAGE_LISTEN = 25, /* exec 0, u32 port: listen there on the loopback of the box. Since version 8 */
-	MESSAGE_CUT = 26,    /* of an exec with START_SECTIONS: ends the section that it writes. Since
-	                        version 9 */
-	MESSAGE_PLACE = 27,  /* exec 0, u32 permissions, string name, then bytes, no more than
-	                        PLACE_MAX: a file that is new in the workspace. Since version 10 */
-	MESSAGE_LOOK = 28,   /* exec 0: which entries has the workspace? Since version 10 */
+	MESSAGE_REARM = 22,  /* struct start_request without strings, of the flags START_KEEP and
+	                        START_LIST: the limits of an exec that has waited until now begin anew */
+	MESSAGE_INVENTORY = 23, /* exec 0: what is in the box? */
+	MESSAGE_LOG_FDS = 24, /* the answer to NEED_LOG. u32 0; fds: stdout log, stderr log, empty both. Or
+	                         u32 errno, no fds: there are none, and what follows is lost, and counted */
+	MESSAGE_LISTEN = 25, /* exec 0, u32 port: listen there on the loopback of the box */
+	MESSAGE_SPLIT = 26,  /* of an exec with START_SEGMENTS: ends the segment that it writes */
+	MESSAGE_WRITE_FILE = 27, /* exec 0, u32 permissions, string name, then bytes, no more than
+	                            WRITE_FILE_MAX: a file that is new in the workspace */
+	MESSAGE_LIST = 28,   /* exec 0: which entries has the workspace? */
 
 	/* Init to engine, each about one exec. */
-	MESSAGE_STARTED = 32, /* u32 pid inside the box, u32 that of its shepherd, 0: none;
+	MESSAGE_STARTED = 32, /* u32 pid inside the box, u32 that of its subreaper, 0: none;
 	                         the first is 0 if it was killed before it was known */
 	MESSAGE_REFUSED = 33, /* u32 enum start_step, u32 errno: it never ran */
-	MESSAGE_OUTPUT = 34,  /* u64 stdout bytes, u64 stderr bytes so far, struct told, its bytes */
-	MESSAGE_ENDED = 35,   /* struct ended, struct told, its bytes: the last word about an exec */
-	MESSAGE_KNOWN = 36,   /* exec 0, u32 id…: on a later connection, all that was due has been
+	MESSAGE_OUTPUT = 34,  /* u64 stdout bytes, u64 stderr bytes so far, struct buffered, its bytes */
+	MESSAGE_ENDED = 35,   /* struct ended, struct buffered, its bytes: the last word about an exec */
+	MESSAGE_SYNCED = 36,  /* exec 0, u32 id…: on a later connection, all that was due has been
 	                         said, of these execs; one that is not among them is none */
-	MESSAGE_COUNTED = 37, /* exec 0, struct contents: the answer to COUNT, after all before it is done */
-	MESSAGE_FULL = 38,    /* of an exec without logs: it has written more than is kept, and waits
-	                         for LOGS; then all is there, from the first byte on */
+	MESSAGE_CONTENTS = 37, /* exec 0, struct contents: the answer to INVENTORY, after all before it is done */
+	MESSAGE_NEED_LOG = 38, /* of an exec without logs: it has written more than is buffered, and waits
+	                          for LOG_FDS; then all is there, from the first byte on */
 	MESSAGE_LISTENING = 39, /* exec 0, the answer to LISTEN: u32 0; fds: the listening socket, which
 	                           init keeps, too: it is the same when it is asked for again. Or u32
 	                           errno, no fds */
-	MESSAGE_SECTION = 40, /* struct section, struct told, its bytes: the answer to CUT, of all that
-	                         was written until then. What is written later is the next section:
-	                         in no log, and with all of the limit. Since version 9 */
-	MESSAGE_PLACED = 41, /* exec 0, the answer to PLACE: u32 0, its entry as stat tells it. Or u32
-	                        errno, and nothing is there. Init does it by itself, so only where that
-	                        cannot take long: EOPNOTSUPP where the workspace is no tmpfs */
-	MESSAGE_LOOKED = 42, /* exec 0, the answer to LOOK: u32 0, all entries as list tells them, but
+	MESSAGE_SEGMENT = 40, /* struct segment, struct buffered, its bytes: the answer to SPLIT, of all that
+	                         was written until then. What is written later is the next segment:
+	                         in no log, and with all of the limit */
+	MESSAGE_FILE_WRITTEN = 41, /* exec 0, the answer to WRITE_FILE: u32 0, its entry as stat tells it. Or
+	                              u32 errno, and nothing is there. Init does it by itself, so only where
+	                              that cannot take long: EOPNOTSUPP where the workspace is no tmpfs */
+	MESSAGE_LISTED = 42, /* exec 0, the answer to LIST: u32 0, all entries as list tells them, but
 	                        for where links lead. Or u32 errno: as above, E2BIG for more than fit
-	                        into a message. Of an exec with START_LOOK: the same, just before ENDED */
+	                        into a message. Of an exec with START_LIST: the same, just before ENDED */
 };
 
 #define ORDER_NAME_SIZE 32
 
 /*
- * The engine to the nursery, without a header: a box to be made. All answers come on the box's own
+ * The engine to the forkserver, without a header: a box to be made. All answers come on the box's own
  * control socket.
  */
 struct order {
 	uint32_t flags; /* ORDER_… */
-	uint32_t uid;   /* of the box, in the user namespace of the nursery */
+	uint32_t uid;   /* of the box, in the user namespace of the forkserver */
 	uint64_t disk;  /* bytes of /workspace */
 	uint64_t temporary; /* bytes of /tmp, and of /dev/shm */
 	uint32_t fds;       /* in this order: init's control socket[, the v2 cgroup it is born in] … */
@@ -111,32 +110,30 @@ struct order {
 
 #define START_HAS_STDIN 1u /* the last descriptor is the command's stdin */
 #define START_KEEP 2u      /* leave daemonised children alive when the command ends */
-#define START_HAS_LEAF 4u  /* its cgroup comes with it, a directory; else it gets a shepherd */
+#define START_HAS_LEAF 4u  /* its cgroup comes with it, a directory; else it gets a subreaper */
 #define START_TERMINAL 8u  /* it gets a terminal; stdin is typed there, all output is stdout */
 #define START_FILE 16u     /* nothing is executed: argv is one of the operations below */
-#define START_KEPT 32u     /* no logs come with it; no terminal then */
+#define START_BUFFERED 32u /* no logs come with it; no terminal then */
 #define START_RESUMED 64u  /* of a zygote's box, the first: nothing is executed, argv is for nobody;
-                              the interpreter that init is a copy of goes on. Since version 7 */
-#define START_SECTIONS 128u /* with START_KEPT: output comes in sections, which CUT ends; what is
+                              the interpreter that init is a copy of goes on */
+#define START_SEGMENTS 128u /* with START_BUFFERED: output comes in segments, which SPLIT ends; what is
                                above the limit is thrown away, and nobody is ended for it */
-#define START_LOOK 256u     /* when it has ended the workspace is looked at, unless it is stuck. Since
-                               version 11 */
-#define START_PIPED 512u    /* with START_KEPT: the last descriptor is the command's stdout, which
-                               init neither reads nor counts; no stdin then. Since version 12 */
+#define START_LIST 256u     /* when it has ended the workspace is listed, unless it is stuck */
+#define START_PIPED 512u    /* with START_BUFFERED: the last descriptor is the command's stdout, which
+                               init neither reads nor counts; no stdin then */
 #define START_LEAF_FILES 1024u /* with START_HAS_LEAF: instead of the directory cgroup.procs, to read
-                                 and write, cgroup.events and, if there is one, cgroup.kill. Since
-                                 version 12 */
+                                 and write, cgroup.events and, if there is one, cgroup.kill */
 
 /*
  * A file operation ends with an errno as its exit status.
  *
  *   read PATH OFFSET [MOST]  a regular file, from there on, to stdout; EFBIG if that is more bytes,
- *                            as its size says, holes and all. MOST since version 12
+ *                            as its size says, holes and all
  *   write PATH MODE          stdin is frames, a u32 size and so many bytes; an empty one ends the
- *                            file. Then it is there as a whole, and its entry is told (by some
- *                            since version 9, so nobody relies on it); else all is as it was
+ *                            file. Then it is there as a whole, and its entry is told; else all
+ *                            is as it was
  *   stat PATH                an entry: type mode size mtime_ns target name, each ending in NUL
- *   list PATH                an entry for each in the directory, by name since version 12
+ *   list PATH                an entry for each in the directory, by name
  *   mkdir PATH               and its parents
  *   move FROM TO
  *   remove PATH [recursive]
@@ -150,7 +147,7 @@ struct start_request {
 	uint64_t file_size;    /* RLIMIT_FSIZE */
 	uint64_t memory;       /* of the box, looked at now and then; 0 = a cgroup sees to it */
 	uint64_t data_size;    /* RLIMIT_DATA, of each process; 0 = none */
-	uint64_t processes;    /* RLIMIT_NPROC, of the box beside init and shepherds; 0 = none */
+	uint64_t processes;    /* RLIMIT_NPROC, of the box beside init and subreapers; 0 = none */
 	uint32_t flags;        /* START_… */
 	uint32_t argc;
 	uint32_t envc;
@@ -183,20 +180,20 @@ enum end_reason {
 #define ENDED_STRANGERS 64u /* processes from outside the box were in its leaf, and were killed */
 
 /*
- * How many bytes follow, which were not told before: of a stream that is in memory, because there
- * is no log yet, or none that takes it. Since version 6.
+ * How many bytes follow, which were not sent before: of a stream that is buffered, because there
+ * is no log yet, or none that takes it.
  */
-struct told {
+struct buffered {
 	uint32_t stdout_size;
 	uint32_t stderr_size;
 };
 
-struct section {
+struct segment {
 	uint64_t stdout_size;
 	uint64_t stderr_size;
 	uint32_t flags;     /* ENDED_TRUNCATED or none */
 	uint32_t log_errno; /* as below */
-	uint64_t stdout_lost; /* as below. Since version 12 */
+	uint64_t stdout_lost; /* as below */
 	uint64_t stderr_lost;
 };
 
@@ -214,10 +211,8 @@ struct ended {
 	uint64_t peak_memory;
 	uint32_t peak_processes;
 	uint32_t zero;
-	uint64_t ended_ns; /* CLOCK_MONOTONIC when the last of it ended, however late that is told.
-	                      Since version 12 */
-	/* Bytes that were written and could not be stored, from the end of what is stored on. Since
-	   version 12 */
+	uint64_t ended_ns; /* CLOCK_MONOTONIC when the last of it ended, however late that is told */
+	/* Bytes that were written and could not be stored, from the end of what is stored on */
 	uint64_t stdout_lost;
 	uint64_t stderr_lost;
 };

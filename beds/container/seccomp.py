@@ -96,9 +96,9 @@ ENOSYS = 38
 # What bubblewrap needs beyond docker's default to make a box, and no more; unshare is for --disable-userns.
 FOR_A_BOX = ["mount", "pivot_root", "sethostname", "umount2", "unshare"]
 
-# And for the nursery, which clones boxes in a user namespace that there is already. It adds little: whoever may make
+# And for the forkserver, which clones boxes in a user namespace that there is already. It adds little: whoever may make
 # a user namespace may make all others in it by unshare, and enter only those that are below his own.
-FOR_A_NURSERY = ["clone", "setns"]
+FOR_A_FORKSERVER = ["clone", "setns"]
 
 
 def allow(names, *args):
@@ -148,7 +148,7 @@ def for_ebb():
     """One file for every machine and every runtime: without docker's includes, which containerd ignores."""
     machines = list(ARCHITECTURES)
     rules = [*common_rules(machines), allow(BY_CAPABILITY["CAP_SYS_CHROOT"].split()), NO_CLONE3]
-    return profile(machines, [*rules, allow(FOR_A_NURSERY), allow(FOR_A_BOX)])
+    return profile(machines, [*rules, allow(FOR_A_FORKSERVER), allow(FOR_A_BOX)])
 
 
 def text(profile):

@@ -14,11 +14,11 @@ PYTHON = "/usr/bin/python3"
 
 
 def only_with_leaves(test):
-    return None if HERD else test
+    return None if SUBREAPER else test
 
 
 def only_without_leaves(test):
-    return test if HERD else None
+    return test if SUBREAPER else None
 
 
 class Case(unittest.TestCase):

@@ -96,25 +96,25 @@ class DetachTest(Case):
             fds = [log.fileno() for log in logs]
             some = box.start("/bin/sh", "-c", "echo some; sleep 0.3; echo more", logs=fds)
             much = box.start("/bin/sh", "-c", "sleep 0.3; head -c 30000 /dev/zero", logs=fds)
-            box.pump(lambda: some.kept[0] and much.pid, what="the first line")
+            box.pump(lambda: some.buffered[0] and much.pid, what="the first line")
             with self.nobody(box):
                 wait_until(lambda: not some.members() + much.members(), what="their ends")
             some.wait(), much.wait()
-            self.assertEqual((b"some\nmore\n", 0), (some.kept[0], some.ended["stdout_lost"]))
-            self.assertEqual((bytes(KEPT_MAX), 30000 - KEPT_MAX), (much.kept[0], much.ended["stdout_lost"]))
+            self.assertEqual((b"some\nmore\n", 0), (some.buffered[0], some.ended["stdout_lost"]))
+            self.assertEqual((bytes(BUFFERED_MAX), 30000 - BUFFERED_MAX), (much.buffered[0], much.ended["stdout_lost"]))
 
     def test_sizes_are_told_of_what_still_runs(self):
         with self.a_detached_box() as box:
             loud = box.start("/bin/sh", "-c", "seq 100000; seq 100000 >&2; sleep 100")
             mute = box.start("sleep", "100")
             loud.wait_started(), mute.wait_started()
-            pids = [(each.pid, each.shepherd) for each in (loud, mute)]
+            pids = [(each.pid, each.subreaper) for each in (loud, mute)]
             with self.nobody(box):
                 wait_until(lambda: loud.output(1) == LINES, what="its output")
             self.assertEqual([STARTED, OUTPUT], loud.words)
             self.assertEqual((len(LINES), len(LINES)), loud.sizes)
             self.assertEqual([STARTED], mute.words)
-            self.assertEqual(pids, [(each.pid, each.shepherd) for each in (loud, mute)])
+            self.assertEqual(pids, [(each.pid, each.subreaper) for each in (loud, mute)])
 
     def test_a_timeout_is_held(self):
         with self.a_detached_box() as box:
@@ -142,7 +142,7 @@ class DetachTest(Case):
             with self.nobody(box):
                 wait_until(lambda: members(box.cgroup) == [box.init_pid], what="all ends")
             box.pump(lambda: killed.ended and missing.refused and all(e.ended for e in execs), what="all ends")
-            self.assertEqual({each.number for each in [*execs, missing, killed]}, set(box.known))
+            self.assertEqual({each.number for each in [*execs, missing, killed]}, set(box.synced))
             for status, exec_ in enumerate(execs):
                 self.assert_exited(exec_, status)
                 self.assert_ended(exec_, BY_ITSELF)
@@ -264,7 +264,7 @@ class DetachTest(Case):
             box.connect()
             old.close()
             signal.pidfd_send_signal(box.init_pidfd, signal.SIGCONT)
-            box.pump(lambda: box.is_known, what="known")
+            box.pump(lambda: box.is_synced, what="SYNCED")
             self.assert_exited(box.run("true"))
 
     def test_a_thousand_callers_cost_nothing(self):
@@ -300,7 +300,7 @@ class DetachTest(Case):
             box.connect()
             self.assert_idle(box, 1)
             self.assertEqual([], loud.words)
-            box.pump(lambda: box.is_known, what="known")
+            box.pump(lambda: box.is_synced, what="SYNCED")
             for status, exec_ in enumerate(execs):
                 self.assertEqual([STARTED, MSG_ENDED], exec_.words)
                 self.assert_exited(exec_, status)

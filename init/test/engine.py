@@ -19,25 +19,25 @@ START = struct.Struct("=QQQQQQQQIIIHH")
 ENDED = struct.Struct("=IIiiQQIIQQIIQQQ")
 CONTENTS = struct.Struct("=IIQQ")
 SIZES = struct.Struct("=QQ")
-TOLD = struct.Struct("=II")
-SECTION_HEAD = struct.Struct("=QQIIQQ")
+BUFFERED_HEAD = struct.Struct("=II")
+SEGMENT_HEAD = struct.Struct("=QQIIQQ")
 LAUNCHED, HELLO = 1, 2
-MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET, MSG_RENEW, MSG_COUNT, MSG_LOGS, MSG_LISTEN, MSG_CUT, MSG_PLACE, MSG_LOOK = range(16, 29)
-STARTED, REFUSED, OUTPUT, MSG_ENDED, KNOWN, COUNTED, FULL, LISTENING, SECTION, PLACED, LOOKED = range(32, 43)
-HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE, KEPT, RESUMED, SECTIONS, LOOK, PIPED, LEAF_FILES = 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024
+MSG_START, MSG_KILL, MSG_RESIZE, MSG_SIGNAL, MSG_DETACH, MSG_FORGET, MSG_REARM, MSG_INVENTORY, MSG_LOG_FDS, MSG_LISTEN, MSG_SPLIT, MSG_WRITE_FILE, MSG_LIST = range(16, 29)
+STARTED, REFUSED, OUTPUT, MSG_ENDED, SYNCED, MSG_CONTENTS, NEED_LOG, LISTENING, SEGMENT, FILE_WRITTEN, LISTED = range(32, 43)
+HAS_STDIN, KEEP, HAS_LEAF, TERMINAL, FILE, BUFFERED, RESUMED, SEGMENTS, LIST, PIPED, LEAF_FILES = 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024
 STEP_REQUEST, STEP_CLONE, STEP_WORKDIR, STEP_LIMITS, STEP_EXEC = 1, 2, 3, 4, 5
 BY_ITSELF, KILLED, TIMED_OUT, OUTPUT_LIMIT, OUT_OF_MEMORY = 0, 1, 2, 3, 4
 STUCK, TRUNCATED, UNREAPED, CROWDED = 1, 2, 4, 8
 CLD_EXITED, CLD_KILLED, CLD_DUMPED = 1, 2, 3
 
 MESSAGE_MAX = 4 << 20
-KEPT_MAX = 4096
+BUFFERED_MAX = 4096
 PATIENCE = int(os.environ.get("EBB_PATIENCE", "1"))  # a factor for a slow machine, such as an emulated one
 
 UID = 1879100000
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/workspace", "LANG": "C.UTF-8"}
 NAME = f"ebb-inittest-{os.getpid()}"
-HERD = os.environ.get("EBB_INIT_HERD") == "1"  # commands get a shepherd instead of a cgroup leaf
+SUBREAPER = os.environ.get("EBB_INIT_SUBREAPER") == "1"  # commands get a subreaper instead of a cgroup leaf
 PR_SET_CHILD_SUBREAPER = 36
 CLONE_NEWNS, MS_REC, MS_PRIVATE, MS_SHARED = 0x20000, 0x4000, 1 << 18, 1 << 20
 libc = ctypes.CDLL(None, use_errno=True)
@@ -137,12 +137,12 @@ def field(pid, name):
 
 
 def open_files(pid):
-    """What its descriptors lead to, but for the files of /proc that init has open for a moment to look at herds."""
+    """What its descriptors lead to, but for the files of /proc that init has open for a moment to count processes."""
     names = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
             names.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
-    return [name for name in names if not (HERD and name.startswith("/proc"))]
+    return [name for name in names if not (SUBREAPER and name.startswith("/proc"))]
 
 
 def is_alive(pid):
@@ -164,21 +164,21 @@ class Exec:
     def hear_nothing(self):
         self.words = []  # types of messages, in order
         self.pid = self.refused = self.ended = None
-        self.shepherd = 0
+        self.subreaper = 0
         self.seen = None  # in the workspace, in the end
-        self.sections = []
-        self.begin_section()
+        self.segments = []
+        self.begin_segment()
 
-    def begin_section(self):
+    def begin_segment(self):
         self.sizes = (0, 0)
-        self.kept = [b"", b""]
+        self.buffered = [b"", b""]
         self.has_logs = False
 
     def hear(self, kind, body):
         assert self.ended is None and self.refused is None, "a word after the last word"
         self.words.append(kind)
         if kind == STARTED:
-            self.pid, self.shepherd = struct.unpack("=II", body)
+            self.pid, self.subreaper = struct.unpack("=II", body)
         elif kind == REFUSED:
             self.refused = struct.unpack("=II", body)
         elif kind == OUTPUT:
@@ -186,49 +186,49 @@ class Exec:
             sizes = SIZES.unpack_from(body)
             assert sizes >= self.sizes and sizes != self.sizes, "output that is no news"
             self.sizes = sizes
-            self.keep(body[SIZES.size:])
-        elif kind == FULL:
+            self.buffer(body[SIZES.size:])
+        elif kind == NEED_LOG:
             if self.gives_logs:
                 self.give_logs()
-        elif kind == SECTION:
-            stdout, stderr, flags, error, *lost = SECTION_HEAD.unpack_from(body)
-            self.keep(body[SECTION_HEAD.size:])
-            output = self.output() if self.has_logs else self.kept[0]
-            self.sections.append({"stdout": output, "sizes": (stdout, stderr), "flags": flags, "errno": error,
+        elif kind == SEGMENT:
+            stdout, stderr, flags, error, *lost = SEGMENT_HEAD.unpack_from(body)
+            self.buffer(body[SEGMENT_HEAD.size:])
+            output = self.output() if self.has_logs else self.buffered[0]
+            self.segments.append({"stdout": output, "sizes": (stdout, stderr), "flags": flags, "errno": error,
                                   "lost": tuple(lost)})
-            self.begin_section()
-        elif kind == LOOKED:
+            self.begin_segment()
+        elif kind == LISTED:
             error, found = entries(body)
             self.seen = error or found
         elif kind == MSG_ENDED:
             assert self.pid is not None, "an end before its start"
             names = ("reason", "flags", "code", "status", "stdout_size", "stderr_size", "log_errno", "leftovers",
                      "cpu_us", "peak_memory", "peak_processes", "zero", "ended_ns", "stdout_lost", "stderr_lost")
-            self.keep(body[ENDED.size:])
+            self.buffer(body[ENDED.size:])
             self.ended = dict(zip(names, ENDED.unpack_from(body)))
         else:
             raise AssertionError(f"unknown word {kind}")
 
-    def keep(self, told):
-        stdout, stderr = TOLD.unpack_from(told)
-        assert len(told) == TOLD.size + stdout + stderr
-        self.kept[0] += told[TOLD.size:TOLD.size + stdout]
-        self.kept[1] += told[TOLD.size + stdout:]
+    def buffer(self, sent):
+        stdout, stderr = BUFFERED_HEAD.unpack_from(sent)
+        assert len(sent) == BUFFERED_HEAD.size + stdout + stderr
+        self.buffered[0] += sent[BUFFERED_HEAD.size:BUFFERED_HEAD.size + stdout]
+        self.buffered[1] += sent[BUFFERED_HEAD.size + stdout:]
 
-    def cut(self):
-        """Ends the section, and hears of it."""
-        count = len(self.sections)
-        self.box.send(MSG_CUT, self.number)
-        self.box.pump(lambda: len(self.sections) > count or self.ended, what="section")
-        assert len(self.sections) > count, "it has ended"
-        return self.sections[-1]
+    def split(self):
+        """Ends the segment, and hears of it."""
+        count = len(self.segments)
+        self.box.send(MSG_SPLIT, self.number)
+        self.box.pump(lambda: len(self.segments) > count or self.ended, what="segment")
+        assert len(self.segments) > count, "it has ended"
+        return self.segments[-1]
 
     def give_logs(self, error=0):
         self.has_logs = not error
-        if self.sections:
+        if self.segments:
             self.logs = [tempfile.TemporaryFile(dir=self.box.directory) for _ in range(2)]
         fds = [] if error else [log.fileno() for log in self.logs]
-        self.box.send(MSG_LOGS, self.number, struct.pack("=I", error), fds)
+        self.box.send(MSG_LOG_FDS, self.number, struct.pack("=I", error), fds)
 
     def wait_started(self, seconds=10):
         self.box.pump(lambda: self.pid is not None or self.refused, seconds, "start")
@@ -254,18 +254,18 @@ class Exec:
     def forget(self):
         self.box.send(MSG_FORGET, self.number)
 
-    def renew(self, timeout=0, grace=1000, limit=1 << 30, files=1024, file_size=1 << 40, processes=0, flags=0, argc=0):
-        self.box.send(MSG_RENEW, self.number, START.pack(timeout, grace, limit, files, file_size, 0, 0, processes,
+    def rearm(self, timeout=0, grace=1000, limit=1 << 30, files=1024, file_size=1 << 40, processes=0, flags=0, argc=0):
+        self.box.send(MSG_REARM, self.number, START.pack(timeout, grace, limit, files, file_size, 0, 0, processes,
                                                          flags, argc, 0, 0, 0))
 
     def wait_output(self, text, seconds=10):
-        # RACE: its words may be heard before who it is, and who its shepherd.
+        # RACE: its words may be heard before who it is, and who its subreaper.
         self.box.pump(lambda: (text in self.output() and self.pid is not None) or self.ended, seconds,
                       f"{text} in {self.output()[-200:]}")
         assert text in self.output(), self.output()
 
     def members(self):
-        return self.box.herd(self.shepherd) if HERD else members(self.leaf)
+        return self.box.descendants(self.subreaper) if SUBREAPER else members(self.leaf)
 
     def close(self):
         for log in self.logs:
@@ -295,7 +295,7 @@ class Box:
         self.v1 = [f"{path}/b{Box.count}" for path in V1] if has_cgroup else []
         self.execs, self.next, self.buffer, self.fds, self.strays = {}, 1, b"", [], []
         self.init_pid = self.init_pidfd = self.init_status = None
-        self.binary, self.is_greeted, self.is_known = binary, False, False
+        self.binary, self.is_greeted, self.is_synced = binary, False, False
         for path in [self.cgroup, self.cgroup + "/init", self.cgroup + "/work"] + self.v1:
             os.mkdir(path)
         delegate(self.cgroup)
@@ -376,32 +376,32 @@ class Box:
         """Is the next engine, which knows nothing yet."""
         self.control.close()
         self.control, self.buffer = self.dial(), b""
-        self.is_greeted = self.is_known = False
+        self.is_greeted = self.is_synced = False
         for exec_ in self.execs.values():
             exec_.hear_nothing()
 
     def reconnect(self):
         self.connect()
-        self.pump(lambda: self.is_known, what="known")
+        self.pump(lambda: self.is_synced, what="SYNCED")
 
     def start(self, *argv, env=None, workdir="/workspace", timeout=0, grace=1000, limit=1 << 30, files=1024,
               file_size=1 << 40, keep=False, stdin=None, logs=None, may_kill=True, memory=0, data_size=0, processes=0,
-              terminal=None, is_file=False, kept=False, gives_logs=True, resumed=False, sections=False, look=False,
+              terminal=None, is_file=False, buffered=False, gives_logs=True, resumed=False, segments=False, lists=False,
               piped=None, leaf_files=()):
         exec_ = self.new_exec(may_kill)
         exec_.gives_logs = gives_logs
         env = ENVIRONMENT if env is None else env
         strings = [workdir, *argv] + [f"{k}={v}" for k, v in env.items()]
         flags = (KEEP if keep else 0) | (HAS_STDIN if stdin is not None else 0) | (TERMINAL if terminal else 0)
-        flags |= (FILE if is_file else 0) | (KEPT if kept else 0) | (RESUMED if resumed else 0)
-        flags |= (KEPT | SECTIONS if sections else 0) | (LOOK if look else 0) | (0 if piped is None else KEPT | PIPED) | (LEAF_FILES if leaf_files else 0)
-        kept = kept or piped is not None
+        flags |= (FILE if is_file else 0) | (BUFFERED if buffered else 0) | (RESUMED if resumed else 0)
+        flags |= (BUFFERED | SEGMENTS if segments else 0) | (LIST if lists else 0) | (0 if piped is None else BUFFERED | PIPED) | (LEAF_FILES if leaf_files else 0)
+        buffered = buffered or piped is not None
         body = START.pack(timeout, grace, limit, files, file_size, memory, data_size, processes,
-                          flags | (0 if HERD else HAS_LEAF), len(argv), len(env), *(terminal or (0, 0)))
+                          flags | (0 if SUBREAPER else HAS_LEAF), len(argv), len(env), *(terminal or (0, 0)))
         body += b"".join(os.fsencode(s) + b"\0" for s in strings)
         leaf = [os.open(f"{exec_.leaf}/{name}", mode) for name, mode in leaf_files] or [os.open(exec_.leaf, os.O_RDONLY)]
-        logs = [] if kept or sections else logs or [log.fileno() for log in exec_.logs]
-        fds = logs + ([] if HERD else leaf) + ([stdin] if stdin is not None else []) + ([] if piped is None else [piped])
+        logs = [] if buffered or segments else logs or [log.fileno() for log in exec_.logs]
+        fds = logs + ([] if SUBREAPER else leaf) + ([stdin] if stdin is not None else []) + ([] if piped is None else [piped])
         try:
             self.send(MSG_START, exec_.number, body, fds)
         finally:
@@ -427,27 +427,27 @@ class Box:
     def shell(self, script, **options):
         return self.run("/bin/sh", "-c", script, **options)
 
-    def take_stock(self):
+    def inventory(self):
         """What init says there is in the box."""
         self.contents = []
-        self.send(MSG_COUNT, 0)
+        self.send(MSG_INVENTORY, 0)
         self.pump(lambda: self.contents, what="what there is")
         return self.contents.pop()
 
-    def place(self, name, data, mode=0o644):
+    def write_file(self, name, data, mode=0o644):
         """What is said of a new file in the workspace: an errno, or entries."""
-        return self.ask(MSG_PLACE, struct.pack("=I", mode) + name + b"\0" + data)
+        return self.ask(MSG_WRITE_FILE, struct.pack("=I", mode) + name + b"\0" + data)
 
-    def look(self):
+    def list_workspace(self):
         """The same of all that is there."""
-        return self.ask(MSG_LOOK, b"")
+        return self.ask(MSG_LIST, b"")
 
     def ask(self, kind, body):
         self.reports = []
         self.send(kind, 0, body)
         self.pump(lambda: self.reports, what="a report")
         answer, error, entries = self.reports.pop()
-        assert answer - PLACED == kind - MSG_PLACE
+        assert answer - FILE_WRITTEN == kind - MSG_WRITE_FILE
         return error or entries
 
     def listen(self, port):
@@ -497,14 +497,14 @@ class Box:
             self.is_greeted = True
         elif not self.is_greeted:
             raise AssertionError(f"{kind} before hello")
-        elif kind == KNOWN:
-            assert (number, self.is_known) == (0, False)
-            self.known = struct.unpack(f"{len(body) // 4}I", body)
-            self.is_known = True
-        elif kind == COUNTED:
+        elif kind == SYNCED:
+            assert (number, self.is_synced) == (0, False)
+            self.synced = struct.unpack(f"{len(body) // 4}I", body)
+            self.is_synced = True
+        elif kind == MSG_CONTENTS:
             assert number == 0
             self.contents.append(dict(zip(("processes", "descriptors", "files", "blocks"), CONTENTS.unpack(body))))
-        elif kind in (PLACED, LOOKED) and number == 0:
+        elif kind in (FILE_WRITTEN, LISTED) and number == 0:
             self.reports.append((kind, *entries(body)))
         elif kind == LISTENING:
             assert number == 0
@@ -517,19 +517,19 @@ class Box:
 
     # -------------------------------------------------------------------- end
 
-    def herd(self, shepherd):
-        """What descends from a shepherd, known by its pid inside; from none that lives, if it is dead."""
+    def descendants(self, subreaper):
+        """What descends from a subreaper, known by its pid inside; from none that lives, if it is dead."""
         inside = {pid: field(pid, "NSpid:").split()[-1:] for pid in members(self.cgroup)}
         parents = {pid: int(field(pid, "PPid:") or 0) for pid in inside}
-        shepherds = [pid for pid in inside if field(pid, "Name:").strip() == "ebb-shepherd"]
-        ours = [pid for pid in shepherds if inside[pid] == [str(shepherd)]]
+        subreapers = [pid for pid in inside if field(pid, "Name:").strip() == "ebb-subreaper"]
+        ours = [pid for pid in subreapers if inside[pid] == [str(subreaper)]]
 
         def leader_of(pid):
-            while pid in parents and pid not in shepherds:
+            while pid in parents and pid not in subreapers:
                 pid = parents[pid]
             return pid
-        return [pid for pid in inside if pid not in shepherds and pid != self.init_pid and is_alive(pid) and
-                ([leader_of(pid)] == ours if ours else leader_of(pid) not in shepherds)]
+        return [pid for pid in inside if pid not in subreapers and pid != self.init_pid and is_alive(pid) and
+                ([leader_of(pid)] == ours if ours else leader_of(pid) not in subreapers)]
 
     def descriptors(self):
         return len(open_files(self.init_pid))

@@ -129,7 +129,7 @@ class FilesTest(Case):
 
     def test_what_is_piped_has_no_stdin_and_no_logs(self):
         with self.a_box() as box:
-            for options in ({"stdin": self.file(b"")}, {"sections": True}):
+            for options in ({"stdin": self.file(b"")}, {"segments": True}):
                 reader, writer = os.pipe()
                 exec_ = box.start("stat", ".", is_file=True, piped=writer, **options)
                 os.close(writer)

@@ -27,7 +27,7 @@ class LaunchTest(Case):
             sleeper = box.start("sleep", "100")
             sleeper.wait_started()
             for path in box.v1:
-                self.assertEqual(3 if HERD else 2, len(members(path)))
+                self.assertEqual(3 if SUBREAPER else 2, len(members(path)))
 
     def test_init_holds_few_descriptors(self):
         with self.a_box() as box:

@@ -51,14 +51,14 @@ class LostTest(Case):
             fill(filler)
             exec_ = self.start(box, "printf 0123456789; printf err >&2; sleep 0.1; echo more", logs)
             self.assertEqual((0, 0, 0), self.loss(exec_))
-            self.assertEqual(([b"0123456789more\n", b"err"], (15, 3)), (exec_.kept, self.sizes(exec_)))
+            self.assertEqual(([b"0123456789more\n", b"err"], (15, 3)), (exec_.buffered, self.sizes(exec_)))
 
     def test_on_a_full_disk_the_beginning_is_kept_and_the_rest_is_counted(self):
         with self.a_box() as box, small_disk(MIB) as (logs, filler):
             fill(filler)
             exec_ = self.start(box, "head -c 30000 /dev/zero; echo done >&2; exit 3", logs)
-            self.assertEqual((errno.ENOSPC, 30000 - KEPT_MAX, 0), self.loss(exec_))
-            self.assertEqual(([bytes(KEPT_MAX), b"done\n"], (KEPT_MAX, 5)), (exec_.kept, self.sizes(exec_)))
+            self.assertEqual((errno.ENOSPC, 30000 - BUFFERED_MAX, 0), self.loss(exec_))
+            self.assertEqual(([bytes(BUFFERED_MAX), b"done\n"], (BUFFERED_MAX, 5)), (exec_.buffered, self.sizes(exec_)))
             self.assertEqual((BY_ITSELF, 3), (exec_.ended["reason"], exec_.ended["status"]))
 
     def test_a_disk_that_becomes_full_has_what_it_took(self):
@@ -72,7 +72,7 @@ class LostTest(Case):
             self.assertEqual(whole[:stored], content(logs[0])[:stored])
             # What came after may be in memory, since all of it is short.
             self.assertEqual((11, 0), (errors, lost_errors))
-            self.assertEqual(b"first\nlast\n", exec_.kept[1] or content(logs[1]))
+            self.assertEqual(b"first\nlast\n", exec_.buffered[1] or content(logs[1]))
 
     def test_a_disk_that_flaps_leaves_no_gap(self):
         with self.a_box() as box, small_disk(2 * MIB) as (logs, filler):
@@ -97,29 +97,29 @@ class LostTest(Case):
     def test_logs_that_take_nothing_when_they_come(self):
         with self.a_box() as box, small_disk(MIB) as (logs, filler):
             fill(filler)
-            exec_ = box.start("/bin/sh", "-c", "head -c 30000 /dev/zero; echo done >&2", kept=True, gives_logs=False)
-            box.pump(lambda: FULL in exec_.words, what="full")
+            exec_ = box.start("/bin/sh", "-c", "head -c 30000 /dev/zero; echo done >&2", buffered=True, gives_logs=False)
+            box.pump(lambda: NEED_LOG in exec_.words, what="NEED_LOG")
             exec_.logs = logs
             exec_.give_logs()
-            self.assertEqual((errno.ENOSPC, 30000 - KEPT_MAX, 0), self.loss(exec_))
-            self.assertEqual(([bytes(KEPT_MAX), b"done\n"], (KEPT_MAX, 5)), (exec_.kept, self.sizes(exec_)))
+            self.assertEqual((errno.ENOSPC, 30000 - BUFFERED_MAX, 0), self.loss(exec_))
+            self.assertEqual(([bytes(BUFFERED_MAX), b"done\n"], (BUFFERED_MAX, 5)), (exec_.buffered, self.sizes(exec_)))
 
-    def test_a_section_tells_what_it_lost_and_the_next_begins_anew(self):
+    def test_a_segment_tells_what_it_lost_and_the_next_begins_anew(self):
         with self.a_box() as box:
             reader, writer = os.pipe()
             exec_ = box.start("/bin/sh", "-c", "while read n; do head -c $n /dev/zero; echo . >&2; done", stdin=reader,
-                              sections=True, gives_logs=False)
+                              segments=True, gives_logs=False)
             os.close(reader)
             os.write(writer, b"30000\n")
-            box.pump(lambda: FULL in exec_.words, what="full")
+            box.pump(lambda: NEED_LOG in exec_.words, what="NEED_LOG")
             exec_.give_logs(errno.ENOSPC)
             box.pump(lambda: exec_.sizes[1] == 2, what="its end")
-            section = exec_.cut()
-            self.assertEqual(((KEPT_MAX, 2), (30000 - KEPT_MAX, 0), errno.ENOSPC),
-                             (section["sizes"], section["lost"], section["errno"]))
+            segment = exec_.split()
+            self.assertEqual(((BUFFERED_MAX, 2), (30000 - BUFFERED_MAX, 0), errno.ENOSPC),
+                             (segment["sizes"], segment["lost"], segment["errno"]))
             os.write(writer, b"10\n")
             box.pump(lambda: exec_.sizes == (10, 2), what="the next")
-            section = exec_.cut()
-            self.assertEqual(((10, 2), (0, 0), 0), (section["sizes"], section["lost"], section["errno"]))
+            segment = exec_.split()
+            self.assertEqual(((10, 2), (0, 0), 0), (segment["sizes"], segment["lost"], segment["errno"]))
             os.close(writer)
             self.assertEqual((0, 0, 0), self.loss(exec_))

@@ -32,8 +32,8 @@ class ProtocolTest(Case):
                        (0, MSG_ENDED, 0, 1, 0), (16, MSG_KILL, 0, 1, 7), (0, MSG_KILL, 0, 1, 0),
                        (0, MSG_START, 3, 1, 0), (0, MSG_START, 0xFFFF, 1, 0), (2, MSG_RESIZE, 0, 1, 0),
                        (8, MSG_RESIZE, 0, 1, 0), (0, MSG_SIGNAL, 0, 1, 0), (4, MSG_SIGNAL, 0, 1, 0),
-                       (4, MSG_FORGET, 0, 1, 0), (0, MSG_LISTEN, 0, 0, 0), (4, MSG_LISTEN, 0, 0, 0), (4, MSG_LISTEN, 0, 1, 0), (4, MSG_CUT, 0, 1, 0), (4, MSG_LOOK, 0, 0, 0), (0, MSG_LOOK, 0, 1, 0), (6, MSG_PLACE, 0, 1, 0),
-                       (8, MSG_RENEW, 0, 1, 0), (4, MSG_COUNT, 0, 0, 0), (0, MSG_COUNT, 0, 1, 0), (0, MSG_DETACH, 0, 0, 0), (8, MSG_DETACH, 0, 0, 0)):
+                       (4, MSG_FORGET, 0, 1, 0), (0, MSG_LISTEN, 0, 0, 0), (4, MSG_LISTEN, 0, 0, 0), (4, MSG_LISTEN, 0, 1, 0), (4, MSG_SPLIT, 0, 1, 0), (4, MSG_LIST, 0, 0, 0), (0, MSG_LIST, 0, 1, 0), (6, MSG_WRITE_FILE, 0, 1, 0),
+                       (8, MSG_REARM, 0, 1, 0), (4, MSG_INVENTORY, 0, 0, 0), (0, MSG_INVENTORY, 0, 1, 0), (0, MSG_DETACH, 0, 0, 0), (8, MSG_DETACH, 0, 0, 0)):
             box = self.box()
             box.control.send(HEADER.pack(*header) + bytes(16))
             self.assertEqual(2 << 8, box.wait_init(), header)

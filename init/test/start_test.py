@@ -148,6 +148,6 @@ class StartTest(Case):
 
 
 def descriptors_of_children(box):
-    """How many each child has that has not become its command; a shepherd is none, once it has its name."""
+    """How many each child has that has not become its command; a subreaper is none, once it has its name."""
     children = [pid for pid in members(box.cgroup) if pid != box.init_pid and field(pid, "Name:").strip() == "ebb-init"]
     return [len(os.listdir(f"/proc/{pid}/fd")) for pid in children]

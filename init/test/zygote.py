@@ -4,17 +4,17 @@ import os
 import re
 import tempfile
 
-from nursery import *
+from forkserver import *
 
 RUNTIME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../runtime/src/main/")
 RUNNER = RUNTIME + "resources/dev/ebb/pool/python.py"
 (RUN_NEXT,) = re.findall(r'RUN_NEXT =\s+"(.*)";', read(RUNTIME + "java/dev/ebb/pool/Interpreter.java"))
 
 
-class Zygote(Nursery):
+class Zygote(Forkserver):
     def __init__(self, binary, *modules, before="", **options):
         self.words = tempfile.TemporaryFile()
-        argv = [b"python3", b"-c", RUN_NEXT.encode(), (before + read(RUNNER)).encode(), b"nursery", *(m.encode() for m in modules)]
+        argv = [b"python3", b"-c", RUN_NEXT.encode(), (before + read(RUNNER)).encode(), b"forkserver", *(m.encode() for m in modules)]
         env = [f"{k}={v}".encode() for k, v in ENVIRONMENT.items()]
         self.words.write(b"".join(word + b"\0" for word in [*argv, b"", *env]))
         self.words.flush()

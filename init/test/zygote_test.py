@@ -21,27 +21,27 @@ def memory(pid):
                 yield file.read(end - begin)
 
 
-class ZygoteTest(NurseryCase):
+class ZygoteTest(ForkserverCase):
     def zygote(self, *modules, **options):
         zygote = Zygote(BINARY, *modules, **options)
-        self.nurseries.append(zygote)
+        self.forkservers.append(zygote)
         return zygote
 
-    def born(self, nursery, **options):
-        box = NurseryBox(nursery, **options)
+    def made_by(self, forkserver, **options):
+        box = ForkserverBox(forkserver, **options)
         self.boxes.append(box)
         return box
 
     def test_the_first_command_is_a_copy_that_goes_on(self):
         zygote = self.zygote("json", "re")
-        box = self.born(zygote)
+        box = self.made_by(zygote)
         self.assertEqual({zygote.process.pid, box.init_pid}, set(children()))
         self.assertEqual([zygote.process.pid], members(zygote.cgroup))
         exec_ = Forked(box).run("import os, sys; print(os.getpid(), os.getppid(), sys.argv, 'json' in sys.modules)", "a")
         self.assertEqual((b"2 1 ['-c', 'a'] True\n", b""), (exec_.output(), exec_.output(1)))
         self.assertEqual((CLD_EXITED, 0), (exec_.ended["code"], exec_.ended["status"]))
 
-    def test_it_can_do_no_more_than_a_nursery(self):
+    def test_it_can_do_no_more_than_a_forkserver(self):
         pid = self.zygote("json").process.pid
         for name in ("CapPrm:", "CapEff:"):
             self.assertEqual("00000000002010c3", field(pid, name).strip(), name)
@@ -51,7 +51,7 @@ class ZygoteTest(NurseryCase):
 
     def test_its_init_is_as_any_other(self):
         zygote = self.zygote()
-        box = self.born(zygote)
+        box = self.made_by(zygote)
         self.assertEqual("ebb-init inside " + os.path.basename(box.cgroup), read(f"/proc/{box.init_pid}/cmdline").strip("\0"))
         names = sorted(os.readlink(f"/proc/{box.init_pid}/fd/{fd}").split(":")[0] for fd in os.listdir(f"/proc/{box.init_pid}/fd"))
         self.assertEqual(["/dev/null"] * 3 + ["anon_inode"] * 2 + ["socket"], names)
@@ -60,7 +60,7 @@ class ZygoteTest(NurseryCase):
         self.assertEqual(0, box.init_status, "init ends well when its engine goes")
 
     def test_what_init_knows_of_the_engine_is_not_in_its_copy(self):
-        box = self.born(self.zygote())
+        box = self.made_by(self.zygote())
         copy = Forked(box)
         copy.wait_started()
         pid = members(box.cgroup + "/work")[0]
@@ -70,7 +70,7 @@ class ZygoteTest(NurseryCase):
         copy.run("pass")
 
     def test_only_the_first_command_can_be_a_copy(self):
-        box = self.born(self.zygote())
+        box = self.made_by(self.zygote())
         self.assertEqual(0, Forked(box).run("pass").ended["status"])
         second = Forked(box)
         second.exec.wait()
@@ -79,7 +79,7 @@ class ZygoteTest(NurseryCase):
         self.assertEqual(b"executed\n", box.run("echo", "executed").output())
 
     def test_what_was_executed_before_leaves_no_copy(self):
-        box = self.born(self.zygote())
+        box = self.made_by(self.zygote())
         self.assertEqual(0, box.run("true").ended["status"])
         second = Forked(box)
         second.exec.wait()
@@ -87,9 +87,9 @@ class ZygoteTest(NurseryCase):
         self.assertEqual((STEP_REQUEST, errno.EINVAL), second.exec.refused)
 
     def test_other_boxes_have_no_copies(self):
-        nursery = Nursery(BINARY)
-        self.nurseries.append(nursery)
-        for box in self.born(nursery), self.box():
+        forkserver = Forkserver(BINARY)
+        self.forkservers.append(forkserver)
+        for box in self.made_by(forkserver), self.box():
             copy = Forked(box)
             copy.exec.wait()
             os.close(copy.writer)
@@ -107,7 +107,7 @@ class ZygoteTest(NurseryCase):
 
     def test_its_end_ends_no_box(self):
         zygote = self.zygote()
-        box = self.born(zygote)
+        box = self.made_by(zygote)
         copy = Forked(box)
         copy.wait_started()
         zygote.process.send_signal(signal.SIGKILL)

@@ -1,8 +1,8 @@
-/** The daemon's REST interface for Java programs; needs nothing but the JDK. */
+/** The daemon's REST interface for Java programs; has no third-party dependency. */
 module dev.ebb.client {
   requires static com.google.errorprone.annotations;
   requires static org.jspecify;
+  requires transitive dev.ebb.json;
 
   exports dev.ebb.client;
-  exports dev.ebb.client.json;
 }

@@ -12,6 +12,6 @@ module dev.ebb.mcp {
   // The SDK's jars are automatic modules, which cannot say that they need it.
   requires tools.jackson.databind;
 
-  provides dev.ebb.server.rest.McpDoor.Opening with
-      dev.ebb.mcp.Opening;
+  provides dev.ebb.server.http.Door.Provider with
+      dev.ebb.mcp.McpProvider;
 }

@@ -12,6 +12,7 @@ module dev.ebb.runtime {
   exports dev.ebb.engine;
   exports dev.ebb.exec;
   exports dev.ebb.ledger;
+  exports dev.ebb.model;
   exports dev.ebb.pool;
   exports dev.ebb.pressure;
   exports dev.ebb.process;

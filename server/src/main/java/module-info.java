@@ -1,12 +1,12 @@
 /** The daemon: boxes and commands over HTTP. */
 @SuppressWarnings(
-    "module") // that of MCP is compiled after this one, and loaded later, see McpLayer
+    "module") // those of doors are compiled after this one, and loaded later, see ModuleDoor
 module dev.ebb.server {
   requires static com.google.errorprone.annotations;
   requires static org.jspecify;
+  requires dev.ebb.json;
   requires dev.ebb.runtime;
   requires info.picocli;
-  requires io.avaje.json;
   requires io.prometheus.metrics.core;
   requires io.prometheus.metrics.model;
   requires io.prometheus.writer.text;
@@ -19,16 +19,14 @@ module dev.ebb.server {
   requires org.eclipse.jetty.websocket.server;
   requires org.tomlj;
 
-  exports dev.ebb.server.access to
+  exports dev.ebb.server.http to
       dev.ebb.mcp;
-  exports dev.ebb.server.boxes to
+  exports dev.ebb.server.service to
       dev.ebb.mcp;
-  exports dev.ebb.server.code to
-      dev.ebb.mcp;
-  exports dev.ebb.server.rest to
+  exports dev.ebb.server.service.access to
       dev.ebb.mcp;
 
-  uses dev.ebb.server.rest.McpDoor.Opening;
+  uses dev.ebb.server.http.Door.Provider;
 
   // Jetty finds the methods of a WebSocket by its public lookup, which sees only what all may see.
   opens dev.ebb.server.rest;

@@ -11,7 +11,7 @@ import dev.ebb.client.ContextRequest;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.EbbException;
 import dev.ebb.client.Limits;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -241,7 +241,7 @@ class CliAcceptanceTest {
         "run --workdir /nowhere -- true | cannot change to the working directory /nowhere",
         "run | no command given",
         "swim | Unmatched argument",
-        "help swim | no command 'swim'",
+        "help swim | unknown command 'swim'",
       })
   void badUsageIs125AndSaysWhat(String arguments, String message) throws Exception {
     var run = ebb.call(arguments.split(" "));

@@ -4,8 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.ebb.client.json.Json;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.Json;
+import dev.ebb.json.JsonObject;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.FrozenDisk;
 import dev.ebb.testkit.LeakChecked;
@@ -121,7 +121,7 @@ final class DaemonCliAcceptanceTest {
 
       assertThat(removed.code()).isEqualTo(125);
       assertThat(removed.text()).contains("stuck: process", "state D");
-      assertThat(removed.stderr()).isEqualTo("ebb: stuck is stuck; ebb why stuck explains\n");
+      assertThat(removed.stderr()).isEqualTo("ebb: stuck is stuck; see ebb why stuck\n");
       assertThat(ebb("why", "stuck")).contains("sleeps in the kernel");
       String pid = removed.text().replaceAll("(?s).*process (\\d+).*", "$1");
       assertThat(ebb("why", pid)).contains("process " + pid + " sleeps in the kernel");
@@ -132,9 +132,9 @@ final class DaemonCliAcceptanceTest {
       await()
           .atMost(DaemonProcess.PATIENCE)
           .until(() -> json("inspect", "--json", "stuck").string("state").equals("gone"));
-      fails("nothing here is, or belongs to, a box " + pid, "why", pid);
+      fails("no box or process of a box: " + pid, "why", pid);
       assertThat(ebb("rm", "-f", "stuck")).contains("nothing left");
-      fails("nothing here is, or belongs to, a box stuck", "why", "stuck");
+      fails("no box or process of a box: stuck", "why", "stuck");
     } finally {
       disk.unmount();
     }
@@ -232,16 +232,16 @@ final class DaemonCliAcceptanceTest {
 
   @Test
   void theProcessesAreATree() throws Exception {
-    // Without cgroups a command has a shepherd above it.
-    boolean isHerded = !Feature.CGROUPS.isPresent();
+    // Without cgroups a command has a subreaper above it.
+    boolean hasSubreaper = !Feature.CGROUPS.isPresent();
     ebb("create", "--name", "tree");
     ebb("exec", "-d", "tree", "sh", "-c", "sleep 101 & sleep 102");
     await()
         .atMost(DaemonProcess.PATIENCE)
-        .until(() -> ebb("ps", "-q", "tree").lines().count() == (isHerded ? 5 : 4));
+        .until(() -> ebb("ps", "-q", "tree").lines().count() == (hasSubreaper ? 5 : 4));
 
     var processes = json("ps", "--json", "tree").objects("processes");
-    long shell = processes.get(isHerded ? 2 : 1).number("pid");
+    long shell = processes.get(hasSubreaper ? 2 : 1).number("pid");
     assertThat(ebb("ps", "tree"))
         .startsWith("PID ")
         .containsPattern("\n" + shell + " +\\d+ +1 +S +  sh -c sleep 101 & sleep 102\n")

@@ -97,7 +97,7 @@ final class DaemonCliStartAcceptanceTest {
 
     assertThat(create.code()).isEqualTo(125);
     assertThat(create.stderr())
-        .startsWith("ebb: the daemon did not come up; see " + home.resolve("daemon.log") + "\n")
+        .startsWith("ebb: the daemon did not start; see " + home.resolve("daemon.log") + "\n")
         .contains("unknown key \"colour\"");
     var ls = ebb.call("ls");
     assertThat(ls.code()).isEqualTo(125);
@@ -116,7 +116,7 @@ final class DaemonCliStartAcceptanceTest {
 
     assertThat(refused.code()).isEqualTo(125);
     assertThat(refused.stderr()).contains("in use by pid " + run.pid());
-    assertThat(ebb.call("purge").stderr()).contains("add --yes if that is meant");
+    assertThat(ebb.call("purge").stderr()).contains("add --yes to confirm");
     assertThat(run.isAlive()).isTrue();
     // What a killed runtime leaves is released first.
     run.destroyForcibly().waitFor();
@@ -146,7 +146,7 @@ final class DaemonCliStartAcceptanceTest {
 
     assertThat(refused.code()).as(refused.text()).isEqualTo(125);
     assertThat(refused.text()).contains("a living process has a home there");
-    // What its daemon's keepers have not reaped yet, they or we will.
+    // What its daemon's supervisors have not reaped yet, they or we will.
     await()
         .atMost(DaemonProcess.PATIENCE)
         .untilAsserted(

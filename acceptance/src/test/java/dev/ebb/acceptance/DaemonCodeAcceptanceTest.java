@@ -12,7 +12,7 @@ import dev.ebb.client.EbbClient;
 import dev.ebb.client.EbbException;
 import dev.ebb.client.Limits;
 import dev.ebb.client.Output;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -130,7 +130,7 @@ final class DaemonCodeAcceptanceTest {
     }
   }
 
-  /** Init is the first, and without cgroups each command has a shepherd. */
+  /** Init is the first, and without cgroups each command has a subreaper. */
   @Test
   void aShortProgramNeedsNoProcessBesideItsOwn() throws Exception {
     int expected = Feature.CGROUPS.isPresent() ? 2 : 3;

@@ -3,6 +3,7 @@ package dev.ebb.acceptance;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.ebb.client.BoxQuery;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -39,6 +40,8 @@ final class DaemonConnectionsAcceptanceTest {
     assertThat(refused.head()).containsIgnoringCase("connection: close");
     assertThat(refused.head()).containsIgnoringCase("retry-after: 1");
     assertThat(refused.body()).contains("\"pressure\"").contains("4 connections");
+    // The unix socket has a bound of its own.
+    assertThat(daemon.client().boxes().list(BoxQuery.all())).isEmpty();
     for (Wire wire : wires) {
       requireServed(wire);
     }
@@ -46,6 +49,25 @@ final class DaemonConnectionsAcceptanceTest {
     await()
         .atMost(DaemonProcess.PATIENCE)
         .until(() -> Wire.ask(daemon.uri(), "GET", "/healthz", "").status() == 200);
+    for (Wire wire : wires) {
+      wire.close();
+    }
+  }
+
+  @Test
+  void thoseWithAKeyAreBoundedAndAdminsHaveAReserve() throws Exception {
+    String plain = "Authorization: Bearer " + daemon.key("--tenant", "a");
+    String admin = "Authorization: Bearer " + daemon.key("--admin");
+    var wires = new ArrayList<Wire>();
+    for (int i = 0; i < MOST; i++) {
+      Wire wire = Wire.to(daemon.uri());
+      wires.add(wire);
+      String host = "Host: " + daemon.uri().getAuthority();
+      wire.write("GET /v1/boxes HTTP/1.1\r\n" + host + "\r\n" + plain + "\r\n\r\n");
+      assertThat(wire.until("HTTP/1.1 200")).isNotEmpty();
+    }
+    assertThat(Wire.ask(daemon.uri(), "GET", "/v1/boxes", "", plain).status()).isEqualTo(503);
+    assertThat(Wire.ask(daemon.uri(), "GET", "/v1/boxes", "", admin).status()).isEqualTo(200);
     for (Wire wire : wires) {
       wire.close();
     }

@@ -302,7 +302,7 @@ final class DaemonContextAcceptanceTest {
         switch (event.get()) {
           case CellEvent.Ordered(var number) -> seen.add("cell " + number);
           case CellEvent.Wrote(var stream, var output) ->
-              seen.add(stream.word() + " " + output.text().strip());
+              seen.add(stream.wireName() + " " + output.text().strip());
           case CellEvent.Showed(var isResult, var forms) -> {
             seen.add((isResult ? "result " : "display ") + requireNonNull(forms.get("text/plain")));
             if (!isResult) {

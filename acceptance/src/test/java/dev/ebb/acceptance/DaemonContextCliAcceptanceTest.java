@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.ebb.client.BoxRequest;
-import dev.ebb.client.json.Json;
+import dev.ebb.json.Json;
 import dev.ebb.testkit.LeakChecked;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -71,7 +71,7 @@ final class DaemonContextCliAcceptanceTest {
     assertThat(died.code()).isEqualTo(7);
     assertThat(call("context", "rm", "box", "c1").code()).isZero();
     assertThat(call("context", "run", "box", "c1", "x").stderr()).contains("no context \"c1\"");
-    assertThat(call("context", "run", "box").stderr()).contains("does not take 1 words");
+    assertThat(call("context", "run", "box").stderr()).contains("does not take 1 arguments");
   }
 
   @Test

@@ -17,6 +17,8 @@ import dev.ebb.client.EbbException;
 import dev.ebb.client.Exec;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Offsets;
+import dev.ebb.client.Output;
+import dev.ebb.client.OutputStreamName;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -80,6 +82,25 @@ final class DaemonDetachedAcceptanceTest {
   }
 
   @Test
+  void aCommandGetsAllOfItsInputThoughItsDaemonDies() throws Exception {
+    create("box");
+    byte[] input = new byte[1 << 20];
+    var request =
+        ExecRequest.of("sh", "-c", "until [ -e go ]; do sleep 0.02; done; wc -c")
+            .withInput(Output.of(input));
+    long number = daemon.client().execs("box").start(request).number();
+    daemon.kill();
+    daemon.start();
+    var execs = daemon.client().execs("box");
+    execs.run(ExecRequest.of("touch", "go"));
+    assertThat(execs.await(number).exitCode()).isZero();
+    try (var stdout = execs.output(number, OutputStreamName.STDOUT, 0)) {
+      assertThat(stdout.readAllBytes()).asString().isEqualTo(input.length + "\n");
+    }
+    assertThat(daemon.client().boxes().remove("box", true).clean()).isTrue();
+  }
+
+  @Test
   void aContextEndsWithItsDaemonAndTheNextOneSaysSo() throws Exception {
     create("box");
     var contexts = daemon.client().contexts("box");
@@ -91,11 +112,11 @@ final class DaemonDetachedAcceptanceTest {
       await()
           .atMost(DaemonProcess.PATIENCE)
           .until(() -> contexts.inspect(busy).state().equals("busy"));
-      // Without cgroups each of the interpreters has a shepherd.
-      int shepherds = Feature.CGROUPS.isPresent() ? 0 : 2;
+      // Without cgroups each of the interpreters has a subreaper.
+      int subreapers = Feature.CGROUPS.isPresent() ? 0 : 2;
       assertThat(pids("box"))
           .as("init, two interpreters, and what a cell left")
-          .hasSize(4 + shepherds);
+          .hasSize(4 + subreapers);
       daemon.kill();
       daemon.start();
       await().atMost(DaemonProcess.PATIENCE).until(() -> pids("box").size() == 1);

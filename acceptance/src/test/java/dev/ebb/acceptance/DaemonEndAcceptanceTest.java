@@ -335,7 +335,7 @@ final class DaemonEndAcceptanceTest {
 
   /**
    * Of what wrapped it nothing is left once it runs; of what stood around the daemon the inner
-   * keeper, which is its parent when the daemon is gone.
+   * supervisor, which is its parent when the daemon is gone.
    */
   @Test
   void killingItsKeeperKeepsNobodyFromEndingIt() throws Exception {

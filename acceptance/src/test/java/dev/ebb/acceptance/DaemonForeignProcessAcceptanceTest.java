@@ -110,4 +110,16 @@ final class DaemonForeignProcessAcceptanceTest {
         .contains("event=stranger_killed box=" + id + " exec=" + exec.number())
         .contains("event=stranger_killed box=" + id + " pids=[" + second.pid() + "]");
   }
+
+  @Test
+  void itsEndIsToldAndCountedByTheNextDaemon() throws Exception {
+    TestHost.require(Feature.ROOT);
+    TestHost.require(Feature.CGROUPS);
+    daemon.client().boxes().create(BoxRequest.defaults().withName("box"));
+    Process stranger = enter(cgroupOf(pidOf("box", false)));
+    daemon.kill();
+    daemon.start();
+    assertThat(stranger.waitFor()).isEqualTo(128 + 9);
+    assertThat(counter()).isEqualTo(1);
+  }
 }

@@ -57,13 +57,17 @@ final class DaemonHostileDescriptorAcceptanceTest {
       client.close()
       """;
 
-  private static CellResult attack(EbbClient client, Box box) throws IOException {
+  /** While the cell lives, so does the other end. */
+  private static final String SEND_AND_STAY = SEND + "import time; time.sleep(1000)\n";
+
+  private static CellResult attack(EbbClient client, Box box, String code) throws IOException {
     Contexts contexts = client.contexts(box.id());
     String context = contexts.create(ContextRequest.of("python")).id();
-    return contexts.run(context, CellRequest.of(SEND));
+    return contexts.run(context, CellRequest.of(code));
   }
 
-  private static void requireServed(DaemonProcess daemon, String outcome) throws Exception {
+  private static void requireServed(DaemonProcess daemon, String code, String outcome)
+      throws Exception {
     EbbClient client = daemon.client();
     client.run(BoxRequest.defaults(), ExecRequest.of("true"));
     int descriptors = daemon.descriptors();
@@ -73,7 +77,7 @@ final class DaemonHostileDescriptorAcceptanceTest {
           CompletableFuture.supplyAsync(
               () -> {
                 try {
-                  return attack(client, hostile);
+                  return attack(client, hostile, code);
                 } catch (IOException e) {
                   throw new UncheckedIOException(e);
                 }
@@ -111,7 +115,7 @@ final class DaemonHostileDescriptorAcceptanceTest {
     /** KERNEL: from 6.16 on the sender is refused, with EPERM. */
     @Test
     void aSocketThatLingersForEverKeepsNobody() throws Exception {
-      requireServed(daemon, isRefusedByTheKernel() ? "error" : "broken");
+      requireServed(daemon, SEND, isRefusedByTheKernel() ? "error" : "broken");
     }
   }
 
@@ -125,7 +129,12 @@ final class DaemonHostileDescriptorAcceptanceTest {
 
     @Test
     void aSocketThatLingersForEverEndsItsContextAlone() throws Exception {
-      requireServed(daemon, "died");
+      requireServed(daemon, SEND, "died");
+    }
+
+    @Test
+    void aCellThatStaysWithTheOtherEndIsEnded() throws Exception {
+      requireServed(daemon, SEND_AND_STAY, "died");
     }
   }
 

@@ -8,7 +8,7 @@ import dev.ebb.client.BoxEvents;
 import dev.ebb.client.BoxQuery;
 import dev.ebb.client.BoxState;
 import dev.ebb.client.EbbClient;
-import dev.ebb.client.json.Json;
+import dev.ebb.json.Json;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

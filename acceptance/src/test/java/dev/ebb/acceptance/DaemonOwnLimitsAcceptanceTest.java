@@ -81,7 +81,7 @@ final class DaemonOwnLimitsAcceptanceTest {
     next.boxes().create(BoxRequest.defaults().withName("free"));
     assertThat(next.execs("free").run(ExecRequest.of("true")).exec().exitCode()).isZero();
     assertThat(next.boxes().remove("many", true).clean()).isTrue();
-    // The keeper of the first daemon ends with the last of its boxes, and is pid 1's to reap.
+    // The supervisor of the first daemon ends with the last of its boxes, and is pid 1's to reap.
     await().atMost(DaemonProcess.PATIENCE).until(() -> pids.members().isEmpty());
     next.boxes().remove("free", true);
     assertThat(daemon.stop()).isZero();

@@ -12,7 +12,7 @@ import dev.ebb.client.EbbClient;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Output;
 import dev.ebb.client.Result;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.util.ArrayList;

@@ -49,7 +49,7 @@ final class DaemonProcess
   private final List<EbbClient> clients = new ArrayList<>();
 
   /** Each stays as long as a box of its daemon does, and is then for us to reap. */
-  private final List<Long> keepers = new ArrayList<>();
+  private final List<Long> supervisors = new ArrayList<>();
 
   private @Nullable Process process;
   private long pid;
@@ -127,7 +127,7 @@ final class DaemonProcess
       client.close();
     }
     assertThat(stop()).as("exit code of the daemon").isZero();
-    awaitReaped(keepers);
+    awaitReaped(supervisors);
   }
 
   private static void awaitReaped(List<Long> pids) {
@@ -158,7 +158,9 @@ final class DaemonProcess
       if (match.find()) {
         port = Integer.parseInt(match.group(1));
         pid = Long.parseLong(Files.readString(home().resolve("daemon")).strip());
-        ProcessHandle.of(pid).flatMap(ProcessHandle::parent).ifPresent(k -> keepers.add(k.pid()));
+        ProcessHandle.of(pid)
+            .flatMap(ProcessHandle::parent)
+            .ifPresent(k -> supervisors.add(k.pid()));
         return;
       }
     }
@@ -184,7 +186,7 @@ final class DaemonProcess
 
   /** Of one that was killed: now its boxes are orphans of ours. */
   void killKeeper() {
-    long last = keepers.getLast();
+    long last = supervisors.getLast();
     assertThat(ProcessHandle.of(last).orElseThrow().destroyForcibly()).isTrue();
     awaitReaped(List.of(last));
   }

@@ -8,7 +8,7 @@ import dev.ebb.client.BoxRequest;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.EbbException;
 import dev.ebb.client.ExecRequest;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.io.IOException;

@@ -12,6 +12,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -27,6 +29,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 final class DaemonSilentFloodAcceptanceTest {
   private static final int MOST = 64;
   private static final int CALLS = 20;
+
+  /** Its own, {@link #MOST} over each door, and some that are being accepted or closed. */
+  private static final int DESCRIPTORS = 500;
 
   @RegisterExtension final DaemonProcess daemon = new DaemonProcess("--connections", "64");
 
@@ -63,6 +68,12 @@ final class DaemonSilentFloodAcceptanceTest {
             });
   }
 
+  private long descriptors() throws IOException {
+    try (var all = Files.list(Path.of("/proc/" + daemon.pid() + "/fd"))) {
+      return all.count();
+    }
+  }
+
   private void requireServed(List<String> flooding) throws Exception {
     String key = daemon.key();
     var isOver = new AtomicBoolean();
@@ -83,6 +94,7 @@ final class DaemonSilentFloodAcceptanceTest {
                       .status())
               .isEqualTo(200);
         }
+        assertThat(descriptors()).as("descriptors of the daemon").isLessThan(DESCRIPTORS);
       }
     } finally {
       isOver.set(true);

@@ -150,11 +150,13 @@ final class DaemonStoppedAcceptanceTest {
     EbbClient client = daemon.client();
     Duration life = Duration.ofSeconds(3);
     Box mortal = client.boxes().create(BoxRequest.defaults().withTtl(life));
+    Instant expiry = requireNonNull(mortal.expiresAt());
     Box idle = client.boxes().create(BoxRequest.defaults().withIdleTimeout(life));
     Execs execs = client.execs(mortal.id());
     long number = execs.start(ExecRequest.of("sleep", "1")).number();
     stopFor(Duration.ofSeconds(4));
     assertThat(client.boxes().inspect(mortal.id()).state()).isEqualTo(BoxState.RUNNING);
+    assertThat(client.boxes().inspect(mortal.id()).expiresAt()).isAfter(expiry.plusSeconds(2));
     assertThat(client.boxes().inspect(idle.id()).state()).isEqualTo(BoxState.RUNNING);
     assertThat(execs.inspect(number).exitCode()).isZero();
     for (Box box : List.of(mortal, idle)) {

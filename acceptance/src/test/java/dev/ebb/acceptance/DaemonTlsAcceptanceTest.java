@@ -214,6 +214,6 @@ final class DaemonTlsAcceptanceTest {
     assertThat(refused.stderr()).contains("cannot trust https://127.0.0.1", "EBB_CA");
     trusting.put("EBB_CA", "/nowhere.pem");
     var missing = new Ebb(daemon.home(), List.of(), trusting).call("ls");
-    assertThat(missing.stderr()).contains("EBB_CA: there is no file /nowhere.pem");
+    assertThat(missing.stderr()).contains("EBB_CA: no such file: /nowhere.pem");
   }
 }

@@ -82,7 +82,7 @@ final class DaemonUndeletableAcceptanceTest {
       var removed = daemon.ebb().call("rm", "kept");
       assertThat(removed.code()).isEqualTo(125);
       assertThat(removed.text()).contains("stuck: directory " + directory);
-      assertThat(removed.stderr()).isEqualTo("ebb: kept is stuck; ebb why kept explains\n");
+      assertThat(removed.stderr()).isEqualTo("ebb: kept is stuck; see ebb why kept\n");
       assertThat(daemon.ebb().call("why", "kept").text()).contains("mounted", directory.toString());
     } finally {
       run("umount", directory.toString());

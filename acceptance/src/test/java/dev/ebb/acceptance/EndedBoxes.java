@@ -83,7 +83,9 @@ final class EndedBoxes {
       var words = new ArrayList<>(List.of(line.split(" ")));
       if (words.size() == 3) {
         held.remove(words.get(2));
-      } else if (words.size() == 6 && !words.get(3).isEmpty() && !words.get(3).equals("nursery")) {
+      } else if (words.size() == 6
+          && !words.get(3).isEmpty()
+          && !words.get(3).equals("forkserver")) {
         held.put(words.get(2), words.get(3));
       }
     }

@@ -16,7 +16,9 @@ import java.util.stream.Collectors;
 final class HostProcesses {
   private HostProcesses() {}
 
-  /** All that descend from a process: of a daemon the boxes, what runs in them, and its nursery. */
+  /**
+   * All that descend from a process: of a daemon the boxes, what runs in them, and its forkserver.
+   */
   static Set<Long> below(long ancestor) {
     Map<Long, Long> parents = parents();
     var found = new TreeSet<Long>();
@@ -35,20 +37,20 @@ final class HostProcesses {
 
   /** The same without what makes boxes, which stays with its daemon. */
   static Set<Long> boxedBelow(long daemon) {
-    return below(daemon).stream().filter(pid -> !isNursery(pid)).collect(Collectors.toSet());
+    return below(daemon).stream().filter(pid -> !isForkserver(pid)).collect(Collectors.toSet());
   }
 
   /** The pid 1s of a daemon's boxes. */
   static List<ProcessHandle> inits(long daemon) {
     return ProcessHandle.of(daemon).stream()
         .flatMap(ProcessHandle::children)
-        .filter(child -> !isNursery(child.pid()))
+        .filter(child -> !isForkserver(child.pid()))
         .toList();
   }
 
-  private static boolean isNursery(long pid) {
+  private static boolean isForkserver(long pid) {
     try {
-      return Files.readString(Path.of("/proc/" + pid + "/comm")).strip().equals("ebb-nursery");
+      return Files.readString(Path.of("/proc/" + pid + "/comm")).strip().equals("ebb-forkserver");
     } catch (IOException e) {
       // Gone.
       return false;

@@ -1,6 +1,7 @@
 package dev.ebb.acceptance;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -10,13 +11,16 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What many callers did with one name, and whether one caller could have done it alone: a search
- * for an order of all steps in which each step lies between call and return of its operation, and
- * each is what a name and its boxes would have done. Names do not touch each other, so each has a
- * history of its own (linearizability is local).
+ * The operations of many callers on one name, and whether a single caller could have made them: a
+ * search for an order of all steps in which each step lies between call and return of its
+ * operation, and each is possible for a name and its boxes. Names do not affect each other, so each
+ * has a history of its own (linearizability is local).
+ *
+ * <p>The history is cut into blocks at the moments at which no operation was under way. The search
+ * finds every model in which a block can end, and begins the next block with each of them.
  */
 final class NameHistory {
-  /** Where a box is, as far as callers can tell. */
+  /** The state of a box, as far as callers can tell. */
   enum Phase {
     CREATING,
     RUNNING,
@@ -27,17 +31,16 @@ final class NameHistory {
   /**
    * A name at one moment.
    *
-   * @param box that bears it now
-   * @param phases of boxes that are not gone and unlisted
+   * @param box that has the name now
+   * @param phases of all boxes that were reserved
    * @param found by operations in the middle of their steps: the box that each found
    */
   record Model(
       @Nullable String box, TreeMap<String, Phase> phases, TreeMap<Integer, String> found) {
     static final Model START = new Model(null, new TreeMap<>(), new TreeMap<>());
 
-    /** One that nobody finds any more is gone. */
-    Phase phase(@Nullable String id) {
-      return id == null ? Phase.GONE : phases.getOrDefault(id, Phase.GONE);
+    boolean is(@Nullable String id, Phase phase) {
+      return id != null && phases.get(id) == phase;
     }
 
     Model name(@Nullable String id) {
@@ -50,12 +53,6 @@ final class NameHistory {
       return new Model(box, changed, found);
     }
 
-    Model without(String id) {
-      var changed = new TreeMap<>(phases);
-      changed.remove(id);
-      return new Model(id.equals(box) ? null : box, changed, found);
-    }
-
     Model bind(int operation, String id) {
       var changed = new TreeMap<>(found);
       changed.put(operation, id);
@@ -63,6 +60,9 @@ final class NameHistory {
     }
 
     Model unbind(int operation) {
+      if (!found.containsKey(operation)) {
+        return this;
+      }
       var changed = new TreeMap<>(found);
       changed.remove(operation);
       return new Model(box, phases, changed);
@@ -77,7 +77,7 @@ final class NameHistory {
   /**
    * One operation.
    *
-   * @param text for whoever reads a history that is none
+   * @param text for the report of a history that is not linearizable
    */
   record Operation(long call, long end, String text, List<Step> steps) {
     Operation {
@@ -93,118 +93,132 @@ final class NameHistory {
     UNKNOWN
   }
 
-  /** Operations before and after the first that cannot be placed. */
-  private static final int TOLD = 16;
-
-  private final List<Operation> operations;
-  private final long most;
-  private final int[] done;
-  private final Set<String> seen = new HashSet<>();
-  private int furthest;
-  private String stuck = "";
-
-  private NameHistory(List<Operation> operations, long most) {
-    this.operations =
-        operations.stream().sorted(Comparator.comparingLong(Operation::call)).toList();
-    this.most = most;
-    done = new int[operations.size()];
-  }
-
   record Judgement(Verdict verdict, String detail) {}
 
-  /** Looks at no more than {@code most} moments. */
+  /** Visits no more than {@code most} moments in a block. */
   static Judgement judge(List<Operation> operations, long most) {
-    var history = new NameHistory(operations, most);
-    boolean found = history.search(Model.START, 0, 0);
-    Verdict verdict =
-        found
-            ? Verdict.LINEARIZABLE
-            : history.seen.size() >= most ? Verdict.UNKNOWN : Verdict.NOT_LINEARIZABLE;
-    return new Judgement(verdict, found ? "" : history.stuck);
-  }
-
-  /** ORDER: whatever ended before another began comes before it. */
-  private boolean search(Model now, int first, int finished) {
-    if (finished == operations.size()) {
-      return true;
-    }
-    if (seen.size() >= most || !seen.add(first + " " + progress(first) + " " + now)) {
-      return false;
-    }
-    int next = first;
-    while (done[next] == operations.get(next).steps().size()) {
-      next++;
-    }
-    if (finished >= furthest) {
-      furthest = finished;
-      stuck = describe(now, next);
-    }
-    for (int each : candidates(next)) {
-      Operation operation = operations.get(each);
-      Optional<Model> after = operation.steps().get(done[each]).at(now, each);
-      if (after.isEmpty()) {
-        continue;
+    Set<Model> models = Set.of(Model.START);
+    for (List<Operation> operationsOfBlock : blocks(operations)) {
+      var block = new Block(operationsOfBlock, most);
+      models.forEach(block::search);
+      if (block.ends.isEmpty()) {
+        return new Judgement(
+            block.isCutOff() ? Verdict.UNKNOWN : Verdict.NOT_LINEARIZABLE, block.stuck);
       }
-      done[each]++;
-      boolean isOver = done[each] == operation.steps().size();
-      Model then = isOver ? after.get().unbind(each) : after.get();
-      if (search(then, next, finished + (isOver ? 1 : 0))) {
-        return true;
+      if (block.isCutOff()) {
+        return new Judgement(Verdict.UNKNOWN, "too many orders of " + operationsOfBlock.size());
       }
-      done[each]--;
+      models = block.ends;
     }
-    return false;
+    return new Judgement(Verdict.LINEARIZABLE, "");
   }
 
-  /** Those that have begun before any unfinished one has ended; what ends first is tried first. */
-  private List<Integer> candidates(int first) {
-    long bound = Long.MAX_VALUE;
-    var open = new ArrayList<Integer>();
-    for (int i = first; i < operations.size() && operations.get(i).call() < bound; i++) {
-      if (done[i] < operations.get(i).steps().size()) {
-        open.add(i);
-        bound = Math.min(bound, operations.get(i).end());
+  private static List<List<Operation>> blocks(List<Operation> operations) {
+    var blocks = new ArrayList<List<Operation>>();
+    long end = Long.MIN_VALUE;
+    for (Operation each :
+        operations.stream().sorted(Comparator.comparingLong(Operation::call)).toList()) {
+      if (blocks.isEmpty() || each.call() > end) {
+        blocks.add(new ArrayList<>());
+      }
+      blocks.getLast().add(each);
+      end = Math.max(end, each.end());
+    }
+    return blocks;
+  }
+
+  /** Operations of which each overlaps with another, in the order of their calls. */
+  private static final class Block {
+    private final List<Operation> operations;
+    private final long most;
+    private final int[] done;
+    private final Set<Moment> seen = new HashSet<>();
+    private final Set<Model> ends = new HashSet<>();
+    private int furthest = -1;
+    private String stuck = "";
+
+    private record Moment(String progress, Model model) {}
+
+    Block(List<Operation> operations, long most) {
+      this.operations = operations;
+      this.most = most;
+      done = new int[operations.size()];
+    }
+
+    boolean isCutOff() {
+      return seen.size() >= most;
+    }
+
+    void search(Model now) {
+      search(now, 0);
+    }
+
+    /** ORDER: an operation that ended before another began comes before it. */
+    private void search(Model now, int finished) {
+      if (finished == operations.size()) {
+        ends.add(now);
+        return;
+      }
+      if (isCutOff() || !seen.add(new Moment(Arrays.toString(done), now))) {
+        return;
+      }
+      if (finished > furthest) {
+        furthest = finished;
+        stuck = describe(now);
+      }
+      List<Integer> candidates = candidates();
+      // A step that changes nothing now changes nothing later, so no other order need be tried.
+      for (int each : candidates) {
+        Optional<Model> after = step(each).at(now, each);
+        if (after.isPresent() && after.get().equals(now)) {
+          searchAfter(now, each, finished);
+          return;
+        }
+      }
+      for (int each : candidates) {
+        step(each).at(now, each).ifPresent(after -> searchAfter(after, each, finished));
       }
     }
-    open.sort(Comparator.comparingLong(i -> operations.get(i).end()));
-    return open;
-  }
 
-  /** Of those that may be in the middle. */
-  private String progress(int first) {
-    var text = new StringBuilder();
-    int last = done.length;
-    while (last > first && done[last - 1] == 0) {
-      last--;
+    private Step step(int operation) {
+      return operations.get(operation).steps().get(done[operation]);
     }
-    for (int i = first; i < last; i++) {
-      text.append(done[i]);
-    }
-    return text.toString();
-  }
 
-  private String describe(Model now, int first) {
-    var text = new StringBuilder("nothing can follow ").append(now.box()).append(now.phases());
-    candidates(first)
-        .forEach(
-            i ->
-                text.append("\n  ")
-                    .append(operations.get(i).text())
-                    .append(" step ")
-                    .append(done[i]));
-    // What led to it, to find the cause.
-    text.append("\nafter");
-    for (int i = Math.max(0, first - TOLD); i < Math.min(operations.size(), first + TOLD); i++) {
-      Operation each = operations.get(i);
-      text.append(
-          "\n  %d to %d us: %s%s"
-              .formatted(
-                  (each.call() - operations.getFirst().call()) / 1000,
-                  (each.end() - operations.getFirst().call()) / 1000,
-                  each.text(),
-                  done[i] == each.steps().size() ? "" : ", not placed"));
+    private void searchAfter(Model after, int operation, int finished) {
+      done[operation]++;
+      boolean isOver = done[operation] == operations.get(operation).steps().size();
+      search(isOver ? after.unbind(operation) : after, finished + (isOver ? 1 : 0));
+      done[operation]--;
     }
-    return text.toString();
+
+    /** The operations that began before any unfinished one ended. */
+    private List<Integer> candidates() {
+      long bound = Long.MAX_VALUE;
+      var open = new ArrayList<Integer>();
+      for (int i = 0; i < operations.size() && operations.get(i).call() < bound; i++) {
+        if (done[i] < operations.get(i).steps().size()) {
+          open.add(i);
+          bound = Math.min(bound, operations.get(i).end());
+        }
+      }
+      return open;
+    }
+
+    private String describe(Model now) {
+      var text = new StringBuilder("nothing can follow ").append(now);
+      for (int i = 0; i < operations.size(); i++) {
+        Operation each = operations.get(i);
+        text.append(
+            "\n  %d to %d us: %s, step %d of %d"
+                .formatted(
+                    (each.call() - operations.getFirst().call()) / 1000,
+                    (each.end() - operations.getFirst().call()) / 1000,
+                    each.text(),
+                    done[i],
+                    each.steps().size()));
+      }
+      return text.toString();
+    }
   }
 
   // --- the steps ---
@@ -230,35 +244,41 @@ final class NameHistory {
     return (now, _) -> id.equals(now.box()) ? Optional.of(now) : Optional.empty();
   }
 
-  /** Also one that was removed before, when no other bears the name. */
+  /** Also a box that was removed before, when no other box has the name. */
   static Step findOrRemember(String id) {
     return (now, _) ->
-        id.equals(now.box()) || (now.box() == null && now.phase(id) == Phase.GONE)
+        id.equals(now.box()) || (now.box() == null && now.is(id, Phase.GONE))
             ? Optional.of(now)
             : Optional.empty();
   }
 
   static Step is(String id, Phase phase) {
-    return (now, _) -> now.phase(id) == phase ? Optional.of(now) : Optional.empty();
+    return (now, _) -> now.is(id, phase) ? Optional.of(now) : Optional.empty();
   }
 
   static Step beginEnd(String id) {
     return (now, _) ->
-        switch (now.phase(id)) {
+        switch (now.phases().get(id)) {
+          case null -> Optional.empty();
           case CREATING -> Optional.empty();
           case RUNNING -> Optional.of(now.phase(id, Phase.STOPPING));
           case STOPPING, GONE -> Optional.of(now);
         };
   }
 
-  /** Also for whoever waits for another who ends it. */
+  /** Also for an operation that waits for the end that another one began. */
   static Step end(String id) {
     return (now, _) ->
-        now.phase(id) == Phase.STOPPING ? Optional.of(now.phase(id, Phase.GONE)) : Optional.of(now);
+        switch (now.phases().get(id)) {
+          case null -> Optional.empty();
+          case CREATING, RUNNING -> Optional.empty();
+          case STOPPING -> Optional.of(now.phase(id, Phase.GONE));
+          case GONE -> Optional.of(now);
+        };
   }
 
   static Step unlist(String id) {
-    return (now, _) -> Optional.of(now.without(id));
+    return (now, _) -> Optional.of(id.equals(now.box()) ? now.name(null) : now);
   }
 
   /** Some box, which the operation goes on with. */
@@ -269,6 +289,6 @@ final class NameHistory {
 
   static Step foundIsNot(Phase phase) {
     return (now, operation) ->
-        now.phase(now.found().get(operation)) == phase ? Optional.empty() : Optional.of(now);
+        now.is(now.found().get(operation), phase) ? Optional.empty() : Optional.of(now);
   }
 }

@@ -2,8 +2,8 @@ package dev.ebb.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.client.json.Json;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.Json;
+import dev.ebb.json.JsonObject;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;

@@ -3,7 +3,7 @@ package dev.ebb.acceptance;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.ebb.client.json.Json;
+import dev.ebb.json.Json;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -130,7 +130,7 @@ final class TortureAcceptanceTest {
     assertThat(swept.code()).as(swept.text() + swept.stderr()).isZero();
     assertThat(swept.text()).contains("released", "side/");
     assertThat(side()).doesNotExist();
-    // Its daemon's keepers have lost their parent: those are for whoever is above.
+    // Its daemon's supervisors have lost their parent: those are for whoever is above.
     await()
         .atMost(DaemonProcess.PATIENCE)
         .until(

@@ -37,7 +37,7 @@ public final class ColdStart {
         List.of(Files.createTempDirectory("ebb-bench"), Files.createTempDirectory("ebb-bench"));
     try (var scope = new Scope();
         Engine executing = open(homes.getFirst(), "bwrap");
-        Engine cloning = open(homes.getLast(), "nursery")) {
+        Engine cloning = open(homes.getLast(), "forkserver")) {
       Poller poller = Poller.start(scope, "bench-poller");
       var plain = new Series("plain fork+exec");
       var bwrap = new Series("raw bwrap, same isolation");
@@ -106,7 +106,7 @@ public final class ColdStart {
     Box box = engine.create(BoxSpec.defaults());
     Exec exec = engine.start(box, ExecSpec.of("/bin/sh", "-c", "echo; exec sleep 60"));
     exec.awaitOutput(0, 0);
-    int pids = box.pids().size();
+    int pids = box.footprint().pids().size();
     engine.release(box);
     return pids;
   }

@@ -56,7 +56,7 @@ public final class DaemonCalls {
       var plainOften = new Series("plain fork + exec, one after the other", plainly.pid());
       var execOften =
           new Series("exec in a living box, one after the other", us, daemon.pid(), init);
-      var run = new Series("run in a box of its own", us, daemon.pid(), daemon.nursery());
+      var run = new Series("run in a box of its own", us, daemon.pid(), daemon.forkserver());
       var slow = new Series("the same, bwrap makes the box", us, executing.pid());
       for (int i = 0; i < rounds; i++) {
         plain.take(plainly::nanos, true);

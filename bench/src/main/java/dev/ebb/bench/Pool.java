@@ -5,7 +5,7 @@ import dev.ebb.client.BoxRequest;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Result;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

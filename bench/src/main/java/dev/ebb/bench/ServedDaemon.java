@@ -67,24 +67,24 @@ final class ServedDaemon implements AutoCloseable {
     return new ServedDaemon(home, process);
   }
 
-  /** Of the daemon itself: what was started is its keeper. */
+  /** Of the daemon itself: what was started is its supervisor. */
   long pid() throws IOException {
     return Long.parseLong(Files.readString(home.resolve("daemon")).strip());
   }
 
   /** Of the process that clones its boxes: its end, which nobody sees here, would count it. */
-  long nursery() throws IOException {
+  long forkserver() throws IOException {
     return ProcessHandle.of(pid()).stream()
         .flatMap(ProcessHandle::children)
         .map(ProcessHandle::pid)
-        .filter(ServedDaemon::isNursery)
+        .filter(ServedDaemon::isForkserver)
         .findFirst()
         .orElseThrow();
   }
 
-  private static boolean isNursery(long pid) {
+  private static boolean isForkserver(long pid) {
     try {
-      return Files.readString(Path.of("/proc/" + pid + "/comm")).strip().equals("ebb-nursery");
+      return Files.readString(Path.of("/proc/" + pid + "/comm")).strip().equals("ebb-forkserver");
     } catch (IOException e) {
       return false;
     }

@@ -2,6 +2,7 @@ package dev.ebb.bench;
 
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
+import dev.ebb.box.Footprint;
 import dev.ebb.box.Limits;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.engine.Engine;
@@ -102,7 +103,7 @@ public final class TimeToGone {
       long begun = System.nanoTime();
       ExecResult result = exec.killAndAwait(Duration.ZERO);
       long took = System.nanoTime() - begun;
-      boolean isGone = box.pids().equals(List.of(box.initPid())) && !hasLeaf(box);
+      boolean isGone = isIdle(box.footprint());
       if (!isGone || !(result.cause() instanceof ExitCause.Killed)) {
         throw new IllegalStateException("a command was not killed, or has left something");
       }
@@ -110,8 +111,8 @@ public final class TimeToGone {
     }
   }
 
-  private static boolean hasLeaf(Box box) {
-    return box.enclosure().lastLeaf() != 0;
+  private static boolean isIdle(Footprint footprint) {
+    return footprint.pids().equals(List.of(footprint.initPid())) && !footprint.hasLeaf();
   }
 
   /** How many nanoseconds the end of a box takes whose command has so many processes. */

@@ -1,5 +1,31 @@
 package dev.ebb.cli;
 
+import dev.ebb.cli.box.CreateCommand;
+import dev.ebb.cli.box.EachBoxCommand;
+import dev.ebb.cli.box.InspectCommand;
+import dev.ebb.cli.box.ListCommand;
+import dev.ebb.cli.box.NetworkCommand;
+import dev.ebb.cli.code.CodeCommand;
+import dev.ebb.cli.code.ContextCommand;
+import dev.ebb.cli.exec.ExecCommand;
+import dev.ebb.cli.exec.KillCommand;
+import dev.ebb.cli.exec.LogsCommand;
+import dev.ebb.cli.exec.RunCommand;
+import dev.ebb.cli.exec.WaitCommand;
+import dev.ebb.cli.files.CopyCommand;
+import dev.ebb.cli.mcp.McpCommand;
+import dev.ebb.cli.operate.DoctorCommand;
+import dev.ebb.cli.operate.PurgeCommand;
+import dev.ebb.cli.operate.SoakCommand;
+import dev.ebb.cli.operate.SweepCommand;
+import dev.ebb.cli.operate.TortureCommand;
+import dev.ebb.cli.operate.WhyCommand;
+import dev.ebb.cli.option.Options;
+import dev.ebb.cli.watch.EventsCommand;
+import dev.ebb.cli.watch.PoolCommand;
+import dev.ebb.cli.watch.PressureCommand;
+import dev.ebb.cli.watch.ProcessesCommand;
+import dev.ebb.cli.watch.StatsCommand;
 import java.io.IOException;
 import java.util.List;
 import picocli.CommandLine.Model.CommandSpec;
@@ -9,7 +35,7 @@ import picocli.CommandLine.ParseResult;
  * The commands by name. Two switches and no table of functions: what is not called is not loaded.
  */
 final class Commands {
-  /** In the order of the help. */
+  /** All commands, in the order of the help. */
   static final List<String> NAMES =
       List.of(
           "run",
@@ -84,13 +110,12 @@ final class Commands {
       case "soak" -> SoakCommand.spec();
       case "purge" -> PurgeCommand.spec();
       case "completion" -> CompletionCommand.spec();
-      case "version" ->
-          Options.command("version", "Print the version of Ebb and of what it runs on.");
+      case "version" -> Options.command("version", "Print the version of Ebb and of Java.");
       case "help" ->
           Options.command("help", "Explain a command.")
               .addPositional(
                   Options.positional(
-                      "COMMAND", "0..1", "what to explain; without it, all commands are listed"));
+                      "COMMAND", "0..1", "the command to explain (default: list all commands)"));
       default -> throw new IllegalStateException(name);
     };
   }

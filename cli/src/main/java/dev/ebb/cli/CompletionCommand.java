@@ -1,5 +1,6 @@
 package dev.ebb.cli;
 
+import dev.ebb.cli.option.Options;
 import picocli.AutoComplete;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParseResult;
@@ -10,13 +11,13 @@ final class CompletionCommand {
 
   static CommandSpec spec() {
     CommandSpec spec =
-        Options.command("completion", "Print a script that lets a shell complete ebb's words.")
+        Options.command("completion", "Print a completion script for a shell.")
             .addPositional(Options.positional("SHELL", "1", "bash or zsh"));
     spec.usageMessage().footer("", "In ~/.bashrc or ~/.zshrc: source <(ebb completion bash)");
     return spec;
   }
 
-  /** One script for both: in zsh it loads what understands it. */
+  /** Prints one script for both shells: in zsh it loads the emulation of bash completion. */
   static int run(ParseResult parsed) {
     String shell = Options.words(parsed).getFirst();
     if (!shell.equals("bash") && !shell.equals("zsh")) {

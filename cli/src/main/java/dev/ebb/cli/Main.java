@@ -1,6 +1,11 @@
 package dev.ebb.cli;
 
 import dev.ebb.box.SandboxException;
+import dev.ebb.cli.daemon.DaemonFailure;
+import dev.ebb.cli.option.Options;
+import dev.ebb.cli.output.ExitCode;
+import dev.ebb.cli.output.OwnOutput;
+import dev.ebb.cli.output.Plain;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.List;
@@ -12,9 +17,6 @@ import picocli.CommandLine.ParseResult;
 
 /** Entry point of the command line: finds the command, runs it, and turns failures into 125. */
 public final class Main {
-  /** Docker's code for "the tool itself failed", as opposed to the command in the box. */
-  static final int OWN_FAILURE = 125;
-
   private static final String HELP_HEADER =
       "Runs untrusted code in sandboxes and leaves nothing behind.";
 
@@ -38,18 +40,18 @@ public final class Main {
       String command = e.getCommandLine().getCommandSpec().qualifiedName(" ");
       System.err.println(command + ": " + e.getMessage());
       System.err.println("Try '" + command + " --help'.");
-      return OWN_FAILURE;
+      return ExitCode.OWN_FAILURE;
     } catch (SandboxException e) {
       System.err.println("ebb: " + e.getMessage());
-      return OWN_FAILURE;
+      return ExitCode.OWN_FAILURE;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       System.err.println("ebb: interrupted");
-      return OWN_FAILURE;
+      return ExitCode.OWN_FAILURE;
     }
   }
 
-  /** Only the command that is called is described; all of them when it is not clear which one. */
+  /** Describes only the command that is called, or all of them if that is not clear. */
   static CommandLine commandLine(String... args) {
     CommandSpec root = CommandSpec.create().name("ebb");
     root.usageMessage().description(HELP_HEADER).synopsisSubcommandLabel("COMMAND");
@@ -66,7 +68,7 @@ public final class Main {
     if (!parsed.hasSubcommand()) {
       boolean asked = parsed.hasMatchedOption("--help");
       commands.usage(asked ? Plain.ownOut() : Plain.ownErr());
-      return asked ? 0 : OWN_FAILURE;
+      return asked ? 0 : ExitCode.OWN_FAILURE;
     }
     ParseResult command = parsed.subcommand();
     if (command.hasMatchedOption("--help")) {
@@ -80,7 +82,7 @@ public final class Main {
     try {
       return Commands.run(name, command);
     } catch (IOException e) {
-      return DaemonFailure.tell(e, command.hasMatchedOption("--json"));
+      return DaemonFailure.print(e, command.hasMatchedOption("--json"));
     }
   }
 
@@ -93,7 +95,7 @@ public final class Main {
     if (command == null) {
       List<String> known = commands.getSubcommands().keySet().stream().sorted().toList();
       throw new ParameterException(
-          commands, "no command '" + about + "'; there are " + String.join(", ", known));
+          commands, "unknown command '" + about + "'; known: " + String.join(", ", known));
     }
     command.usage(Plain.ownOut());
     return 0;

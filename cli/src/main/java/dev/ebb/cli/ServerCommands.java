@@ -1,5 +1,7 @@
 package dev.ebb.cli;
 
+import dev.ebb.cli.option.Options;
+import dev.ebb.cli.output.ExitCode;
 import java.util.List;
 import picocli.CommandLine.Model.CommandSpec;
 
@@ -65,18 +67,18 @@ final class ServerCommands {
   static CommandSpec spec(String name) {
     return switch (name) {
       case "serve" ->
-          configured(name, "Serve boxes and commands over HTTP, until SIGTERM.")
+          configured(name, "Run the daemon, which serves boxes over HTTP until SIGTERM.")
               .addOption(Options.flag("", "--until-eof"));
       case "config" ->
-          configured(name, "Print what serve would use, and where each value comes from.")
+          configured(name, "Print the configuration of serve, and the origin of each value.")
               .addOption(Options.json());
       case "key" ->
-          Options.command(name, "Make, list and revoke the keys that open the daemon over TCP.")
+          Options.command(name, "Create, list and revoke keys for access over TCP.")
               .addSubcommand("create", keyCreate())
               .addSubcommand("ls", Options.command("ls", ""))
               .addSubcommand("revoke", Options.command("revoke", ""));
       case "quota" ->
-          Options.command(name, "Set, list and remove what tenants may have at a time.")
+          Options.command(name, "Set, list and remove quotas of tenants.")
               .addSubcommand("set", quotaSet())
               .addSubcommand("ls", Options.command("ls", ""))
               .addSubcommand("rm", Options.command("rm", ""));
@@ -104,7 +106,7 @@ final class ServerCommands {
   }
 
   static int run(String name) {
-    System.err.println("ebb: " + name + " is started by the script ebb only");
-    return Main.OWN_FAILURE;
+    System.err.println("ebb: " + name + " can be started by the script ebb only");
+    return ExitCode.OWN_FAILURE;
   }
 }

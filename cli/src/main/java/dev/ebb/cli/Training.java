@@ -1,6 +1,6 @@
 package dev.ebb.cli;
 
-import dev.ebb.engine.Engine;
+import dev.ebb.engine.HomeTools;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -30,7 +30,7 @@ final class Training {
 
   public static void main(String[] args) throws IOException {
     COMMANDS.forEach(command -> Main.run(command.toArray(String[]::new)));
-    Path socket = Engine.defaultHome().resolve("ebb.sock");
+    Path socket = HomeTools.defaultHome().resolve("ebb.sock");
     try (var server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
       server.bind(UnixDomainSocketAddress.of(socket));
       Thread.ofPlatform().name("answers").daemon().start(() -> answer(server));
@@ -40,7 +40,7 @@ final class Training {
     }
   }
 
-  /** Stands in for the daemon, whatever is asked. */
+  /** Stands in for the daemon, with one answer to all requests. */
   private static void answer(ServerSocketChannel server) {
     byte[] body = BOXES.getBytes(StandardCharsets.UTF_8);
     String head =

@@ -1,5 +1,6 @@
 package dev.ebb.cli;
 
+import dev.ebb.cli.output.Plain;
 import java.nio.file.Files;
 import java.nio.file.Path;
 

@@ -3,6 +3,14 @@ package dev.ebb.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.ebb.cli.daemon.DaemonConnection;
+import dev.ebb.cli.daemon.ExecEnd;
+import dev.ebb.cli.exec.ExecCommand;
+import dev.ebb.cli.exec.KillCommand;
+import dev.ebb.cli.option.BoxOptions;
+import dev.ebb.cli.option.ExecNumbers;
+import dev.ebb.cli.option.ExecOptions;
+import dev.ebb.cli.option.Options;
 import dev.ebb.client.BoxRequest;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Limits;
@@ -148,7 +156,7 @@ class DaemonCommandsTest {
         .isEqualTo(Path.of("/run/x.sock"));
     assertThat(DaemonConnection.socket(Map.of())).hasFileName("ebb.sock");
     assertThat(DaemonConnection.nobody(Map.of("EBB_SOCKET", "/nowhere/x.sock")))
-        .isEqualTo("no daemon answers at /nowhere/x.sock; ebb create, or ebb serve, starts one");
+        .isEqualTo("no daemon answers at /nowhere/x.sock; start one with ebb create or ebb serve");
     assertThat(DaemonConnection.nobody(Map.of("EBB_URL", "http://h:1")))
         .isEqualTo("no daemon answers at http://h:1 (EBB_URL)");
   }
@@ -156,6 +164,6 @@ class DaemonCommandsTest {
   @ParameterizedTest
   @CsvSource({"0, 0", "3, 3", "137, 137", ", 125"})
   void anEndWithoutACodeIsOurFailure(Integer exitCode, int code) {
-    assertThat(Attachment.code(exitCode)).isEqualTo(code);
+    assertThat(ExecEnd.code(exitCode)).isEqualTo(code);
   }
 }

@@ -1,7 +1,7 @@
 package dev.ebb.client;
 
 import dev.ebb.client.http.Target;
-import dev.ebb.client.json.Json;
+import dev.ebb.json.Json;
 import java.io.Closeable;
 import java.io.IOException;
 

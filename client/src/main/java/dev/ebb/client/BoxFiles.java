@@ -30,7 +30,7 @@ public final class BoxFiles {
     return Target.of("v1", "boxes", box, "files", what);
   }
 
-  /** The content of a file; whoever calls closes it. */
+  /** The content of a file; the caller closes it. */
   public InputStream read(String path) throws IOException {
     return calls.send(Calls.get(files().with(PATH, path))).body();
   }
@@ -63,7 +63,7 @@ public final class BoxFiles {
     return Entry.read(calls.json(Calls.get(files("stat").with(PATH, path))));
   }
 
-  /** What is in a directory, by name. */
+  /** Lists a directory, by name. */
   public List<Entry> list(String path) throws IOException {
     var answer = calls.json(Calls.get(files("list").with(PATH, path)));
     return Documents.list(answer.objects("entries"), Entry::read);
@@ -83,7 +83,7 @@ public final class BoxFiles {
     calls.done(Request.of("DELETE", asked));
   }
 
-  /** A directory as a tar; whoever calls closes it. */
+  /** A directory as a tar; the caller closes it. */
   public InputStream tar(String path) throws IOException {
     return calls.send(Calls.get(files("tar").with(PATH, path))).body();
   }

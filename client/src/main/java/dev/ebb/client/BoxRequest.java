@@ -1,6 +1,6 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -30,7 +30,7 @@ public record BoxRequest(
     List<NewFile> files,
     boolean detached) {
 
-  /** A file that a box is to begin with. */
+  /** A file that is in the box from its start. */
   public record NewFile(String path, Output content) {
     JsonObject document() {
       return JsonObject.empty().with("path", path).with("content", content.document());
@@ -86,7 +86,7 @@ public record BoxRequest(
     return copy(copy -> copy.files.add(new NewFile(path, content)));
   }
 
-  /** It outlives the daemon, and the next one finds it. */
+  /** Makes a box that outlives the daemon, and is adopted by the next one. */
   public BoxRequest withDetached() {
     return copy(copy -> copy.detached = true);
   }
@@ -97,7 +97,7 @@ public record BoxRequest(
     return copy.request();
   }
 
-  /** A request that can be changed on its way to the next one. */
+  /** A mutable copy of a request. */
   private static final class Copy {
     private @Nullable String name;
     private final Map<String, String> labels;

@@ -2,7 +2,7 @@ package dev.ebb.client;
 
 import java.util.Locale;
 
-/** Where a box is in its life. */
+/** The state of a box. */
 public enum BoxState {
   CREATING,
   RUNNING,
@@ -13,19 +13,19 @@ public enum BoxState {
   LOST,
   /** Left by the last daemon, and it does not answer; it can be ended. */
   UNREACHABLE,
-  /** A word of a daemon that is newer than this client. */
+  /** A state that only daemons know that are newer than this client. */
   UNKNOWN;
 
   static BoxState of(String word) {
     for (BoxState state : values()) {
-      if (state.word().equals(word)) {
+      if (state.wireName().equals(word)) {
         return state;
       }
     }
     return UNKNOWN;
   }
 
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT);
   }
 

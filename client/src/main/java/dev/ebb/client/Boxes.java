@@ -2,7 +2,7 @@ package dev.ebb.client;
 
 import dev.ebb.client.http.Request;
 import dev.ebb.client.http.Target;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import java.io.IOException;
 import java.net.ProtocolException;
 import java.time.Duration;
@@ -28,20 +28,20 @@ public final class Boxes {
     return Box.read(calls.json(Calls.post(target(), request.document())));
   }
 
-  /** The same key and request answer the same box, however often it is asked for. */
+  /** Creates a box once: the same key and request return the same box. */
   public Box create(BoxRequest request, String idempotencyKey) throws IOException {
     Request call = Calls.post(target(), request.document());
     return Box.read(calls.json(call.with("Idempotency-Key", idempotencyKey)));
   }
 
-  /** All that match, oldest first. */
+  /** Lists all boxes that match, oldest first. */
   public List<Box> list(BoxQuery query) throws IOException {
     Target target = target();
     for (String label : query.labels()) {
       target = target.with("label", label);
     }
     BoxState state = query.state();
-    target = state == null ? target : target.with("state", state.word());
+    target = state == null ? target : target.with("state", state.wireName());
     String name = query.name();
     return pages(name == null ? target : target.with("name", name));
   }
@@ -62,12 +62,12 @@ public final class Boxes {
       throws IOException {
     String next = answer.stringOrNull("next");
     if (next != null && (next.equals(before) || answer.objects("boxes").isEmpty())) {
-      throw new ProtocolException("the list of boxes does not go on after " + next);
+      throw new ProtocolException("the list of boxes does not continue after " + next);
     }
     return next;
   }
 
-  /** With what it holds. */
+  /** Describes a box, with what it holds. */
   public Box inspect(String box) throws IOException {
     return Box.read(calls.json(Calls.get(target(box))));
   }

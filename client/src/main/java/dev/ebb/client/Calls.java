@@ -7,8 +7,8 @@ import dev.ebb.client.http.Response;
 import dev.ebb.client.http.Target;
 import dev.ebb.client.http.Upgrade;
 import dev.ebb.client.http.WebSocket;
-import dev.ebb.client.json.Json;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.Json;
+import dev.ebb.json.JsonObject;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -50,7 +50,7 @@ final class Calls implements Closeable {
         .with(Body.of(JSON, Json.write(document).getBytes(StandardCharsets.UTF_8)));
   }
 
-  /** What a server may need to answer that does something for so long first. */
+  /** The time limit of a call that takes so long on the server. */
   static Duration patience(Duration work) {
     return work.plus(Request.PATIENCE);
   }
@@ -93,7 +93,7 @@ final class Calls implements Closeable {
   static IOException problem(Response response) throws IOException {
     byte[] body = response.bytes(MAX_PROBLEM, Request.PATIENCE);
     return response.status() < 400
-        ? new ProtocolException("status " + response.status() + ", which Ebb never answers")
+        ? new ProtocolException("unexpected status " + response.status())
         : EbbException.of(response.status(), body);
   }
 
@@ -102,7 +102,7 @@ final class Calls implements Closeable {
     return Json.readObject(response.bytes(MAX_DOCUMENT, request.patience()));
   }
 
-  /** For a request whose answer has no content. */
+  /** Sends a request whose answer has no content. */
   void done(Request request) throws IOException {
     send(request).bytes(MAX_PROBLEM, Request.PATIENCE);
   }

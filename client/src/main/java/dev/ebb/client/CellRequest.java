@@ -1,6 +1,6 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import java.time.Duration;
 import java.util.Map;
 

@@ -1,7 +1,7 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonException;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonException;
+import dev.ebb.json.JsonObject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -70,7 +70,7 @@ public record CellResult(
         document);
   }
 
-  /** By their types. */
+  /** The forms of a shown value, by their media types. */
   static Map<String, Output> forms(JsonObject document) throws JsonException {
     var forms = new LinkedHashMap<String, Output>();
     for (String type : new ArrayList<>(document.members().keySet())) {

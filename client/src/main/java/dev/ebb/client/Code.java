@@ -1,6 +1,6 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,12 +41,12 @@ public final class Code {
     return new Code(document.with("args", List.copyOf(arguments)));
   }
 
-  /** All of its stdin. */
+  /** Sets the whole stdin of the code. */
   public Code withStdin(Output input) {
     return new Code(document.with("stdin", input.document()));
   }
 
-  /** One more file that lies beside the code. */
+  /** Adds a file beside the code. */
   public Code withFile(String path, Output content) {
     var files = new ArrayList<Object>();
     if (document.members().get("files") instanceof List<?> before) {
@@ -65,7 +65,7 @@ public final class Code {
     return new Code(document.with("outputs", List.copyOf(globs)));
   }
 
-  /** Of the run; zero for none, if the server allows that. */
+  /** Sets the time limit of the run; zero for none, if the server allows that. */
   public Code withTimeout(Duration timeout) {
     return new Code(document.with("timeoutMillis", timeout.toMillis()));
   }
@@ -79,7 +79,7 @@ public final class Code {
     return withBox(BoxRequest.defaults().withLimits(limits));
   }
 
-  /** Told by an interpreter, which has values and figures to tell of. */
+  /** Runs it in an interpreter that reports values and figures. */
   Code rich() {
     return document.has("context") ? this : new Code(document.with("rich", true));
   }

@@ -1,7 +1,7 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonException;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonException;
+import dev.ebb.json.JsonObject;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -61,7 +61,7 @@ public record CodeResult(
         : Collections.emptyList();
   }
 
-  /** Of code that was followed. */
+  /** Makes it from the last event of code that was followed. */
   public static CodeResult of(Result last) throws JsonException {
     return read(last.exec().document());
   }

@@ -1,7 +1,7 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonException;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonException;
+import dev.ebb.json.JsonObject;
 
 /** The name is taken, or the box, exec or file is in another state than the call needs. */
 public final class ConflictException extends EbbException {

@@ -1,9 +1,9 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import java.util.Map;
 
-/** A context that is wanted; what is not said is left to the daemon. Immutable. */
+/** A request for a context; what is not set is left to the daemon. Immutable. */
 public final class ContextRequest {
   private final JsonObject document;
 
@@ -20,7 +20,7 @@ public final class ContextRequest {
     return new ContextRequest(JsonObject.empty().with("language", language));
   }
 
-  /** By which it can be found, beside its id. */
+  /** Sets a name, by which it can be found besides its id. */
   public ContextRequest withName(String name) {
     return new ContextRequest(document.with("name", name));
   }
@@ -33,7 +33,7 @@ public final class ContextRequest {
     return new ContextRequest(document.with("workdir", workdir));
   }
 
-  /** Of the output of each cell; what is above it is thrown away. */
+  /** Sets the limit of the output of each cell; output above it is discarded. */
   public ContextRequest withOutputLimit(long bytes) {
     return new ContextRequest(document.with("outputLimitBytes", bytes));
   }

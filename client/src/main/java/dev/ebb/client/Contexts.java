@@ -27,7 +27,7 @@ public final class Contexts {
     return Context.read(calls.json(Calls.post(target(), request.document())));
   }
 
-  /** Those that were not removed, the oldest first. */
+  /** Lists the contexts that are not removed, the oldest first. */
   public List<Context> list() throws IOException {
     return Documents.list(calls.json(Calls.get(target())).objects("contexts"), Context::read);
   }
@@ -41,7 +41,7 @@ public final class Contexts {
     return CellResult.read(calls.json(cell(context, cell).with(Duration.ZERO)));
   }
 
-  /** The same, with what it writes and shows as it comes. */
+  /** Runs a cell, and follows its output as it comes. */
   public CellFollowing runAndFollow(String context, CellRequest cell) throws IOException {
     return new CellFollowing(EventSource.once(calls.events(cell(context, cell))));
   }

@@ -1,7 +1,7 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonException;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonException;
+import dev.ebb.json.JsonObject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class Documents {
   private Documents() {}
 
-  /** How one document is read. */
+  /** Reads one document. */
   interface Reading<T> {
     T read(JsonObject document) throws JsonException;
   }

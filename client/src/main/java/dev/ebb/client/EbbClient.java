@@ -5,7 +5,7 @@ import dev.ebb.client.http.Endpoint;
 import dev.ebb.client.http.HttpTransport;
 import dev.ebb.client.http.Request;
 import dev.ebb.client.http.Target;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.URI;
@@ -19,7 +19,7 @@ import java.time.Duration;
 public final class EbbClient implements Closeable {
   private static final Target RUN = Target.of("v1", "run");
 
-  /** How long whatever is stuck may keep it. */
+  /** How long a sweep may take, with what is stuck. */
   private static final Duration SWEEP = Duration.ofMinutes(2);
 
   private final Calls calls;
@@ -94,37 +94,37 @@ public final class EbbClient implements Closeable {
     return new BoxFiles(calls, box);
   }
 
-  /** One command in a box of its own, which is gone when this returns. */
+  /** Runs a command in a new box, which is gone when this returns. */
   public Result run(BoxRequest box, ExecRequest exec) throws IOException {
     return Result.read(calls.json(Calls.post(RUN, run(box.document(), exec)).with(Duration.ZERO)));
   }
 
-  /** The same, but it returns when the command has ended; the box goes after that. */
+  /** Runs a command in a new box; returns when it has ended, before the box is gone. */
   public Result runAndLeave(BoxRequest box, ExecRequest exec) throws IOException {
     JsonObject document = run(box.document(), exec).with("certificate", false);
     return Result.read(calls.json(Calls.post(RUN, document).with(Duration.ZERO)));
   }
 
-  /** The same, with its output as it comes; closing it early ends the command. */
+  /** Starts a command and follows its output; closing it early ends the command. */
   public Following runAndFollow(BoxRequest box, ExecRequest exec) throws IOException {
     JsonObject document = run(box.document(), exec);
     return new Following(EventSource.once(calls.events(Calls.post(RUN, document))), Offsets.START);
   }
 
-  /** The same in the background: the box is removed when the command has ended. */
+  /** Starts a command in a new box, which is removed when the command has ended. */
   public Exec start(BoxRequest box, ExecRequest exec) throws IOException {
     Target target = RUN.with("detach", true);
     return Exec.read(calls.json(Calls.post(target, run(box.document(), exec))));
   }
 
-  /** Code in a box of its own, which is gone when this returns. */
+  /** Runs code in a new box, which is gone when this returns. */
   public CodeResult run(Code code) throws IOException {
     Target target = Target.of("v1", "code");
     var answer = calls.json(Calls.post(target, code.document()).with(Duration.ZERO));
     return CodeResult.read(EbbException.unlessProblem(answer));
   }
 
-  /** The same, but its box may go after this returns: there is no certificate. */
+  /** Runs code in a new box; the box may be removed later, so there is no certificate. */
   public CodeResult runAndLeave(Code code) throws IOException {
     var document = code.document().with("certificate", false);
     var call = Calls.post(Target.of("v1", "code"), document);
@@ -172,12 +172,12 @@ public final class EbbClient implements Closeable {
     return new McpSession(calls);
   }
 
-  /** What happens to boxes from now on. */
+  /** Follows the events of boxes from now on. */
   public BoxEvents events() throws IOException {
     return new BoxEvents(calls, "");
   }
 
-  /** What happened after an event that was seen, and happens from now on. */
+  /** Follows the events of boxes after a known event. */
   public BoxEvents eventsAfter(String id) throws IOException {
     return new BoxEvents(calls, id);
   }
@@ -191,22 +191,22 @@ public final class EbbClient implements Closeable {
     return Why.read(calls.json(Calls.get(Target.of("v1", "why", subject))));
   }
 
-  /** How near the daemon is to its limits; for admins. */
+  /** How close the daemon is to its limits; for admins. */
   public Pressure pressure() throws IOException {
     return Pressure.read(calls.json(Calls.get(Target.of("v1", "pressure"))));
   }
 
-  /** What holds for a tenant; another than one's own is for admins. */
+  /** The quotas of a tenant; those of other tenants are for admins. */
   public Quota quota(String tenant) throws IOException {
     return Quota.read(calls.json(Calls.get(quotas(tenant))).object("limits"));
   }
 
-  /** What shall hold for a tenant from now on; for admins. */
+  /** Sets the quotas of a tenant; for admins. */
   public void setQuota(String tenant, Quota quota) throws IOException {
     calls.json(Calls.put(quotas(tenant), quota.document()));
   }
 
-  /** From now on the default holds for a tenant; for admins. */
+  /** Removes the quotas of a tenant, so that the defaults apply; for admins. */
   public void removeQuota(String tenant) throws IOException {
     calls.done(Request.of("DELETE", quotas(tenant)));
   }
@@ -221,7 +221,7 @@ public final class EbbClient implements Closeable {
     return Sweep.read(calls.json(Calls.post(target).with(Calls.patience(SWEEP))));
   }
 
-  /** What all sweeps of the daemon found; for admins. */
+  /** The findings of all sweeps of the daemon; for admins. */
   public JsonObject sweeps() throws IOException {
     return calls.json(Calls.get(Target.of("v1", "sweep")));
   }

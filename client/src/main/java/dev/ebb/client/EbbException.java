@@ -1,8 +1,8 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.Json;
-import dev.ebb.client.json.JsonException;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.Json;
+import dev.ebb.json.JsonException;
+import dev.ebb.json.JsonObject;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -38,7 +38,7 @@ public class EbbException extends IOException {
     return text == null ? otherwise : text;
   }
 
-  /** Of an answer whose body should be a problem document, but may be anything. */
+  /** Makes an exception of an answer whose body should be a problem document. */
   static EbbException of(int status, byte[] body) {
     try {
       try {
@@ -59,7 +59,7 @@ public class EbbException extends IOException {
     };
   }
 
-  /** The same document, unless what it holds is what a late answer was refused for. */
+  /** The answer itself, unless it reports the problem of a call that failed late. */
   static JsonObject unlessProblem(JsonObject answer) throws EbbException, JsonException {
     JsonObject problem = answer.objectOrNull("problem");
     if (problem != null) {
@@ -87,7 +87,7 @@ public class EbbException extends IOException {
     return code;
   }
 
-  /** What happened, and to what. */
+  /** The description of the problem. */
   public String detail() {
     return detail;
   }
@@ -97,12 +97,12 @@ public class EbbException extends IOException {
     return retryable;
   }
 
-  /** When it may, if the daemon knows. */
+  /** How long to wait before a retry, if the daemon knows. */
   public @Nullable Duration retryAfter() {
     return retryAfter;
   }
 
-  /** What to do about it, when the daemon knows. */
+  /** What to do about it, if the daemon knows. */
   public @Nullable String hint() {
     return hint;
   }

@@ -3,7 +3,7 @@ package dev.ebb.client;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.client.http.Response;
 import dev.ebb.client.http.ServerSentEvents;
-import dev.ebb.client.json.JsonException;
+import dev.ebb.json.JsonException;
 import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
@@ -67,7 +67,7 @@ final class EventSource implements Closeable {
           lastId = event.get().id().isEmpty() ? lastId : event.get().id();
           return event.get();
         }
-        broken = new EOFException("the events ended before their end");
+        broken = new EOFException("the event stream ended early");
       } catch (EbbException | JsonException | ProtocolException e) {
         throw e;
       } catch (IOException e) {

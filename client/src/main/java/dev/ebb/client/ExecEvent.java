@@ -2,7 +2,7 @@ package dev.ebb.client;
 
 /** Something a command did while it was followed. */
 public sealed interface ExecEvent {
-  /** It was started for whoever follows it; the first event of one that was. */
+  /** The command was started by the call that follows it; always the first event. */
   record Started(Exec exec) implements ExecEvent {}
 
   /**

@@ -1,6 +1,6 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -63,7 +63,7 @@ public record ExecRequest(
     return copy(copy -> copy.grace = changed);
   }
 
-  /** Of output, of open files of one process, and of one file; null leaves it to the daemon. */
+  /** Limits of output, of open files of a process, and of one file; null: as the daemon says. */
   public ExecRequest withLimits(
       @Nullable Long output, @Nullable Integer files, @Nullable Long fileSize) {
     return copy(
@@ -108,7 +108,7 @@ public record ExecRequest(
     return copy.request();
   }
 
-  /** A request that can be changed on its way to the next one. */
+  /** A mutable copy of a request. */
   private static final class Copy {
     private final List<String> command;
     private final Map<String, String> environment;

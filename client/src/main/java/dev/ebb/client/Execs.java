@@ -44,14 +44,14 @@ public final class Execs {
     return Result.read(calls.json(Calls.post(target, request.document()).with(Duration.ZERO)));
   }
 
-  /** The same, with its output as it comes; closing it early ends the command. */
+  /** Starts a command and follows its output; closing it early ends the command. */
   public Following runAndFollow(ExecRequest request) throws IOException {
     Target target = target().with("wait", true);
     return new Following(
         EventSource.once(calls.events(Calls.post(target, request.document()))), Offsets.START);
   }
 
-  /** Those that run, and the last that ended. */
+  /** Lists the running commands, and the last that ended. */
   public List<Exec> list() throws IOException {
     return Documents.list(calls.json(Calls.get(target())).objects("execs"), Exec::read);
   }
@@ -119,9 +119,10 @@ public final class Execs {
     calls.done(Calls.post(target).with(body).with(Duration.ZERO));
   }
 
-  /** What a stream holds by now, from an offset on. */
+  /** The current content of a stream, from an offset on. */
   public InputStream output(long number, OutputStreamName stream, long offset) throws IOException {
-    Target target = target(number, "output").with("stream", stream.word()).with("offset", offset);
+    Target target =
+        target(number, "output").with("stream", stream.wireName()).with("offset", offset);
     return calls.send(Calls.get(target)).body();
   }
 
@@ -142,7 +143,7 @@ public final class Execs {
     return new TerminalSession(calls.webSocket(Calls.get(target(number, "terminal"))));
   }
 
-  /** The same for keys and sizes alone: it shows nothing. */
+  /** Connects to a terminal for keys and sizes only, without its output. */
   public TerminalSession keyboard(long number) throws IOException {
     Target target = target(number, "terminal").with("output", false);
     return new TerminalSession(calls.webSocket(Calls.get(target)));

@@ -1,8 +1,8 @@
 package dev.ebb.client;
 
 import dev.ebb.client.http.ServerSentEvents;
-import dev.ebb.client.json.Json;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.Json;
+import dev.ebb.json.JsonObject;
 import java.io.Closeable;
 import java.io.IOException;
 import java.util.Locale;
@@ -19,7 +19,7 @@ public final class Following implements Closeable {
     offsets = from;
   }
 
-  /** Where to go on, should this one be given up. */
+  /** Where to continue with another one. */
   public Offsets offsets() {
     return offsets;
   }

@@ -1,10 +1,10 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonException;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonException;
+import dev.ebb.json.JsonObject;
 import java.util.List;
 
-/** What a command left running: how many were killed, and who was kept until the box ends. */
+/** What a command left running: how many were killed, and which are kept until the box ends. */
 public record Leftovers(long killed, List<Kept> kept) {
   /** A process that lives on. */
   public record Kept(long pid, String command) {

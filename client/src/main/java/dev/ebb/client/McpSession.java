@@ -13,7 +13,7 @@ import java.util.function.Consumer;
 
 /**
  * A session of the Model Context Protocol, whose messages are carried as they are. The daemon ends
- * it, with every box it made, when {@link #listen} ends, by whatever. Thread-safe.
+ * it, with every box it made, when {@link #listen} ends, for any reason. Thread-safe.
  */
 public final class McpSession {
   private static final Target MCP = Target.of("mcp");

@@ -1,9 +1,9 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonException;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonException;
+import dev.ebb.json.JsonObject;
 
-/** A directory or file of the daemon's host, shown in a box. */
+/** A directory or file of the daemon's host, mounted in a box. */
 public record Mount(String source, String target, boolean readOnly) {
   static Mount read(JsonObject document) throws JsonException {
     return new Mount(

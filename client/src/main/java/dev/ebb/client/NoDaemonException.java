@@ -2,7 +2,7 @@ package dev.ebb.client;
 
 import java.io.IOException;
 
-/** Nobody answers where a daemon should. */
+/** No daemon answers at the address. */
 public final class NoDaemonException extends IOException {
   private static final long serialVersionUID = 1L;
 

@@ -1,7 +1,7 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonException;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonException;
+import dev.ebb.json.JsonObject;
 
 /** There is no such box, exec or file, or it belongs to another tenant. */
 public final class NotFoundException extends EbbException {

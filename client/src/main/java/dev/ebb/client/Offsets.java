@@ -1,6 +1,6 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonException;
+import dev.ebb.json.JsonException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 

@@ -7,7 +7,7 @@ public enum OutputStreamName {
   STDOUT,
   STDERR;
 
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT);
   }
 }

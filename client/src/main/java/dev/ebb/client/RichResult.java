@@ -1,7 +1,7 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonException;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonException;
+import dev.ebb.json.JsonObject;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -27,7 +27,7 @@ public record RichResult(
         Documents.orNull(document.objectOrNull("certificate"), Certificate::read));
   }
 
-  /** Of code that was followed. */
+  /** Makes it from the last event of code that was followed. */
   public static RichResult of(CellResult last) throws JsonException {
     return read(last.document());
   }

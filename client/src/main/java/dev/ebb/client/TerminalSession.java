@@ -1,8 +1,8 @@
 package dev.ebb.client;
 
 import dev.ebb.client.http.WebSocket;
-import dev.ebb.client.json.Json;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.Json;
+import dev.ebb.json.JsonObject;
 import java.io.Closeable;
 import java.io.IOException;
 import java.util.Arrays;
@@ -20,7 +20,7 @@ public final class TerminalSession implements Closeable {
     this.socket = socket;
   }
 
-  /** What it writes next, however long that takes; none when the command or the session ended. */
+  /** Waits for the next output; empty when the command or the session has ended. */
   public Optional<Output> read() throws IOException {
     while (ended == null) {
       Optional<WebSocket.Message> message = socket.receive();

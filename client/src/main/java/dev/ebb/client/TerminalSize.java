@@ -1,6 +1,6 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 
 /** Rows and columns of a terminal. */
 public record TerminalSize(int rows, int columns) {

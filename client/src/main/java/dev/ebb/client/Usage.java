@@ -1,10 +1,10 @@
 package dev.ebb.client;
 
-import dev.ebb.client.json.JsonException;
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonException;
+import dev.ebb.json.JsonObject;
 import java.time.Duration;
 
-/** What a command used. */
+/** The resources that a command used. */
 public record Usage(
     Duration cpu, long peakMemoryBytes, long peakProcesses, long oomKills, long forksRefused) {
   static Usage read(JsonObject document) throws JsonException {

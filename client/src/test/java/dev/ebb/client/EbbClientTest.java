@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.client.http.FakeServer;
-import dev.ebb.client.json.Json;
+import dev.ebb.json.Json;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.net.URI;
@@ -139,7 +139,7 @@ class EbbClientTest {
     try (var server = FakeServer.tcp(answering(200, page));
         var client = connect(server)) {
       assertThatThrownBy(() -> client.boxes().list(BoxQuery.all()))
-          .hasMessage("the list of boxes does not go on after b0");
+          .hasMessage("the list of boxes does not continue after b0");
     }
   }
 
@@ -217,16 +217,16 @@ class EbbClientTest {
             FakeServer.tcp(
                 peer -> {
                   requests.add(peer.request());
-                  peer.say(EVENTS);
-                  peer.say(chunk("event: stdout\nid: 2:0\ndata: {\"text\": \"ab\"}\n\n"));
-                  peer.say(chunk("event: stderr\nid: 2:1\ndata: {\"te"));
+                  peer.send(EVENTS);
+                  peer.send(chunk("event: stdout\nid: 2:0\ndata: {\"text\": \"ab\"}\n\n"));
+                  peer.send(chunk("event: stderr\nid: 2:1\ndata: {\"te"));
                 },
                 peer -> {
                   requests.add(peer.request());
-                  peer.say(EVENTS);
-                  peer.say(chunk("event: stderr\nid: 2:1\ndata: {\"base64\": \"/w==\"}\n\n"));
+                  peer.send(EVENTS);
+                  peer.send(chunk("event: stderr\nid: 2:1\ndata: {\"base64\": \"/w==\"}\n\n"));
                   String end = EXEC.replace("\n", "");
-                  peer.say(chunk("event: end\nid: 2:1\ndata: " + end + "\n\n") + chunk(""));
+                  peer.send(chunk("event: end\nid: 2:1\ndata: " + end + "\n\n") + chunk(""));
                 });
         var client = connect(server);
         var following = client.execs("b").follow(3, Offsets.START)) {
@@ -252,7 +252,7 @@ class EbbClientTest {
             FakeServer.tcp(
                 peer -> {
                   peer.request();
-                  peer.say(EVENTS + chunk("event: stdout\nid: 1:0\ndata: {\"text\": \"a\"}\n\n"));
+                  peer.send(EVENTS + chunk("event: stdout\nid: 1:0\ndata: {\"text\": \"a\"}\n\n"));
                 });
         var client = connect(server);
         var following = client.runAndFollow(BoxRequest.defaults(), ExecRequest.of("true"))) {
@@ -269,13 +269,13 @@ class EbbClientTest {
                 peer -> {
                   requests.add(peer.request());
                   String data = "{\"box\": \"b1\", \"state\": \"running\", \"at\": \"t\"}";
-                  peer.say(EVENTS + chunk("event: box\nid: 7\ndata: " + data + "\n\n"));
+                  peer.send(EVENTS + chunk("event: box\nid: 7\ndata: " + data + "\n\n"));
                 },
                 peer -> {
                   requests.add(peer.request());
                   String data =
                       "{\"box\": \"b1\", \"exec\": 2, \"state\": \"ended\", \"exitCode\": 9}";
-                  peer.say(EVENTS + chunk("event: exec\nid: 8\ndata: " + data + "\n\n"));
+                  peer.send(EVENTS + chunk("event: exec\nid: 8\ndata: " + data + "\n\n"));
                   peer.awaitEnd();
                 });
         var client = connect(server);
@@ -339,7 +339,7 @@ class EbbClientTest {
                   requests.add(peer.head());
                   assertThat(new String(peer.in().readNBytes(13), UTF_8))
                       .isEqualTo("3\r\nabc\r\n0\r\n\r\n");
-                  peer.say("HTTP/1.1 204 No Content\r\n\r\n");
+                  peer.send("HTTP/1.1 204 No Content\r\n\r\n");
                 });
         var client = connect(server)) {
       client.execs("b").feedAll(1, new ByteArrayInputStream("abc".getBytes(UTF_8)));
@@ -371,8 +371,8 @@ class EbbClientTest {
             FakeServer.tcp(
                 peer -> {
                   requests.add(peer.request());
-                  peer.say(EVENTS);
-                  peer.say(chunk("event: end\nid: 0:0\ndata: " + problem + "\n\n") + chunk(""));
+                  peer.send(EVENTS);
+                  peer.send(chunk("event: end\nid: 0:0\ndata: " + problem + "\n\n") + chunk(""));
                 });
         var client = connect(server);
         var following = client.runAndFollow(code)) {

@@ -58,6 +58,13 @@ public final class Fd implements Owned {
   static final int O_NONBLOCK = 04000;
   static final int AT_FDCWD = -100;
   private static final int MFD_CLOEXEC = 1;
+  private static final int MFD_ALLOW_SEALING = 2;
+  private static final int F_ADD_SEALS = 1033;
+
+  /** F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE. */
+  private static final int ALL_SEALS = 15;
+
+  private static final int WRITE_CHUNK = 1 << 20;
   private static final int F_DUPFD_CLOEXEC = 1030;
   private static final int F_GETFL = 3;
   private static final int F_SETFL = 4;
@@ -93,7 +100,7 @@ public final class Fd implements Owned {
 
   /**
    * Opens a file that exists, if no part of its path is a symbolic link; ELOOP otherwise. For paths
-   * that somebody less privileged may have laid out.
+   * that a less privileged process may have laid out.
    */
   public static Fd openDirectly(Scope scope, Path path, Flag... flags) throws KernelException {
     try (var frame = new Frame()) {
@@ -134,6 +141,25 @@ public final class Fd implements Owned {
     try (var frame = new Frame()) {
       long fd = frame.callForDescriptor(MEMFD_CREATE, frame.string(name), MFD_CLOEXEC);
       return adopt(scope, (int) Frame.check(fd, "create memfd " + name), name);
+    }
+  }
+
+  /** A file in memory with this content, to be read from its start; no process can change it. */
+  public static Fd memory(Scope scope, String name, byte[] content) throws KernelException {
+    try (var frame = new Frame();
+        var writing = new Scope()) {
+      int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+      long number = frame.callForDescriptor(MEMFD_CREATE, frame.string(name), flags);
+      Fd file = adopt(writing, (int) Frame.check(number, "create memfd " + name), name);
+      int written = 0;
+      while (written < content.length) {
+        int length = Math.min(WRITE_CHUNK, content.length - written);
+        written += file.write(content, written, length);
+      }
+      try (var use = file.new Use()) {
+        Frame.check(frame.call(FCNTL, use.number(), F_ADD_SEALS, ALL_SEALS), "seal " + name);
+        return open(scope, Path.of("/proc/self/fd/" + use.number()), Flag.READ);
+      }
     }
   }
 

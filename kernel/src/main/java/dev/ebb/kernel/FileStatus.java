@@ -8,11 +8,11 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import java.lang.foreign.MemorySegment;
 
 /**
- * What an open file is, whatever became of its name.
+ * The status of an open file, even if its name is gone.
  *
  * @param mode kind and permissions, as stat(2) has them
  */
-public record FileStatus(int mode, int uid, long size) {
+public record FileStatus(int mode, int uid, long size, long device, long inode) {
   private static final int AT_EMPTY_PATH = 0x1000;
   private static final int STATX_BASIC_STATS = 0x7ff;
   static final int STATX_SIZE = 256;
@@ -37,8 +37,16 @@ public record FileStatus(int mode, int uid, long size) {
       return new FileStatus(
           Short.toUnsignedInt(status.get(JAVA_SHORT, 28)),
           status.get(JAVA_INT, 20),
-          status.get(JAVA_LONG, 40));
+          status.get(JAVA_LONG, 40),
+          (long) status.get(JAVA_INT, 136) << 32
+              | Integer.toUnsignedLong(status.get(JAVA_INT, 140)),
+          status.get(JAVA_LONG, 32));
     }
+  }
+
+  /** KERNEL: true only of one file while it is open, for then its inode is not used again. */
+  public boolean isSameFileAs(FileStatus other) {
+    return device == other.device && inode == other.inode;
   }
 
   public boolean isRegular() {

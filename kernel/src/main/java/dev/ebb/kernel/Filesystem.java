@@ -192,7 +192,7 @@ public final class Filesystem {
     }
   }
 
-  /** Like {@link #lock}, but false at once when somebody else holds it. */
+  /** Like {@link #lock}, but false at once when another process holds it. */
   public static boolean tryLock(Fd fd) throws KernelException {
     try (var frame = new Frame();
         var use = fd.new Use()) {

@@ -20,7 +20,7 @@ public final class KernelFeatures {
 
   private KernelFeatures() {}
 
-  /** Whoever answers a call: with a result, or a negated errno. */
+  /** Makes a call: returns a result, or a negated errno. */
   interface Kernel {
     long call(SystemCall call, long... arguments);
   }

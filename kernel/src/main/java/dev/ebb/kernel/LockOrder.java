@@ -9,11 +9,11 @@ package dev.ebb.kernel;
  * others may be held while the holder waits for a process, a peer or a deadline.
  */
 public enum LockOrder {
-  // --- mcp ---
-  MCP_OPENING(false),
-  MCP_SESSION(true),
-  MCP_CALL(true),
-  MCP_LISTENING(false),
+  // --- doors ---
+  DOOR_OPENING(false),
+  DOOR_SESSION(true),
+  DOOR_CALL(true),
+  DOOR_STREAM(false),
 
   // --- server ---
   TENANT_TURN(false),
@@ -37,9 +37,9 @@ public enum LockOrder {
   FORKSERVER_START(false),
   EXEC_FINISH(false),
   CONTEXT(true),
-  LINE_RECEIVE(true),
+  RUNNER_SOCKET_RECEIVE(true),
   STDIN_WRITE(false),
-  LINE_SEND(false),
+  RUNNER_SOCKET_SEND(false),
   BOX_STATE(true),
   EXEC(true),
   CELL(true),

@@ -57,7 +57,7 @@ public final class Pidfd {
     }
   }
 
-  /** Right only for a child of ours that nobody reaped: its number cannot move. */
+  /** Right only for a child of ours that is not reaped: its number cannot move. */
   private static void endChild(int pid) throws KernelException {
     try (var frame = new Frame()) {
       Frame.check(frame.call(KILL, pid, Signal.KILL.number()), "kill child " + pid);

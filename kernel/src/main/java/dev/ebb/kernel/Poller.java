@@ -129,7 +129,7 @@ public final class Poller implements Owned {
       this.handler = handler;
     }
 
-    /** The same for something else than before. */
+    /** Watches for other events than before. */
     public void rearm(Set<Interest> changed) throws KernelException {
       interest = changed.stream().mapToInt(each -> each.bit).reduce(0, (a, b) -> a | b);
       rearm();
@@ -191,8 +191,8 @@ public final class Poller implements Owned {
   }
 
   /**
-   * Waits until whatever was ready when this was called has been handled. To be called before a
-   * clock decides that something has not happened: it may have been said already.
+   * Waits until everything that was ready when this was called has been handled. To be called
+   * before a clock decides that something has not happened: it may have been said already.
    *
    * @return false when the poller did not get there in time, or is closed
    */
@@ -234,7 +234,7 @@ public final class Poller implements Owned {
   }
 
   private void runTasks() throws KernelException {
-    // ORDER: emptied first, so that who adds a task from now on wakes us again.
+    // ORDER: emptied first, so that a task added from now on wakes us again.
     wake.read(new byte[8], 0, 8);
     for (Runnable task = tasks.poll(); task != null && !closed; task = tasks.poll()) {
       run(task, "task");

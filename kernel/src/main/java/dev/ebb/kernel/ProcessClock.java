@@ -13,7 +13,7 @@ import java.util.function.LongSupplier;
  *
  * <p>Every look at the clock advances it, by {@link #MOST} at most. A living {@link Poller} looks
  * every {@link #BEAT}, so in a process that runs no time is lost; a longer gap means that nothing
- * ran. Without a poller nobody looks regularly, and the clock is the system's. Thread-safe.
+ * ran. Without a poller there are no regular looks, and the clock is the system's. Thread-safe.
  */
 public final class ProcessClock {
   /** How often a poller looks at the clock. */
@@ -63,7 +63,7 @@ public final class ProcessClock {
     return OURS.stood();
   }
 
-  /** The clock for whatever compares instants; they are no dates. */
+  /** This clock as an {@code InstantSource}, to compare instants; they are not dates. */
   public static InstantSource instants() {
     return () -> Instant.EPOCH.plusNanos(nanos());
   }

@@ -27,7 +27,7 @@ public final class Readiness implements Owned {
   }
 
   public void arm() throws KernelException {
-    // An event that came while nobody waited has silenced the watch as well.
+    // An event that came while no thread waited has silenced the watch as well.
     armed &= event.drainPermits() == 0;
     if (!armed) {
       armed = true;
@@ -46,7 +46,9 @@ public final class Readiness implements Owned {
     return ready;
   }
 
-  /** The same; what was ready before the deadline is noticed, however late the poller is. */
+  /**
+   * Waits until it is ready; what was ready before the deadline counts, even if the poller is late.
+   */
   public boolean awaitSurely(Deadline deadline) throws InterruptedException {
     if (await(deadline)) {
       return true;
@@ -55,7 +57,7 @@ public final class Readiness implements Owned {
     return await(Deadline.in(Duration.ZERO));
   }
 
-  /** Wakes whoever waits; nobody will wait again. */
+  /** Wakes waiting threads, for good. */
   @Override
   public void close() throws KernelException {
     closed = true;

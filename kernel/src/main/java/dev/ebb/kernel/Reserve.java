@@ -6,9 +6,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Descriptors held back for the day when there are no more. Whoever is refused one by EMFILE spends
+ * Descriptors held back for the day when there are no more. A call that fails with EMFILE spends
  * some of them and tries again, so ending things works then, too; to make no more of them is the
- * business of whoever admits work. Thread-safe. At most one a process, as the limit is.
+ * business of admission. Thread-safe. At most one a process, as the limit is.
  */
 public final class Reserve implements Owned {
   /** What ends a box needs at once: a file and a directory, for a few boxes. */

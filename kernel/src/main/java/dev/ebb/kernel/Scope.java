@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The owner of whatever was acquired in it: closing releases everything in reverse order, goes on
- * after failures, and throws the first with the rest suppressed.
+ * The owner of everything that was acquired in it: closing releases everything in reverse order,
+ * goes on after failures, and throws the first with the rest suppressed.
  *
  * <p>Every acquiring call takes its scope first, so nothing is ever returned unowned. Thread-safe.
  */

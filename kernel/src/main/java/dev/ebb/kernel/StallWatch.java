@@ -3,8 +3,8 @@ package dev.ebb.kernel;
 import java.time.Duration;
 
 /**
- * Tells a housekeeper that its process has not run for a while: whatever others said meanwhile may
- * be unread, so nothing should be ended in this round. Not thread-safe.
+ * Tells a housekeeper that its process has not run for a while: messages that came meanwhile may be
+ * unread, so nothing should be ended in this round. Not thread-safe.
  */
 public final class StallWatch {
   private static final Duration SHORT = Duration.ofMillis(100);

@@ -37,7 +37,7 @@ public final class TcpSocket {
 
   private TcpSocket() {}
 
-  /** Whether somebody can be accepted on {@code fd}: it came from a stranger. */
+  /** Whether {@code fd}, which came from a box, is a listening TCP socket. */
   public static boolean isListening(Fd fd) throws KernelException {
     return option(fd, SO_DOMAIN) == AF_INET
         && option(fd, SO_TYPE) == SOCK_STREAM
@@ -51,7 +51,7 @@ public final class TcpSocket {
     }
   }
 
-  /** The next who has connected; empty when there is none, or no more. */
+  /** The next connection; empty when there is none, or no more. */
   public static Optional<Fd> accept(Scope scope, Fd listener) throws KernelException {
     try (var frame = new Frame();
         var use = listener.new Use()) {

@@ -33,7 +33,7 @@ public final class Terminal implements Owned {
 
   private static final int TCGETS = 0x5401;
 
-  /** At once: waiting for the output to drain would hang on a terminal that nobody reads. */
+  /** At once: waiting for the output to drain would hang on a terminal that is not read. */
   private static final int TCSETS = 0x5402;
 
   private static final int TIOCGWINSZ = 0x5413;
@@ -96,7 +96,7 @@ public final class Terminal implements Owned {
           "read the mode of the terminal");
       var terminal = new Terminal(termios.asSlice(0, TERMIOS_SIZE).toArray(JAVA_BYTE));
       makeRaw(termios);
-      // ORDER: owned before it is changed, so that whatever happens next restores it.
+      // ORDER: owned before it is changed, so that it is restored in any case.
       scope.own(terminal);
       write(frame, termios);
       return terminal;

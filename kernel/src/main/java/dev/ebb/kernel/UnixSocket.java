@@ -93,7 +93,7 @@ public final class UnixSocket {
     }
   }
 
-  /** Connects to whoever listens at {@code name} in {@code directory}. */
+  /** Connects to the socket that listens at {@code name} in {@code directory}. */
   public static UnixSocket connect(Scope scope, Fd directory, String name) throws KernelException {
     try (var making = new Scope()) {
       Fd socket = socket(making, "control socket");
@@ -231,7 +231,7 @@ public final class UnixSocket {
   /**
    * Receives bytes without taking a descriptor; -1 means that it would wait, 0 the end.
    *
-   * <p>KERNEL: a descriptor that nobody takes is closed by the thread that receives, with a control
+   * <p>KERNEL: a descriptor that is not taken is closed by the thread that receives, with a control
    * buffer or without, and to close a TCP socket may take as long as its SO_LINGER says. So it is
    * looked first. A look duplicates what it sees, and gives only the duplicates back. What is read
    * then is what was seen, for no other thread reads here.

@@ -102,6 +102,23 @@ class FdTest {
   }
 
   @Test
+  void aFileInMemoryWithContentIsReadFromItsStartAndNeverChanged() throws KernelException {
+    byte[] content = new byte[(3 << 20) + 1];
+    content[content.length - 1] = 7;
+    Fd file = Fd.memory(scope, "memory", content);
+    assertThat(file.read(new byte[2], 0, 2)).isEqualTo(2);
+    byte[] last = new byte[4];
+    assertThat(file.readAt(content.length - 1L, last, 0, 4)).isEqualTo(1);
+    assertThat(last[0]).isEqualTo((byte) 7);
+    assertThatThrownBy(() -> file.write("x")).hasMessageEndingWith("EBADF");
+    try (var use = file.new Use()) {
+      Path again = Path.of("/proc/self/fd/" + use.number());
+      Fd writer = Fd.open(scope, again, Fd.Flag.READ_WRITE);
+      assertThatThrownBy(() -> writer.write("x")).hasMessageEndingWith("EPERM");
+    }
+  }
+
+  @Test
   void readTellsTheEndFromNothingYet() throws KernelException {
     var owner = new Scope();
     var pipe = Fd.pipe(scope, owner);

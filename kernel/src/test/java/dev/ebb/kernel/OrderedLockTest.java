@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -189,5 +192,43 @@ class OrderedLockTest {
       await().until(poller::isWaiting);
       assertThat(detector.look(0)).isEmpty();
     }
+  }
+
+  /** As many as run at a time, and none of them gives way. */
+  @Test
+  void virtualThreadsThatAreNotScheduledAreFound() throws Exception {
+    int carriers =
+        Integer.getInteger(
+            "jdk.virtualThreadScheduler.parallelism", Runtime.getRuntime().availableProcessors());
+    var detector = new StallDetector();
+    var running = new AtomicInteger();
+    var isOver = new AtomicBoolean();
+    var busy = new ArrayList<Thread>();
+    try {
+      for (int i = 0; i < carriers; i++) {
+        busy.add(
+            Thread.ofVirtual()
+                .start(
+                    () -> {
+                      running.incrementAndGet();
+                      while (!isOver.get()) {
+                        Thread.onSpinWait();
+                      }
+                    }));
+      }
+      await().until(() -> running.get() == carriers);
+      for (int look = 0; look < 4; look++) {
+        assertThat(detector.look(3)).isEmpty();
+      }
+      assertThat(detector.look(3))
+          .extracting(StallDetector.Stall::what)
+          .containsExactly("virtual threads do not run");
+    } finally {
+      isOver.set(true);
+      for (Thread each : busy) {
+        each.join();
+      }
+    }
+    await().untilAsserted(() -> assertThat(detector.look(3)).isEmpty());
   }
 }

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.ebb.kernel.Poller.Interest;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -100,6 +102,39 @@ class ReadinessTest {
     scope.release(readable);
     assertThat(woken.get(10, TimeUnit.SECONDS)).isTrue();
     readable.arm();
+  }
+
+  @Test
+  void whatWasReadyInTimeIsNoticedHoweverLateThePollerIs() throws Exception {
+    var readable = new Readiness(scope, poller, pipe.read(), Interest.READ);
+    var isLate = new CountDownLatch(1);
+    var gate = new CountDownLatch(1);
+    try {
+      poller.execute(
+          () -> {
+            isLate.countDown();
+            awaitQuietly(gate);
+          });
+      assertThat(isLate.await(10, TimeUnit.SECONDS)).isTrue();
+      pipe.write().write("x");
+      assertThat(readable.await(NOW)).as("without the poller").isFalse();
+      var noticed = new FutureTask<>(() -> readable.awaitSurely(NOW));
+      Thread waiter = Thread.ofPlatform().start(noticed);
+      Awaitility.await()
+          .until(() -> noticed.isDone() || waiter.getState() == Thread.State.TIMED_WAITING);
+      gate.countDown();
+      assertThat(noticed.get(10, TimeUnit.SECONDS)).isTrue();
+    } finally {
+      gate.countDown();
+    }
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   @Test

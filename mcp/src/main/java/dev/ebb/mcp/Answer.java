@@ -1,7 +1,7 @@
 package dev.ebb.mcp;
 
-import dev.ebb.server.rest.EventStream;
-import dev.ebb.server.rest.Exchange;
+import dev.ebb.server.http.EventStream;
+import dev.ebb.server.http.Exchange;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.json.TypeRef;
 import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
@@ -92,7 +92,7 @@ final class Answer implements McpStreamableServerTransport {
         beforeLast.run();
       }
       if (events == null && message instanceof JSONRPCResponse) {
-        exchange.answer(200, StreamableDoor.JSON, bytes);
+        exchange.answer(200, StreamableHttp.JSON, bytes);
       } else {
         events().message(bytes);
       }

@@ -1,15 +1,13 @@
 package dev.ebb.mcp;
 
 import dev.ebb.ledger.Certificate;
-import dev.ebb.server.boxes.Boxes;
-import dev.ebb.server.boxes.ServedBox;
-import dev.ebb.server.rest.Fields;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.service.BoxRegistry;
+import dev.ebb.server.service.TenantBox;
 import java.io.IOException;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** Boxes beside the one that a session has anyway. */
 final class BoxTools {
@@ -29,7 +27,8 @@ final class BoxTools {
             """
             Makes a further, empty box, for work that must be kept apart or needs other limits, and \
             returns its id. It goes with this session, or earlier by remove_box or ttlMillis. Your \
-            own box needs no create_box.""",
+            own box needs no create_box.\
+            """,
             Schema.object()
                 .has("name", Schema.text("letters, digits, _ . and -; can stand for the id"))
                 .has("memoryBytes", Schema.whole("most memory; default 536870912", 1, LONG))
@@ -39,8 +38,8 @@ final class BoxTools {
                 .has(
                     "allow",
                     Schema.texts(
-                        "names it may reach by HTTP and HTTPS, as example.org or *.example.org:8443,"
-                            + " if the server allows them; default none"))
+                        "names it may reach by HTTP and HTTPS, as example.org or"
+                            + " *.example.org:8443, if the server allows them; default none"))
                 .has("ttlMillis", Schema.whole("how long it may live; default no limit", 1, LONG))
                 .build(),
             boxSchema(),
@@ -51,7 +50,8 @@ final class BoxTools {
             "List boxes",
             """
             Lists the boxes you can use: those of this session, and others of the same user, which \
-            you may work in but not remove.""",
+            you may work in but not remove.\
+            """,
             Schema.object().build(),
             Schema.object().needs("boxes", Schema.list("the oldest first", boxSchema())).build(),
             Tool.Hint.READS,
@@ -62,7 +62,8 @@ final class BoxTools {
             """
             Ends a box of this session with everything in it, and returns the proof that nothing is \
             left. If it is your own box, the next call that needs one gets a new, empty one. \
-            Removing what was removed already is fine.""",
+            Removing what was removed already is fine.\
+            """,
             Schema.object()
                 .needs("box", Schema.text("its id or name, from create_box or list_boxes"))
                 .has("wait", Schema.flag("false returns at once, without the proof; default true"))
@@ -87,7 +88,7 @@ final class BoxTools {
         .build();
   }
 
-  private static Map<String, Object> document(Call call, ServedBox box) {
+  private static Map<String, Object> document(Call call, TenantBox box) {
     var document = Reply.object("box", box.id());
     box.order().name().ifPresent(name -> document.put("name", name));
     document.put("state", box.state().word());
@@ -98,28 +99,19 @@ final class BoxTools {
   }
 
   private Reply create(Call call, Fields arguments) throws IOException, InterruptedException {
-    var limits = new LinkedHashMap<String, @Nullable Object>();
-    for (String name : List.of("memoryBytes", "pids", "diskBytes")) {
-      arguments.number(name, 1, LONG).ifPresent(value -> limits.put(name, value));
+    for (String name : List.of("memoryBytes", "pids", "diskBytes", "ttlMillis")) {
+      arguments.number(name, 1, LONG);
     }
-    arguments.fraction("cpus").ifPresent(value -> limits.put("cpus", value));
-    var wanted = new LinkedHashMap<String, @Nullable Object>();
-    arguments.text("name").ifPresent(name -> wanted.put("name", name));
-    arguments.number("ttlMillis", 1, LONG).ifPresent(value -> wanted.put("ttlMillis", value));
-    List<String> allowed = arguments.texts("allow");
-    if (!allowed.isEmpty()) {
-      wanted.put("network", Map.of("allow", allowed));
-    }
+    var wanted = Workplace.Wanted.of(arguments, workplace.caps());
     arguments.end();
-    wanted.put("limits", limits);
     Session session = call.session();
-    ServedBox box = session.make(call, workplace.order(session, wanted));
+    TenantBox box = session.make(call, workplace.order(session, wanted));
     return new Reply("made box " + box.id(), document(call, box));
   }
 
   private Reply list(Call call, Fields arguments) {
     arguments.end();
-    List<ServedBox> boxes =
+    List<TenantBox> boxes =
         workplace.boxes().list(call.session().agent()).stream()
             .filter(box -> box.state().isAlive())
             .toList();
@@ -131,7 +123,7 @@ final class BoxTools {
         text, Reply.object("boxes", boxes.stream().map(box -> document(call, box)).toList()));
   }
 
-  private static String line(Call call, ServedBox box) {
+  private static String line(Call call, TenantBox box) {
     return "%s%s %s, %d processes%s"
         .formatted(
             box.id(),
@@ -145,7 +137,7 @@ final class BoxTools {
     String word = Workplace.required(arguments, "box");
     boolean wait = arguments.flag("wait", true);
     arguments.end();
-    Boxes.Removal removal = call.session().remove(word, wait);
+    BoxRegistry.Removal removal = call.session().remove(word, wait);
     var document = Reply.object("box", removal.id());
     if (removal.certificate().isEmpty()) {
       return new Reply("box " + removal.id() + " is being removed", document);

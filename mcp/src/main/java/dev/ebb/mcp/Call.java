@@ -2,38 +2,30 @@ package dev.ebb.mcp;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.box.SandboxException;
-import dev.ebb.code.Cell;
-import dev.ebb.code.CellOrder;
-import dev.ebb.kernel.LockOrder;
-import dev.ebb.kernel.OrderedLock;
-import dev.ebb.server.access.TenantMemory;
-import dev.ebb.server.boxes.ServedBox;
-import dev.ebb.server.boxes.ServedContext;
-import dev.ebb.server.boxes.ServedExec;
-import dev.ebb.server.rest.EventStream;
-import dev.ebb.server.rest.Exchange;
-import dev.ebb.server.rest.Problem;
+import dev.ebb.server.http.DoorLock;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.service.RunClient;
+import dev.ebb.server.service.TenantBox;
+import dev.ebb.server.service.access.TenantMemory;
 import io.modelcontextprotocol.server.McpSyncServerExchange;
 import io.modelcontextprotocol.spec.McpSchema.ProgressNotification;
 import java.io.IOException;
-import java.time.Duration;
-import java.util.Optional;
+import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One request while it is attended to. Its own thread waits by it for whatever takes time; others
  * may cancel it. A client that goes away takes the command along, as one that cancels does.
  */
-final class Call {
+final class Call implements RunClient {
   /** By which a tool finds it in what the SDK hands on. */
   static final String KEY = "dev.ebb.mcp.call";
-
-  private static final Duration LADDER_SLACK = Duration.ofSeconds(30);
 
   private final Session session;
   private final Exchange exchange;
   private final Answer answer;
-  private final OrderedLock lock = new OrderedLock(LockOrder.MCP_CALL);
+  private final Lock lock = DoorLock.CALL.make();
 
   /** Ends what runs. */
   @GuardedBy("lock")
@@ -43,10 +35,10 @@ final class Call {
   private @Nullable Reporter reporter;
 
   /** The box that it works with. */
-  private @Nullable ServedBox subject;
+  private @Nullable TenantBox subject;
 
   /** Notes the box that it works with, and gives it back. */
-  ServedBox about(ServedBox box) {
+  TenantBox about(TenantBox box) {
     subject = box;
     return box;
   }
@@ -115,12 +107,14 @@ final class Call {
   }
 
   /** Memory for what is to be answered, until that has happened. */
-  boolean hasRoomFor(long bytes) throws InterruptedException {
+  @Override
+  public boolean hasRoomFor(long bytes) throws InterruptedException {
     return exchange.hasRoomFor(bytes);
   }
 
   /** The memory of what is kept of its body for longer. */
-  TenantMemory.Claim keep(byte[] bytes) {
+  @Override
+  public TenantMemory.Claim keep(byte[] bytes) {
     return exchange.keep(bytes);
   }
 
@@ -129,63 +123,21 @@ final class Call {
   }
 
   /** Whether there is nobody left who waits for it. */
-  boolean isOver() {
+  @Override
+  public boolean hasLeft() {
     return isCancelled || exchange.hasLeft();
   }
 
-  void requireWanted() {
+  @Override
+  public void requireWanted() {
     if (isCancelled) {
       throw new Cancelled();
     }
   }
 
-  /** Waits for the end of a command, which does not outlive the wish for it. */
-  ServedExec.Ending await(ServedExec exec) throws IOException, InterruptedException {
-    Runnable kill = () -> exec.kill(exec.spec().grace());
-    stopBy(kill);
-    try {
-      Optional<ServedExec.Ending> ending = exec.box().attend(exec, EventStream.HEARTBEAT);
-      while (ending.isEmpty()) {
-        long said = exec.exec().stdout().size() + exec.exec().stderr().size();
-        beat(said, exec.spec().timeout());
-        ending = exec.await(EventStream.HEARTBEAT);
-      }
-      requireWanted();
-      return ending.get();
-    } catch (IOException e) {
-      kill.run();
-      exec.awaitSurely(exec.spec().grace().plus(LADDER_SLACK));
-      throw e;
-    } finally {
-      stopBy(null);
-    }
-  }
-
-  /** The same for a cell, which is interrupted, and ended with its interpreter if need be. */
-  Cell.Result await(ServedContext.Ordered ordered, CellOrder order)
-      throws IOException, InterruptedException {
-    Cell cell = ordered.cell();
-    stopBy(ordered::cancel);
-    try {
-      Optional<Cell.Result> result = cell.await(EventStream.HEARTBEAT);
-      while (result.isEmpty()) {
-        long said = cell.section().map(out -> out.stdout().size() + out.stderr().size()).orElse(0L);
-        beat(said, order.timeout());
-        result = cell.await(EventStream.HEARTBEAT);
-      }
-      requireWanted();
-      return result.get();
-    } catch (IOException e) {
-      ordered.cancel();
-      cell.await(order.grace().plus(LADDER_SLACK));
-      throw e;
-    } finally {
-      stopBy(null);
-    }
-  }
-
   /** RACE: a cancellation comes before this, and is seen here, or after, and sees what runs. */
-  private void stopBy(@Nullable Runnable end) {
+  @Override
+  public void stopBy(@Nullable Runnable end) {
     boolean isTooLate;
     lock.lock();
     try {
@@ -204,7 +156,8 @@ final class Call {
     answer.beat();
   }
 
-  private void beat(long said, Duration timeout) throws IOException {
+  @Override
+  public void beat(Progress run) throws IOException {
     Reporter to = reporter;
     if (to == null || isCancelled) {
       answer.beat();
@@ -213,9 +166,10 @@ final class Call {
     double seconds = (System.nanoTime() - to.since()) / 1e9;
     var progress =
         ProgressNotification.builder(to.token(), seconds)
-            .message("running for %.0f s, %d bytes of output".formatted(seconds, said));
-    if (!timeout.isZero()) {
-      progress.total(timeout.toMillis() / 1e3);
+            .message(
+                "running for %.0f s, %d bytes of output".formatted(seconds, run.outputBytes()));
+    if (!run.timeout().isZero()) {
+      progress.total(run.timeout().toMillis() / 1e3);
     }
     try {
       to.client().progressNotification(progress.build());

@@ -1,28 +1,26 @@
 package dev.ebb.mcp;
 
 import dev.ebb.code.CellOrder;
+import dev.ebb.code.Glob;
 import dev.ebb.code.Language;
 import dev.ebb.code.Languages;
 import dev.ebb.code.Runner;
 import dev.ebb.exec.ExecSpec;
-import dev.ebb.server.boxes.ServedBox;
-import dev.ebb.server.boxes.ServedExec;
-import dev.ebb.server.code.CellTask;
-import dev.ebb.server.code.CodeResult;
-import dev.ebb.server.code.CodeRun;
-import dev.ebb.server.code.CodeTask;
-import dev.ebb.server.rest.CodeOrder;
-import dev.ebb.server.rest.Fields;
-import dev.ebb.server.rest.Problem;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.OrderFields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.service.CellTask;
+import dev.ebb.server.service.CodeRequest;
+import dev.ebb.server.service.CodeResult;
+import dev.ebb.server.service.CodeTask;
+import dev.ebb.server.service.TenantBox;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** Code in some language, and the pictures that it draws. */
 final class CodeTool {
@@ -125,26 +123,9 @@ final class CodeTool {
       return runIn(call, word, context.get(), arguments);
     }
     CodeTask task = task(arguments);
-    ServedBox box = workplace.box(call, word);
+    TenantBox box = workplace.box(call, word);
     call.requireWanted();
-    var attendant =
-        new CodeRun.Attendant() {
-          @Override
-          public void await(ServedExec compiler) throws IOException, InterruptedException {
-            call.await(compiler);
-          }
-
-          @Override
-          public void follow(ServedExec program) throws IOException, InterruptedException {
-            call.await(program);
-          }
-
-          @Override
-          public boolean hasRoomFor(long bytes) throws InterruptedException {
-            return call.hasRoomFor(bytes);
-          }
-        };
-    return reply(new CodeRun(workplace.boxes(), box, task, attendant, call::isOver).run());
+    return reply(workplace.runs().code(box, task, call));
   }
 
   private Reply runIn(Call call, Optional<String> word, String context, Fields arguments)
@@ -162,26 +143,30 @@ final class CodeTool {
           "\"args\" and \"stdin\" are for a new process; code in a context has neither");
     }
     arguments.end();
-    var task = new CellTask(cell, List.of(), CodeOrder.globs(PICTURES));
-    ServedBox box = workplace.box(call, word);
+    var task = new CellTask(cell, List.of(), pictures());
+    TenantBox box = workplace.box(call, word);
     ContextCode.Told told = contexts.run(call, box, context, runner, task);
     return reply(told.reply(), runner.word(), "run", told.outcome(), Optional.of(told.written()));
   }
 
-  /** As a request over REST would order it. */
   private CodeTask task(Fields arguments) {
-    var order = new LinkedHashMap<String, @Nullable Object>();
-    order.put("language", Workplace.required(arguments, "language"));
-    order.put("code", Workplace.required(arguments, "code"));
-    order.put("args", arguments.texts("args"));
-    order.put("environment", arguments.textMap("environment"));
-    arguments.text("stdin").ifPresent(text -> order.put("stdin", Map.of("text", text)));
-    arguments
-        .number("timeoutMillis", 0, LONG)
-        .ifPresent(millis -> order.put("timeoutMillis", millis));
+    Language language = languages.require(Workplace.required(arguments, "language"));
+    byte[] code = Fields.utf8("code", Workplace.required(arguments, "code"));
+    List<String> args = arguments.texts("args");
+    Map<String, String> environment = arguments.textMap("environment");
+    Optional<byte[]> stdin = arguments.text("stdin").map(text -> Fields.utf8("stdin", text));
+    Duration cap = workplace.caps().timeout();
+    arguments.number("timeoutMillis", 0, LONG);
+    Duration run = arguments.limit("timeoutMillis", TIMEOUT, cap);
     arguments.end();
-    order.put("outputs", PICTURES);
-    return CodeOrder.parse(Fields.of(order), languages, workplace.caps()).task();
+    var times =
+        new CodeRequest.Times(Fields.none().limit("compileTimeoutMillis", TIMEOUT, cap), run);
+    return new CodeRequest(language, code, List.of(), args, environment, stdin, times, pictures())
+        .task(workplace.caps());
+  }
+
+  private static List<Glob> pictures() {
+    return OrderFields.outputs(PICTURES);
   }
 
   // --- what is told ---
@@ -190,7 +175,7 @@ final class CodeTool {
     return reply(
         ExecReply.of(result.exec(), 0, 0, ExecReply.OUTPUT),
         result.language().name(),
-        result.phase().word(),
+        result.phase().wireName(),
         result.outcome(),
         result.written());
   }

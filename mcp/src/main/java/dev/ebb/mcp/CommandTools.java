@@ -3,14 +3,14 @@ package dev.ebb.mcp;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.exec.ExecSpec;
-import dev.ebb.kernel.Deadline;
-import dev.ebb.kernel.Signal;
-import dev.ebb.server.boxes.ServedBox;
-import dev.ebb.server.boxes.ServedExec;
-import dev.ebb.server.rest.EventStream;
-import dev.ebb.server.rest.Fields;
-import dev.ebb.server.rest.Orders;
-import dev.ebb.server.rest.Problem;
+import dev.ebb.server.http.EventStream;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Patience;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.service.CommandTask;
+import dev.ebb.server.service.ExecSignal;
+import dev.ebb.server.service.TenantBox;
+import dev.ebb.server.service.TenantExec;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -135,13 +135,15 @@ final class CommandTools {
   // --- start ---
 
   /** A command as it is wanted, and what it is to read. */
-  private record Order(ExecSpec spec, Optional<byte[]> input, Optional<String> box) {}
+  private record Order(CommandTask task, Optional<String> box) {}
 
   private Order order(Fields arguments, Duration timeout) {
     String line = Workplace.required(arguments, "command");
     Optional<byte[]> input = arguments.text("stdin").map(text -> Fields.utf8("stdin", text));
     ExecSpec spec =
-        Orders.capped(ExecSpec.of("bash", "-c", line), workplace.caps())
+        workplace
+            .caps()
+            .cap(ExecSpec.of("bash", "-c", line))
             .withTimeout(arguments.limit("timeoutMillis", timeout, workplace.caps().timeout()))
             .withEnvironment(arguments.textMap("environment"));
     Optional<String> workdir = arguments.text("workdir");
@@ -149,41 +151,28 @@ final class CommandTools {
     spec = input.isPresent() ? spec.withInput() : spec;
     Optional<String> box = arguments.text("box");
     arguments.end();
-    return new Order(spec, input, box);
+    return new Order(new CommandTask(spec, input), box);
   }
 
-  private ServedExec start(Call call, Order order) throws IOException, InterruptedException {
-    ServedBox box = workplace.box(call, order.box());
+  private TenantBox box(Call call, Order order) throws IOException, InterruptedException {
+    TenantBox box = workplace.box(call, order.box());
     call.requireWanted();
-    ServedExec exec = workplace.boxes().start(box, order.spec(), call::isOver);
-    order.input().ifPresent(bytes -> exec.feed(bytes, call.keep(bytes)));
-    return exec;
+    return box;
   }
 
   private Reply run(Call call, Fields arguments) throws IOException, InterruptedException {
-    ServedExec exec = start(call, order(arguments, RUN_TIMEOUT));
-    requireBegun(exec, call.await(exec));
+    Order order = order(arguments, RUN_TIMEOUT);
+    TenantExec exec = workplace.runs().run(box(call, order), order.task(), call);
     return ExecReply.of(exec, 0, 0, ExecReply.OUTPUT);
   }
 
   private Reply start(Call call, Fields arguments) throws IOException, InterruptedException {
-    ServedExec exec = start(call, order(arguments, Duration.ZERO));
-    exec.box().attend(exec);
-    exec.awaitStart();
-    var ending = exec.ending();
-    if (ending.isPresent()) {
-      requireBegun(exec, ending.get());
-    }
+    Order order = order(arguments, Duration.ZERO);
+    TenantExec exec = workplace.runs().start(box(call, order), order.task(), call);
     return new Reply(
         "process %d runs in box %s; read it by process_output, end it by kill_process"
             .formatted(exec.number(), exec.box().id()),
         Reply.object("box", exec.box().id(), "process", exec.number()));
-  }
-
-  private void requireBegun(ServedExec exec, ServedExec.Ending ending) {
-    if (ending instanceof ServedExec.Ending.Refused(var reason, _)) {
-      throw workplace.boxes().explain(reason, exec);
-    }
   }
 
   // --- look, and end ---
@@ -204,20 +193,20 @@ final class CommandTools {
     int number = number(arguments);
     Optional<String> box = arguments.text("box");
     arguments.end();
-    ServedExec exec = workplace.known(call, box).exec(number);
+    TenantExec exec = workplace.known(call, box).exec(number);
     awaitOutput(call, exec, stdout, stderr, Duration.ofMillis(wait));
     return ExecReply.of(exec, stdout, stderr, limit);
   }
 
   private static void awaitOutput(
-      Call call, ServedExec exec, long stdout, long stderr, Duration patience)
+      Call call, TenantExec exec, long stdout, long stderr, Duration wait)
       throws IOException, InterruptedException {
-    Deadline end = Deadline.in(patience);
+    Patience patience = Patience.of(wait);
     while (exec.isRunning()
         && exec.exec().stdout().size() <= stdout
         && exec.exec().stderr().size() <= stderr) {
-      Duration left = Duration.ofNanos(end.remainingNanos());
-      if (end.isOver()) {
+      Duration left = patience.left();
+      if (patience.isOver()) {
         exec.awaitSurely(Duration.ZERO);
         return;
       }
@@ -245,26 +234,21 @@ final class CommandTools {
     int number = number(arguments);
     Optional<String> box = arguments.text("box");
     arguments.end();
-    ServedExec exec = workplace.known(call, box).exec(number);
-    Signal signal = Signal.parse(word).orElseThrow();
-    switch (signal) {
-      case TERM -> end(call, exec, grace, wait);
-      case KILL -> end(call, exec, Duration.ZERO, wait);
-      default -> exec.exec().signal(signal);
+    TenantExec exec = workplace.known(call, box).exec(number);
+    ExecSignal signal = ExecSignal.of(word).orElseThrow();
+    signal.send(exec, grace);
+    if (wait && signal.isEnding()) {
+      awaitEnd(call, exec, signal.grace(grace));
     }
     return ExecReply.of(
         exec, exec.exec().stdout().size(), exec.exec().stderr().size(), ExecReply.OUTPUT);
   }
 
-  private static void end(Call call, ServedExec exec, Duration grace, boolean wait)
+  private static void awaitEnd(Call call, TenantExec exec, Duration grace)
       throws IOException, InterruptedException {
-    exec.kill(grace);
-    if (!wait) {
-      return;
-    }
-    Deadline end = Deadline.in(grace.plus(LADDER_SLACK));
+    Patience patience = Patience.of(grace.plus(LADDER_SLACK));
     while (exec.awaitSurely(EventStream.HEARTBEAT).isEmpty()) {
-      if (end.isOver()) {
+      if (patience.isOver()) {
         throw new SandboxException(
             ErrorCode.TIMED_OUT, "process " + exec.number() + " does not end");
       }

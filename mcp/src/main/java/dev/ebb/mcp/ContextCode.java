@@ -5,13 +5,12 @@ import dev.ebb.box.SandboxException;
 import dev.ebb.code.Cell;
 import dev.ebb.code.Runner;
 import dev.ebb.exec.OutputLog;
-import dev.ebb.server.boxes.ServedBox;
-import dev.ebb.server.boxes.ServedContext;
-import dev.ebb.server.code.CellRun;
-import dev.ebb.server.code.CellTask;
-import dev.ebb.server.code.CodeResult;
-import dev.ebb.server.rest.Orders;
-import dev.ebb.server.rest.Problem;
+import dev.ebb.server.http.OrderFields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.service.CellTask;
+import dev.ebb.server.service.CodeResult;
+import dev.ebb.server.service.TenantBox;
+import dev.ebb.server.service.TenantContext;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -40,28 +39,34 @@ final class ContextCode {
   /** What came of it: for a model, for a program, and the pictures that it showed and wrote. */
   record Told(Reply reply, String outcome, CodeResult.Written written) {}
 
-  Told run(Call call, ServedBox box, String name, Runner runner, CellTask task)
+  Told run(Call call, TenantBox box, String name, Runner runner, CellTask task)
       throws IOException, InterruptedException {
-    ServedContext context = context(call, box, name, runner);
-    boolean isRestarted = workplace.boxes().revive(context, call::isOver);
+    TenantContext context = context(call, box, name, runner);
+    boolean isRestarted = workplace.boxes().revive(context, call::hasLeft);
     call.requireWanted();
-    try (CellRun run = CellRun.begin(workplace.boxes(), context, task, call::isOver)) {
-      Cell.Result result = call.await(run.ordered(), task.cell());
-      return new Told(
-          reply(context, run.ordered().cell(), result, isRestarted),
-          result.outcome().word(),
-          run.written(call::hasRoomFor));
-    }
+    return workplace
+        .runs()
+        .cell(
+            context,
+            task,
+            call,
+            run -> {
+              Cell.Result result = run.cell().result().orElseThrow();
+              return new Told(
+                  reply(context, run.cell(), result, isRestarted),
+                  result.outcome().word(),
+                  run.written(call));
+            });
   }
 
   /** The one of this name, which is made when it is first asked for. */
-  private ServedContext context(Call call, ServedBox box, String name, Runner runner)
+  private TenantContext context(Call call, TenantBox box, String name, Runner runner)
       throws InterruptedException {
-    ServedContext context = find(box, name).orElse(null);
+    TenantContext context = find(box, name).orElse(null);
     if (context == null) {
-      var order = Orders.interpreter(Optional.of(name), runner, workplace.caps());
+      var order = OrderFields.interpreter(Optional.of(name), runner, workplace.caps());
       try {
-        context = workplace.boxes().createContext(box, order, call::isOver);
+        context = workplace.boxes().createContext(box, order, call::hasLeft);
       } catch (SandboxException e) {
         // RACE: another call has made it meanwhile.
         context = e.code() == ErrorCode.CONFLICT ? find(box, name).orElseThrow(() -> e) : raise(e);
@@ -76,11 +81,11 @@ final class ContextCode {
     return context;
   }
 
-  private static ServedContext raise(SandboxException e) {
+  private static TenantContext raise(SandboxException e) {
     throw e;
   }
 
-  private static Optional<ServedContext> find(ServedBox box, String name) {
+  private static Optional<TenantContext> find(TenantBox box, String name) {
     return box.contexts().stream()
         .filter(each -> each.name().equals(Optional.of(name)))
         .findFirst();
@@ -89,7 +94,7 @@ final class ContextCode {
   // --- what is told ---
 
   private static Reply reply(
-      ServedContext context, Cell cell, Cell.Result result, boolean isRestarted) {
+      TenantContext context, Cell cell, Cell.Result result, boolean isRestarted) {
     String name = context.name().orElseThrow();
     var structured =
         Reply.object(
@@ -122,8 +127,8 @@ final class ContextCode {
       text.append("; the interpreter was started anew: earlier variables are gone");
     }
     boolean isCut = cell.isCut();
-    isCut |= add("stdout", cell.section().map(out -> out.stdout()), structured, text);
-    isCut |= add("stderr", cell.section().map(out -> out.stderr()), structured, text);
+    isCut |= add("stdout", cell.segment().map(out -> out.stdout()), structured, text);
+    isCut |= add("stderr", cell.segment().map(out -> out.stderr()), structured, text);
     structured.put("truncated", isCut);
     text.append(ExecReply.addLoss(structured, cell.loss()));
     addError(cell, structured, text);

@@ -1,7 +1,7 @@
 package dev.ebb.mcp;
 
 import dev.ebb.process.OutputLoss;
-import dev.ebb.server.boxes.ServedExec;
+import dev.ebb.server.service.TenantExec;
 import java.util.Map;
 
 /** What is told of a command: for a model, and for a program. */
@@ -63,7 +63,7 @@ final class ExecReply {
   }
 
   /** What a command wrote from there on, and how it ended. */
-  static Reply of(ServedExec exec, long stdoutFrom, long stderrFrom, int most) {
+  static Reply of(TenantExec exec, long stdoutFrom, long stderrFrom, int most) {
     boolean isRunning = exec.isRunning();
     Excerpt stdout = Excerpt.of(exec.exec().stdout(), stdoutFrom, most);
     Excerpt stderr = Excerpt.of(exec.exec().stderr(), stderrFrom, most);
@@ -72,7 +72,7 @@ final class ExecReply {
     boolean isDropped = false;
     String lost = "";
     String head = "process " + exec.number() + " is running";
-    if (exec.ending().orElse(null) instanceof ServedExec.Ending.Result(var result, _)) {
+    if (exec.ending().orElse(null) instanceof TenantExec.Ending.Result(var result, _)) {
       structured.put("status", result.cause().status());
       structured.put("exitCode", result.cause().code());
       structured.put("durationMillis", result.wall().toMillis());
@@ -94,10 +94,10 @@ final class ExecReply {
     structured.put("stdoutOffset", stdout.next());
     structured.put("stderrOffset", stderr.next());
     structured.put("truncated", isDropped || stdout.isCut() || stderr.isCut());
-    return new Reply(head + told("stdout", stdout) + told("stderr", stderr) + lost, structured);
+    return new Reply(head + block("stdout", stdout) + block("stderr", stderr) + lost, structured);
   }
 
-  private static String told(String name, Excerpt excerpt) {
+  private static String block(String name, Excerpt excerpt) {
     if (excerpt.text().isEmpty() && !excerpt.isCut()) {
       return "";
     }

@@ -3,9 +3,9 @@ package dev.ebb.mcp;
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.FileContent;
 import dev.ebb.exec.FileEntry;
-import dev.ebb.server.boxes.ServedBox;
-import dev.ebb.server.rest.Fields;
-import dev.ebb.server.rest.Problem;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.service.TenantBox;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -42,7 +42,8 @@ final class FileTools {
             "Read a file",
             """
             Returns a file of a box: text as text, a PNG, JPEG, GIF or WebP picture (up to 3 MiB) as \
-            an image, anything else in base64. Long files come in pieces: read on at nextOffset.""",
+            an image, anything else in base64. Long files come in pieces: read on at nextOffset.\
+            """,
             Schema.object()
                 .needs("path", Schema.text(PATH))
                 .has("offset", Schema.whole("bytes to skip; default 0", 0, LONG))
@@ -66,7 +67,8 @@ final class FileTools {
             "Write a file",
             """
             Writes a whole file of a box, in place of what was there, and makes the directories \
-            above it.""",
+            above it.\
+            """,
             Schema.object()
                 .needs("path", Schema.text(PATH))
                 .needs("content", Schema.text("what is to be in it"))
@@ -89,7 +91,8 @@ final class FileTools {
             "List a directory",
             """
             Lists what is in a directory of a box, by name, up to 1000 entries. Does not go into \
-            directories below it.""",
+            directories below it.\
+            """,
             Schema.object()
                 .has("path", Schema.text(PATH + "; default /workspace"))
                 .has("box", Workplace.BOX)
@@ -119,10 +122,10 @@ final class FileTools {
     T on(BoxFiles files) throws IOException, InterruptedException;
   }
 
-  private <T> T with(Call call, ServedBox box, Work<T> work)
+  private <T> T with(Call call, TenantBox box, Work<T> work)
       throws IOException, InterruptedException {
     var found = new Object[1];
-    workplace.boxes().useFiles(box, () -> found[0] = work.on(box.files()), call::isOver);
+    workplace.boxes().useFiles(box, () -> found[0] = work.on(box.files()), call::hasLeft);
     @SuppressWarnings("unchecked") // it was just put there
     T result = (T) found[0];
     return result;
@@ -136,11 +139,11 @@ final class FileTools {
     int limit = (int) arguments.number("limitBytes", 1, LIMIT_MOST).orElse(LIMIT);
     Optional<String> word = arguments.text("box");
     arguments.end();
-    ServedBox box = workplace.box(call, word);
+    TenantBox box = workplace.box(call, word);
     return with(call, box, files -> read(box, path, offset, limit, files));
   }
 
-  private static Reply read(ServedBox box, String path, long offset, int limit, BoxFiles files)
+  private static Reply read(TenantBox box, String path, long offset, int limit, BoxFiles files)
       throws IOException, InterruptedException {
     try (FileContent content = files.read(path, offset)) {
       byte[] head = content.readNBytes(Images.HEAD);
@@ -215,7 +218,7 @@ final class FileTools {
     int mode = arguments.flag("executable", false) ? EXECUTABLE : PLAIN;
     Optional<String> word = arguments.text("box");
     arguments.end();
-    ServedBox box = workplace.box(call, word);
+    TenantBox box = workplace.box(call, word);
     with(
         call,
         box,
@@ -250,7 +253,7 @@ final class FileTools {
     String path = arguments.text("path").orElse("/workspace");
     Optional<String> word = arguments.text("box");
     arguments.end();
-    ServedBox box = workplace.box(call, word);
+    TenantBox box = workplace.box(call, word);
     List<FileEntry> first = with(call, box, files -> files.list(path, ENTRIES_MOST + 1));
     List<FileEntry> some = first.subList(0, Math.min(first.size(), ENTRIES_MOST));
     boolean isCut = some.size() < first.size();

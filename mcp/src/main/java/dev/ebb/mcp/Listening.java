@@ -1,9 +1,8 @@
 package dev.ebb.mcp;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.ebb.kernel.LockOrder;
-import dev.ebb.kernel.OrderedLock;
-import dev.ebb.server.rest.EventStream;
+import dev.ebb.server.http.DoorLock;
+import dev.ebb.server.http.EventStream;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.json.TypeRef;
 import io.modelcontextprotocol.spec.McpSchema;
@@ -13,13 +12,14 @@ import io.modelcontextprotocol.spec.McpStreamableServerTransport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
+import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** The stream on which a client hears what no request of its asked for. Thread-safe. */
 final class Listening implements McpStreamableServerTransport {
   private final McpJsonMapper json;
-  private final OrderedLock lock = new OrderedLock(LockOrder.MCP_LISTENING);
+  private final Lock lock = DoorLock.STREAM.make();
 
   @GuardedBy("lock")
   private final EventStream events;

@@ -3,23 +3,24 @@ package dev.ebb.mcp;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
-import dev.ebb.kernel.LockOrder;
-import dev.ebb.kernel.OrderedLock;
-import dev.ebb.kernel.ProcessClock;
 import dev.ebb.ledger.Certificate;
-import dev.ebb.server.access.Caller;
-import dev.ebb.server.access.TenantMemory;
-import dev.ebb.server.boxes.BoxOrder;
-import dev.ebb.server.boxes.Boxes;
-import dev.ebb.server.boxes.ServedBox;
-import dev.ebb.server.rest.EventStream;
-import dev.ebb.server.rest.Problem;
+import dev.ebb.server.http.Door;
+import dev.ebb.server.http.DoorLock;
+import dev.ebb.server.http.DoorSessions;
+import dev.ebb.server.http.EventStream;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.service.BoxOrder;
+import dev.ebb.server.service.BoxRegistry;
+import dev.ebb.server.service.TenantBox;
+import dev.ebb.server.service.access.Caller;
+import dev.ebb.server.service.access.TenantMemory;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -36,6 +37,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,12 +69,13 @@ final class Session {
     /** The daemon goes down. */
     DRAIN;
 
-    String word() {
+    String wireName() {
       return name().toLowerCase(Locale.ROOT);
     }
   }
 
-  private final Boxes boxes;
+  private final BoxRegistry boxes;
+  private final InstantSource clock;
   private final McpStreamableServerSession protocol;
   private final Caller owner;
   private final String client;
@@ -82,23 +85,23 @@ final class Session {
   private final Map<Object, Call> calls = new ConcurrentHashMap<>();
 
   /** Its own box, made or being made. */
-  private final AtomicReference<@Nullable CompletableFuture<ServedBox>> own =
+  private final AtomicReference<@Nullable CompletableFuture<TenantBox>> own =
       new AtomicReference<>();
 
   /** All that go with it. */
-  private final Set<ServedBox> made = ConcurrentHashMap.newKeySet();
+  private final Set<TenantBox> made = ConcurrentHashMap.newKeySet();
 
   private final AtomicReference<@Nullable Listening> listening = new AtomicReference<>();
   private final AtomicReference<@Nullable End> end = new AtomicReference<>();
   private volatile boolean hasListened;
-  private volatile long usedAt = ProcessClock.nanos();
+  private volatile Instant usedAt;
 
   /** The last ping; of the housekeeper alone. */
-  private long askedAt = ProcessClock.nanos();
+  private Instant askedAt;
 
   private final AtomicLong pings = new AtomicLong();
 
-  private final OrderedLock lock = new OrderedLock(LockOrder.MCP_SESSION);
+  private final Lock lock = DoorLock.SESSION.make();
 
   /** Requests that were cancelled before they came. */
   @GuardedBy("lock")
@@ -112,8 +115,11 @@ final class Session {
         }
       };
 
-  Session(Boxes boxes, McpStreamableServerSession protocol, Caller owner, String client) {
-    this.boxes = boxes;
+  Session(Door.House house, McpStreamableServerSession protocol, Caller owner, String client) {
+    boxes = house.boxes();
+    clock = house.clock();
+    usedAt = clock.instant();
+    askedAt = usedAt;
     this.protocol = protocol;
     this.owner = owner;
     this.client = printable(client);
@@ -157,7 +163,7 @@ final class Session {
 
   /** Begins to attend to a request; false when another of its id is attended to. */
   boolean begin(Object id, Call call) {
-    usedAt = ProcessClock.nanos();
+    usedAt = clock.instant();
     if (calls.putIfAbsent(id, call) != null) {
       return false;
     }
@@ -177,12 +183,12 @@ final class Session {
   /** It is attended to no more, and its id is free. */
   void done(Object id, Call call) {
     // ORDER: it was used until now, whoever finds no call any more.
-    usedAt = ProcessClock.nanos();
+    usedAt = clock.instant();
     calls.remove(id, call);
   }
 
   void use() {
-    usedAt = ProcessClock.nanos();
+    usedAt = clock.instant();
   }
 
   /** RACE: what is cancelled may not have come yet, over another connection. */
@@ -214,7 +220,7 @@ final class Session {
           && listening.get() == stream
           && !boxes.isDraining());
     } finally {
-      usedAt = ProcessClock.nanos();
+      usedAt = clock.instant();
       if (listening.compareAndSet(stream, null)) {
         protocol.releaseListeningStream();
       }
@@ -227,7 +233,7 @@ final class Session {
   }
 
   /** Why it should be ended by now, if it should. */
-  Optional<End> due(long now, Duration idle) {
+  Optional<End> due(Instant now, Duration idle) {
     if (boxes.isDraining()) {
       return Optional.of(End.DRAIN);
     }
@@ -235,24 +241,26 @@ final class Session {
       return Optional.empty();
     }
     // ORDER: the last use is told before the end of what used it.
-    long unused = now - usedAt;
+    Duration unused = Duration.between(usedAt, now);
     Listening stream = listening.get();
     if (stream != null) {
       askForLife(stream, now, unused, idle);
-      return unused > idle.toNanos() ? Optional.of(End.IDLE) : Optional.empty();
+      return unused.compareTo(idle) > 0 ? Optional.of(End.IDLE) : Optional.empty();
     }
-    if (hasListened && unused > COME_BACK.toNanos()) {
+    if (hasListened && unused.compareTo(COME_BACK) > 0) {
       return Optional.of(End.VANISHED);
     }
-    return unused > idle.toNanos() ? Optional.of(End.IDLE) : Optional.empty();
+    return unused.compareTo(idle) > 0 ? Optional.of(End.IDLE) : Optional.empty();
   }
 
   /**
    * A client that listens may be idle for as long as it lives, but it must answer a ping: its
    * answer is a use. One that is stopped keeps its stream, and answers nothing.
    */
-  private void askForLife(Listening stream, long now, long unused, Duration idle) {
-    boolean isDue = unused > idle.toNanos() / 2 && now - askedAt > idle.toNanos() / 4;
+  private void askForLife(Listening stream, Instant now, Duration unused, Duration idle) {
+    boolean isDue =
+        unused.compareTo(idle.dividedBy(2)) > 0
+            && Duration.between(askedAt, now).compareTo(idle.dividedBy(4)) > 0;
     if (isDue) {
       askedAt = now;
       // Aside: a client that reads nothing may have no room for one more word.
@@ -271,8 +279,8 @@ final class Session {
   // --- boxes ---
 
   /** Its own, which must be there. */
-  ServedBox own() {
-    CompletableFuture<ServedBox> there = own.get();
+  TenantBox own() {
+    CompletableFuture<TenantBox> there = own.get();
     if (there == null || there.state() != Future.State.SUCCESS) {
       throw new SandboxException(
           ErrorCode.NOT_FOUND, "this session has no box yet: nothing was started in one");
@@ -281,14 +289,14 @@ final class Session {
   }
 
   /** The same, which is made if there is none. */
-  ServedBox own(Call call, BoxOrder order) throws IOException, InterruptedException {
+  TenantBox own(Call call, BoxOrder order) throws IOException, InterruptedException {
     while (true) {
-      var mine = new CompletableFuture<ServedBox>();
-      CompletableFuture<ServedBox> first = own.compareAndExchange(null, mine);
+      var mine = new CompletableFuture<TenantBox>();
+      CompletableFuture<TenantBox> first = own.compareAndExchange(null, mine);
       if (first == null) {
         return makeOwn(mine, call, order);
       }
-      ServedBox there = await(first, call);
+      TenantBox there = await(first, call);
       if (there.state().isAlive()) {
         return there;
       }
@@ -297,10 +305,10 @@ final class Session {
     }
   }
 
-  private ServedBox makeOwn(CompletableFuture<ServedBox> mine, Call call, BoxOrder order)
+  private TenantBox makeOwn(CompletableFuture<TenantBox> mine, Call call, BoxOrder order)
       throws IOException, InterruptedException {
     try {
-      ServedBox box = make(call, order);
+      TenantBox box = make(call, order);
       mine.complete(box);
       return box;
     } catch (IOException | InterruptedException | RuntimeException e) {
@@ -310,7 +318,7 @@ final class Session {
     }
   }
 
-  private static ServedBox await(CompletableFuture<ServedBox> first, Call call)
+  private static TenantBox await(CompletableFuture<TenantBox> first, Call call)
       throws IOException, InterruptedException {
     while (true) {
       try {
@@ -327,9 +335,10 @@ final class Session {
   }
 
   /** A box that goes with it. */
-  ServedBox make(Call call, BoxOrder order) throws IOException, InterruptedException {
+  TenantBox make(Call call, BoxOrder order) throws IOException, InterruptedException {
     dropRemoved();
-    ServedBox box = boxes.create(agent(), order, Optional.empty(), empty -> {}, call::isOver).box();
+    TenantBox box =
+        boxes.create(agent(), order, Optional.empty(), empty -> {}, call::hasLeft).box();
     made.add(box);
     if (end.get() != null) {
       // RACE: the end may have looked before this one was listed.
@@ -339,18 +348,18 @@ final class Session {
     return box;
   }
 
-  boolean owns(ServedBox box) {
+  boolean owns(TenantBox box) {
     return made.contains(box);
   }
 
   /** Removes a box that it made, or answers again what became of one that was removed. */
-  Boxes.Removal remove(String word, boolean wait) throws InterruptedException {
-    Optional<ServedBox> box = boxes.listed(agent(), word);
+  BoxRegistry.Removal remove(String word, boolean wait) throws InterruptedException {
+    Optional<TenantBox> box = boxes.listed(agent(), word);
     if (box.isPresent() && !owns(box.get())) {
       throw new Problem(
           Problem.Code.FORBIDDEN, "box " + box.get().id() + " was not made in this session");
     }
-    var removal = boxes.remove(agent(), box.map(ServedBox::id).orElse(word), true, wait);
+    var removal = boxes.remove(agent(), box.map(TenantBox::id).orElse(word), true, wait);
     box.ifPresent(this::replace);
     dropRemoved();
     return removal;
@@ -362,14 +371,14 @@ final class Session {
   }
 
   /** The next call that needs the box of the session makes a new one. */
-  private void replace(ServedBox box) {
-    CompletableFuture<ServedBox> mine = own.get();
+  private void replace(TenantBox box) {
+    CompletableFuture<TenantBox> mine = own.get();
     if (mine != null && mine.state() == Future.State.SUCCESS && mine.resultNow() == box) {
       own.compareAndSet(mine, null);
     }
   }
 
-  private Optional<Certificate> release(ServedBox box) throws InterruptedException {
+  private Optional<Certificate> release(TenantBox box) throws InterruptedException {
     if (!made.remove(box)) {
       return Optional.empty();
     }
@@ -396,13 +405,13 @@ final class Session {
     ended.countDown();
     calls.values().forEach(Call::cancel);
     var certificates = new ArrayList<Certificate>();
-    for (ServedBox box : made) {
+    for (TenantBox box : made) {
       release(box).ifPresent(certificates::add);
     }
     protocol.close();
     giveBack();
     var data = describe("ended");
-    data.put("reason", reason.word());
+    data.put("reason", reason.wireName());
     boxes.events().publish(tenant(), "mcp", data);
     return certificates;
   }
@@ -419,16 +428,11 @@ final class Session {
     return id().substring(0, Math.min(SHOWN_ID, id().length()));
   }
 
-  Map<String, Object> document() {
-    var document = new LinkedHashMap<String, Object>();
-    document.put("session", shown());
-    document.put("tenant", tenant());
-    document.put("client", client);
-    document.put("begunAt", begunAt.toString());
-    document.put("calls", calls.size());
-    document.put("listening", isListening());
-    document.put("boxes", made.stream().map(ServedBox::id).sorted().toList());
-    return document;
+  /** As its operator sees it. */
+  DoorSessions.Entry seen() {
+    List<String> ids = made.stream().map(TenantBox::id).sorted().toList();
+    return new DoorSessions.Entry(
+        shown(), tenant(), client, begunAt, calls.size(), isListening(), ids);
   }
 
   Map<String, String> labels() {

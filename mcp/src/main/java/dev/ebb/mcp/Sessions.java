@@ -2,14 +2,15 @@ package dev.ebb.mcp;
 
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
-import dev.ebb.kernel.ProcessClock;
-import dev.ebb.kernel.StallWatch;
 import dev.ebb.ledger.Certificate;
-import dev.ebb.server.access.Caller;
-import dev.ebb.server.rest.McpDoor;
+import dev.ebb.server.http.Door;
+import dev.ebb.server.http.DoorSessions;
+import dev.ebb.server.service.Rounds;
+import dev.ebb.server.service.access.Caller;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -18,24 +19,24 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** The sessions of all tenants; ends those that nobody uses any more. Thread-safe. */
-final class Sessions {
+final class Sessions implements DoorSessions {
   private static final Logger LOG = System.getLogger(Sessions.class.getName());
   private static final Duration ROUND = Duration.ofSeconds(1);
   private static final Duration RETRY = Duration.ofSeconds(30);
 
-  private final McpDoor.House house;
+  private final Door.House house;
   private final ConcurrentMap<String, Session> all = new ConcurrentHashMap<>();
   private final ConcurrentMap<String, Integer> byTenant = new ConcurrentHashMap<>();
   private final AtomicLong begun = new AtomicLong();
 
-  Sessions(McpDoor.House house) {
+  Sessions(Door.House house) {
     this.house = house;
-    Thread.ofVirtual().name("ebb-mcp-sessions").start(this::keepHouse);
+    Rounds.begin("ebb-mcp-sessions", ROUND, house.boxes()::isDraining, this::endUnused);
   }
 
   /** Begins one, unless its tenant has all that it may have. */
   void begin(Session session) {
-    int most = house.settings().sessions();
+    int most = house.sessions().most();
     if (byTenant.merge(session.tenant(), 1, Integer::sum) > most) {
       leave(session.tenant());
       session.giveBack();
@@ -69,12 +70,12 @@ final class Sessions {
         certificates.stream().allMatch(Certificate::isClean) ? Level.INFO : Level.WARNING,
         "event=mcp_session_ended session={0} reason={1} certificates={2}",
         session.shown(),
-        reason.word(),
+        reason.wireName(),
         certificates);
   }
 
   /** The same when nobody waits for it. */
-  void endAside(Session session, Session.End reason) {
+  void endAsync(Session session, Session.End reason) {
     Thread.ofVirtual()
         .name("ebb-mcp-end-" + session.shown())
         .start(
@@ -89,33 +90,30 @@ final class Sessions {
             });
   }
 
-  private void keepHouse() {
-    var stalls = new StallWatch();
-    try {
-      while (!house.boxes().isDraining()) {
-        Thread.sleep(ROUND);
-        long now = ProcessClock.nanos();
-        if (stalls.hasStalled()) {
-          continue;
-        }
-        for (Session session : all.values()) {
-          session.due(now, house.settings().idle()).ifPresent(reason -> endAside(session, reason));
-        }
-      }
-    } catch (InterruptedException e) {
-      LOG.log(Level.DEBUG, "event=mcp_sessions_end");
+  private void endUnused() {
+    Instant now = house.clock().instant();
+    for (Session session : all.values()) {
+      session.due(now, house.sessions().idle()).ifPresent(reason -> endAsync(session, reason));
     }
   }
 
-  List<Session> list(Caller caller) {
-    return all.values().stream().filter(session -> caller.mayTouch(session.tenant())).toList();
+  // --- for the operator ---
+
+  @Override
+  public List<DoorSessions.Entry> list(Caller caller) {
+    return all.values().stream()
+        .filter(session -> caller.mayTouch(session.tenant()))
+        .map(Session::seen)
+        .toList();
   }
 
-  int open() {
+  @Override
+  public int open() {
     return all.size();
   }
 
-  long begun() {
+  @Override
+  public long begun() {
     return begun.get();
   }
 }

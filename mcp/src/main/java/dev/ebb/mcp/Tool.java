@@ -1,6 +1,6 @@
 package dev.ebb.mcp;
 
-import dev.ebb.server.rest.Fields;
+import dev.ebb.server.http.Fields;
 import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpSchema.ToolAnnotations;
 import java.io.IOException;

@@ -3,9 +3,9 @@ package dev.ebb.mcp;
 import static java.util.Objects.requireNonNull;
 
 import dev.ebb.box.SandboxException;
-import dev.ebb.server.rest.Fields;
-import dev.ebb.server.rest.McpDoor;
-import dev.ebb.server.rest.Problem;
+import dev.ebb.server.http.Door;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Problem;
 import io.modelcontextprotocol.server.McpServerFeatures.SyncToolSpecification;
 import io.modelcontextprotocol.server.McpSyncServerExchange;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
@@ -25,7 +25,7 @@ final class Tools {
 
   private final List<Tool> all = new ArrayList<>();
 
-  Tools(McpDoor.House house) {
+  Tools(Door.House house) {
     var workplace = new Workplace(house);
     all.add(new CodeTool(workplace).tool());
     all.addAll(new CommandTools(workplace).all());
@@ -88,7 +88,10 @@ final class Tools {
     String text =
         "%s failed (%s): %s. %s"
             .formatted(
-                tool.name(), problem.code().word(), problem.getMessage(), advice(problem.code()));
+                tool.name(),
+                problem.code().wireName(),
+                problem.getMessage(),
+                advice(problem.code()));
     return CallToolResult.builder().addTextContent(text).isError(true).build();
   }
 

@@ -1,18 +1,21 @@
 package dev.ebb.mcp;
 
-import dev.ebb.server.access.Caps;
-import dev.ebb.server.boxes.BoxOrder;
-import dev.ebb.server.boxes.Boxes;
-import dev.ebb.server.boxes.ServedBox;
-import dev.ebb.server.rest.Fields;
-import dev.ebb.server.rest.McpDoor;
-import dev.ebb.server.rest.Orders;
-import dev.ebb.server.rest.Problem;
+import dev.ebb.backend.Network;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.Limits;
+import dev.ebb.server.http.Door;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.OrderFields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.service.BoxOrder;
+import dev.ebb.server.service.BoxRegistry;
+import dev.ebb.server.service.RunService;
+import dev.ebb.server.service.TenantBox;
+import dev.ebb.server.service.access.Caps;
 import java.io.IOException;
-import java.util.LinkedHashMap;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /** Where tools work: which box is meant, and what it may have. */
 final class Workplace {
@@ -20,14 +23,21 @@ final class Workplace {
   static final Map<String, Object> BOX =
       Schema.text("id or name of a box, from create_box or list_boxes; without it, your own box");
 
-  private final McpDoor.House house;
+  private final Door.House house;
 
-  Workplace(McpDoor.House house) {
+  private final RunService runs;
+
+  Workplace(Door.House house) {
     this.house = house;
+    runs = new RunService(house.boxes());
   }
 
-  Boxes boxes() {
+  BoxRegistry boxes() {
     return house.boxes();
+  }
+
+  RunService runs() {
+    return runs;
   }
 
   Caps caps() {
@@ -41,26 +51,46 @@ final class Workplace {
   }
 
   /** The box to work in; the session's own is made if it has none. */
-  ServedBox box(Call call, Optional<String> word) throws IOException, InterruptedException {
+  TenantBox box(Call call, Optional<String> word) throws IOException, InterruptedException {
     Session session = call.session();
     return call.about(
         word.isPresent()
             ? boxes().find(session.agent(), word.get())
-            : session.own(call, order(session, Map.of())));
+            : session.own(call, order(session, Wanted.of(Fields.none(), caps()))));
   }
 
   /** The box in which something was begun before. */
-  ServedBox known(Call call, Optional<String> word) {
+  TenantBox known(Call call, Optional<String> word) {
     Session session = call.session();
     return call.about(word.isPresent() ? boxes().find(session.agent(), word.get()) : session.own());
   }
 
+  /** What a client may say of a box. */
+  record Wanted(
+      Optional<String> name, Limits limits, Network network, Optional<Duration> timeToLive) {
+    /** Of arguments that name its fields. */
+    static Wanted of(Fields arguments, Caps caps) {
+      return new Wanted(
+          arguments.text("name"),
+          OrderFields.limits(arguments, caps),
+          OrderFields.allow(arguments.texts("allow")),
+          OrderFields.ttl(arguments, caps));
+    }
+  }
+
   /** A box as a tenant may have it. */
-  BoxOrder order(Session session, Map<String, @Nullable Object> wanted) {
-    var fields = new LinkedHashMap<String, @Nullable Object>(wanted);
-    fields.put("labels", session.labels());
-    BoxOrder order = Orders.box(Fields.of(fields), caps()).order();
-    house.policy().check(session.agent(), order.spec());
+  BoxOrder order(Session session, Wanted wanted) {
+    BoxSpec spec = BoxSpec.defaults().withLimits(wanted.limits()).withNetwork(wanted.network());
+    var order =
+        new BoxOrder(
+            wanted.name(),
+            session.labels(),
+            spec,
+            wanted.timeToLive(),
+            Optional.empty(),
+            false,
+            false);
+    house.policy().check(session.agent(), spec);
     return order;
   }
 }

@@ -3,12 +3,13 @@ package dev.ebb.mcp;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import dev.ebb.server.access.Policy;
-import dev.ebb.server.rest.Fields;
-import dev.ebb.server.rest.McpDoor;
-import dev.ebb.server.rest.McpSettings;
-import dev.ebb.server.rest.Problem;
+import dev.ebb.server.http.Door;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.SessionLimits;
+import dev.ebb.server.service.access.Policy;
 import java.nio.charset.StandardCharsets;
+import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,7 +23,9 @@ class ToolsTest {
   /** No tool comes so far that it would need a box. */
   @SuppressWarnings("NullAway")
   private static List<Tool> tools() {
-    return new Tools(new McpDoor.House(null, Policy.STRICT, McpSettings.DEFAULT, "test")).all();
+    var house =
+        new Door.House(null, Policy.STRICT, SessionLimits.DEFAULT, InstantSource.system(), "test");
+    return new Tools(house).all();
   }
 
   @Test

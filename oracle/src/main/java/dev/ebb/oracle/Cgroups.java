@@ -28,7 +28,7 @@ public final class Cgroups implements Detector {
     }
     var traces = new ArrayList<Trace>();
     if (!found.isEmpty()) {
-      // ORDER: read after them, so that whoever made one is there to own it.
+      // ORDER: read after them, so that the process that made one is there to own it.
       ProcessTable processes = ProcessTable.read();
       for (Found each : found) {
         Trace trace = trace(each.directory(), each.instance(), processes);

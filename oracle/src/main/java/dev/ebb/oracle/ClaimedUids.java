@@ -27,7 +27,7 @@ public final class ClaimedUids implements Detector {
     }
     var traces = new ArrayList<Trace>();
     if (!claims.isEmpty()) {
-      // ORDER: read after them, so that whoever made one is there to own it.
+      // ORDER: read after them, so that the process that made one is there to own it.
       ProcessTable processes = ProcessTable.read();
       for (var claim : claims.entrySet()) {
         Trace trace = trace(claim.getKey(), claim.getValue(), processes);

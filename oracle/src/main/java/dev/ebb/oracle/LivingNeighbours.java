@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * Whatever a living process has that we did not start is its own; what nobody has is ours, if it
+ * What a living process has that we did not start is its own; what no process has is ours, if it
  * looks like that.
  */
 public class LivingNeighbours implements Neighbours {
@@ -38,7 +38,7 @@ public class LivingNeighbours implements Neighbours {
 
   @Override
   public boolean ownSocket(String path, String inode, ProcessTable processes) throws IOException {
-    // KERNEL: one that nobody has accepted yet has no inode to be held by.
+    // KERNEL: one that is not accepted yet has no inode to be held by.
     return processes.isNeighboursPath(path)
         || processes.neighboursHold("socket:[" + inode + "]")
         || Strangers.made(Path.of(path));

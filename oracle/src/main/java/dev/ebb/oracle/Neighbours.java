@@ -3,7 +3,9 @@ package dev.ebb.oracle;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** Tells what looks like ours and is somebody else's: other runtimes may live on the same host. */
+/**
+ * Recognizes what looks like ours but belongs to others: other runtimes may live on the same host.
+ */
 public interface Neighbours {
   /** A process that does not descend from this one, but has an identity of Ebb's. */
   boolean own(ProcessEntry process, ProcessTable processes) throws IOException;

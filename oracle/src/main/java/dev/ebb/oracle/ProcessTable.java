@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * All processes at one moment, and whose they are.
  *
- * <p>This JVM is a child subreaper, so whatever it starts stays below it for ever. Other runtimes
+ * <p>This JVM is a child subreaper, so everything it starts stays below it for ever. Other runtimes
  * and test runs may live on the same host: what they own is theirs to check.
  */
 public final class ProcessTable {

@@ -9,14 +9,12 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /** What some detectors saw at one moment; what they see beyond that later is a leak. */
 public final class Snapshot {
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(5);
 
-  /** Nobody is judged by fewer, however slow the host is. */
+  /** The least number of looks, however slow the host is. */
   private static final int LEAST_LOOKS = 3;
 
   private final List<Detector> detectors;
@@ -40,12 +38,12 @@ public final class Snapshot {
         .toList();
   }
 
-  /** The same, once {@code patience} is over or there is nothing left, whichever is first. */
+  /** What is left once {@code patience} is over; returns as soon as nothing is left. */
   public List<Trace> leaksSince(Duration patience) {
     Deadline deadline = Deadline.in(patience);
     List<Trace> leaks = leaksSince();
     for (int looks = 1; !leaks.isEmpty() && (looks < LEAST_LOOKS || !deadline.isOver()); looks++) {
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      Deadline.never().pause(LOOK_AGAIN);
       leaks = leaksSince();
     }
     return leaks;

@@ -17,7 +17,7 @@ public final class Strangers {
 
   private Strangers() {}
 
-  /** Whatever only root can make. */
+  /** What only root can make. */
   static boolean madeWhatRootMakes() {
     return SELF != 0;
   }

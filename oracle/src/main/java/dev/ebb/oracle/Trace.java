@@ -7,7 +7,7 @@ package dev.ebb.oracle;
  * @param kind what it is: {@code zombie}, {@code cgroup}, {@code socket descriptor}
  * @param identity what tells it from any other, now and later
  * @param details where to find it, on one line
- * @param neighbours true if it is somebody else's
+ * @param neighbours true if it belongs to another runtime
  */
 public record Trace(
     Invariant invariant, String kind, String identity, String details, boolean neighbours) {

@@ -18,7 +18,7 @@ public final class UnixSockets implements Detector {
   @Override
   public List<Trace> look(ProcessTable before) throws IOException {
     List<String> lines = Proc.lines(Proc.ROOT.resolve("net/unix"));
-    // ORDER: read after them, so that whoever made one is there to own it.
+    // ORDER: read after them, so that the process that made one is there to own it.
     ProcessTable processes = ProcessTable.read();
     var traces = new ArrayList<Trace>();
     for (String line : lines) {

@@ -67,7 +67,7 @@ public record BoxEnd(Instant at, Certificate certificate, Map<String, String> no
         released.put(kind, entry.integer(RELEASED + kind.word()));
       }
     }
-    // One that an earlier version wrote says only when.
+    // An earlier version wrote only the time.
     Duration took =
         entry.find("took").isPresent() ? Duration.ofNanos(entry.number("took")) : Duration.ZERO;
     return new BoxEnd(

@@ -1,6 +1,5 @@
 package dev.ebb.box;
 
-import dev.ebb.backend.bubblewrap.Discards;
 import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.BoxNamespace;
 import dev.ebb.cgroup.CgroupMode;
@@ -9,6 +8,8 @@ import dev.ebb.cgroup.EmptyWait;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.egress.Egress;
+import dev.ebb.init.Discards;
+import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
 import dev.ebb.ledger.Holding;
@@ -40,6 +41,16 @@ public record BoxHost(
     Patience patience,
     Strangers strangers,
     Duration createDeadline) {
+  private static final Duration HEAR_BOUND = Duration.ofSeconds(5);
+
+  /**
+   * Processes all that the boxes of this runtime, and any other process, have sent until now.
+   *
+   * @return false when that took too long
+   */
+  public boolean hearOut() throws InterruptedException {
+    return poller.catchUp(Deadline.in(HEAR_BOUND));
+  }
 
   /** Of a box that is to be made. */
   Enclosure enclosure(BoxId id) {

@@ -9,6 +9,7 @@ import static dev.ebb.box.BoxState.STOPPING;
 import static dev.ebb.box.BoxState.STUCK;
 import static dev.ebb.box.BoxState.UNREACHABLE;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
@@ -33,8 +34,13 @@ final class BoxLifecycle {
 
   private final OrderedLock lock = new OrderedLock(LockOrder.BOX_STATE);
 
+  @GuardedBy("lock")
   private Consumer<BoxState> listener;
+
+  @GuardedBy("lock")
   private BoxState state;
+
+  @GuardedBy("lock")
   private boolean lost;
 
   /**
@@ -51,12 +57,12 @@ final class BoxLifecycle {
     lost = first == LOST;
   }
 
-  /** Of a box that is found as it is; nobody hears of it yet. */
+  /** The lifecycle of a box that exists already; it has no listener yet. */
   static BoxLifecycle found(BoxState state) {
     return new BoxLifecycle(_ -> {}, state);
   }
 
-  /** From now on {@code heir} hears of each change; returned is where it is now. */
+  /** From now on {@code heir} hears of each change; returns the current state. */
   BoxState listen(Consumer<BoxState> heir) {
     lock.lock();
     try {
@@ -67,7 +73,7 @@ final class BoxLifecycle {
     }
   }
 
-  /** The same, and it hears of the state it is in first. */
+  /** From now on {@code heir} hears of each change, and first of the current state. */
   void handTo(Consumer<BoxState> heir) {
     lock.lock();
     try {

@@ -19,8 +19,8 @@ import java.util.stream.Stream;
 /**
  * What the next engine must know of a detached box, as the first entry of its journal.
  *
- * @param nonce what its init says to prove that it is this box's
- * @param init whom to find and, in the end, to see dead; empty: it was lost
+ * @param nonce what its init sends to prove that it belongs to this box
+ * @param init the process to find and, in the end, to see dead; empty: it was lost
  * @param endsAt when init ends the box by itself
  * @param note what a door must remember of it
  */
@@ -101,8 +101,8 @@ public record BoxRecord(
   }
 
   /**
-   * Whether a box was detached for certain. One that was not, and is dead, never was: its engine
-   * died in the middle of making it, and nobody was told of it.
+   * Whether a box was detached for certain. A dead box without this never existed for a caller: its
+   * engine died while it made the box.
    */
   public static boolean isConfirmed(List<JournalEntry> entries) {
     return entries.stream()

@@ -1,6 +1,6 @@
 package dev.ebb.box;
 
-import dev.ebb.backend.bubblewrap.Nursery;
+import dev.ebb.backend.bubblewrap.Forkserver;
 import dev.ebb.kernel.Self;
 import dev.ebb.process.Privileges;
 import dev.ebb.store.UidRange;
@@ -61,12 +61,12 @@ public final class HostUids {
     return count == 0;
   }
 
-  /** Lends the last one for a nursery, and with it the use of those that boxes are lent. */
-  synchronized Nursery.Estate lendEstate() {
+  /** Lends the last free uid to a forkserver, which may map all uids of the block. */
+  synchronized Forkserver.Userns lendUserns() {
     if (isShared()) {
-      return new Nursery.Estate(first, first, 0);
+      return new Forkserver.Userns(first, first, 0);
     }
-    return new Nursery.Estate(lend(lent.previousClearBit(count - 1)), first, count);
+    return new Forkserver.Userns(lend(lent.previousClearBit(count - 1)), first, count);
   }
 
   synchronized int lend() {
@@ -85,14 +85,14 @@ public final class HostUids {
     return first + slot;
   }
 
-  /** Of a box that another process was lent it for. */
+  /** Marks a uid as lent that another process lent to a box. */
   public synchronized void take(int uid) {
     if (isOurs(uid)) {
       lent.set(uid - first);
     }
   }
 
-  /** Lent by nobody, though nobody else may lend it: whatever runs as it is a stray. */
+  /** Whether it is in our block and not lent: a process with this uid is a stray. */
   public synchronized boolean isIdle(int uid) {
     return isOurs(uid) && !lent.get(uid - first);
   }

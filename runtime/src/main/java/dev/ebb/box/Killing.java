@@ -1,9 +1,9 @@
 package dev.ebb.box;
 
 import dev.ebb.cgroup.Enclosure;
+import dev.ebb.fault.Step;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.step.Step;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -36,7 +36,7 @@ final class Killing {
     void run() throws KernelException, InterruptedException;
   }
 
-  /** Those who are there, for the certificate; none that can be told, if the look fails. */
+  /** The living members, for the certificate; empty if they cannot be listed. */
   List<Integer> members() {
     try {
       Step.LIST_MEMBERS.reach();

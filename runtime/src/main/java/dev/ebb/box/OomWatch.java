@@ -16,7 +16,7 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells the execs of a box when the OOM killer took one of its processes.
+ * Informs the execs of a box when the OOM killer has killed one of its processes.
  *
  * <p>In version 2 the kernel itself takes the whole exec (memory.oom.group); this makes version 1
  * do the same. Thread-safe.
@@ -37,7 +37,7 @@ final class OomWatch {
   }
 
   void open(Scope scope, Poller poller) throws KernelException {
-    var event = enclosure.oomEvents(scope);
+    var event = enclosure.accounting().oomEvents(scope);
     if (event.isPresent()) {
       scope.own(() -> isReleased = true);
       var handler = new Handler(event.get());
@@ -72,8 +72,8 @@ final class OomWatch {
       try {
         event.read(new byte[8], 0, 8);
         Deadline.in(STRIKES_WITHIN)
-            .until(LOOK_AGAIN, () -> isReleased || enclosure.oomKills() > seen);
-        long kills = enclosure.oomKills();
+            .until(LOOK_AGAIN, () -> isReleased || enclosure.accounting().oomKills() > seen);
+        long kills = enclosure.accounting().oomKills();
         if (kills > seen) {
           seen = kills;
           for (LongConsumer listener : listeners) {

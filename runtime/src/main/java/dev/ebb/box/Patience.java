@@ -6,13 +6,14 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How long the killed may take to be gone. An engine that goes down may set an end to all waiting,
- * also to what has begun: whoever is not gone then is stuck, and left on the ledger. Thread-safe.
+ * How long killed processes may take to be gone. An engine that goes down can end all waits, also
+ * those that have begun: a process that is not gone by then is stuck, and stays on the ledger.
+ * Thread-safe.
  */
 public final class Patience {
   private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
 
-  /** What each has, however late it is: most of the killed are gone in a millisecond. */
+  /** What each process has, however late it is: most are gone in a millisecond. */
   private static final Duration LEAST = Duration.ofMillis(500);
 
   private static final Duration SLICE = Duration.ofMillis(100);
@@ -32,7 +33,7 @@ public final class Patience {
     return last != null && last.isOver();
   }
 
-  /** For one that is killed now. */
+  /** The deadline of a process that is killed now. */
   Deadline death() {
     return Deadline.in(DEATH_BOUND);
   }

@@ -15,10 +15,10 @@ import java.util.Set;
 /**
  * What of the host a box may be shown, and where.
  *
- * <p>A writable mount is the box's to lay out, and its files belong to the mount's owner, so nobody
- * can tell a link that a box has made. Hence none is followed: neither on the way to a source,
- * which is opened with the rights of the engine, nor on the way to a target, where bwrap would
- * follow it out of the box.
+ * <p>A box can make links in a writable mount, and they belong to the owner of the mount, so they
+ * look like the owner's. Hence no link is followed: neither on the way to a source, which is opened
+ * with the rights of the engine, nor on the way to a target, where bwrap would follow it out of the
+ * box.
  */
 final class ShownPaths {
   /** Targets that would break the box or its promises. */

@@ -7,8 +7,8 @@ import java.util.Collection;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Counts and tells of processes from outside that somebody put into a cgroup of a box, and that
- * were killed with it. Thread-safe.
+ * Counts and logs processes from outside that were moved into a cgroup of a box and killed with it.
+ * Thread-safe.
  */
 public final class Strangers {
   private static final Logger LOG = System.getLogger(Strangers.class.getName());
@@ -33,11 +33,13 @@ public final class Strangers {
   }
 
   /**
-   * Looks for some among the members of a box that is about to be killed.
+   * Looks for some among the members of a cgroup that is about to be killed.
    *
    * <p>KERNEL: what a box starts is in a pid namespace below ours, for good.
+   *
+   * @param box whose cgroup it is
    */
-  void lookAmong(Collection<Integer> members, BoxId box) {
+  public void lookAmong(Collection<Integer> members, String box) {
     var strangers = members.stream().filter(pid -> ProcFs.depth(pid) == 0).toList();
     if (!strangers.isEmpty()) {
       killed.incrementAndGet();

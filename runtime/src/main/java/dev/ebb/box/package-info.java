@@ -1,9 +1,11 @@
 /**
  * A box: its specification, its states, its making and its proven end.
  *
- * <p>State changes only in {@link dev.ebb.box.BoxLifecycle}. Whatever a half-made box holds, {@code
- * release} gives it back: there is one way out. From here up failures are {@link
- * dev.ebb.box.SandboxException}. May use the layers below.
+ * <p>{@link dev.ebb.box.Box} is read first. {@link dev.ebb.box.Making} makes one, {@link
+ * dev.ebb.box.Adoption} finds one again, and whatever it holds, even half-made, {@link
+ * dev.ebb.box.Release} gives back: there is one way out. State changes only in {@link
+ * dev.ebb.box.BoxLifecycle}. From here up failures are {@link dev.ebb.box.SandboxException}. May
+ * use the layers below.
  */
 @NullMarked
 package dev.ebb.box;

@@ -2,10 +2,8 @@ package dev.ebb.cgroup;
 
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
-import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
-import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
@@ -13,7 +11,6 @@ import dev.ebb.process.Session;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +24,7 @@ public final class BoxNamespace implements Enclosure {
   private static final Duration LOOK_AGAIN = Duration.ofMillis(1);
 
   private final String box;
+  private final Leaves leaves = new NamespaceLeaves(this);
   private volatile @Nullable Session making;
   private volatile @Nullable Init init;
 
@@ -46,7 +44,7 @@ public final class BoxNamespace implements Enclosure {
   public Optional<ProcessRef> settled(Pidfd pidfd) {
     known(pidfd);
     making = null;
-    return Optional.ofNullable(init).map(Init::ref);
+    return init();
   }
 
   @Override
@@ -79,8 +77,8 @@ public final class BoxNamespace implements Enclosure {
   }
 
   /**
-   * KERNEL: whoever is orphaned in a pid namespace falls to its init, so all of it descends from
-   * there. To ask for the namespace itself needs a permission that root of a container lacks.
+   * KERNEL: an orphan in a pid namespace falls to its init, so all of it descends from there. To
+   * ask for the namespace itself needs a permission that root of a container lacks.
    */
   @Override
   public List<Integer> procs() {
@@ -177,129 +175,24 @@ public final class BoxNamespace implements Enclosure {
     return false;
   }
 
-  /** SAFETY: only by what the ledger says of it; by its looks it could be anybody's. */
+  /** SAFETY: init is found by the ledger only; by its looks it could be any process. */
   @Override
   public Optional<ProcessRef> findInit() {
     return Optional.empty();
   }
 
   @Override
-  public Optional<Fd> oomEvents(Scope scope) {
-    return Optional.empty();
+  public Leaves leaves() {
+    return leaves;
   }
 
   @Override
-  public long oomKills() {
-    return 0;
+  public Accounting accounting() {
+    return Accounting.NONE;
   }
 
-  @Override
-  public Optional<CgroupUsage> usage() {
-    return Optional.empty();
-  }
-
-  @Override
-  public Optional<Occupancy> occupancy() {
-    return Optional.empty();
-  }
-
-  @Override
-  public Optional<Pressure> pressure() {
-    return Optional.empty();
-  }
-
-  @Override
-  public Optional<Path> createLeaf(int exec, int uid) {
-    return Optional.empty();
-  }
-
-  @Override
-  public void findLeaves() {}
-
-  @Override
-  public void abandonLeaf(int exec) {}
-
-  @Override
-  public List<Path> strayLeaves() {
-    return List.of();
-  }
-
-  @Override
-  public int lastLeaf() {
-    return 0;
-  }
-
-  @Override
-  public List<Path> lanePaths() {
-    return List.of();
-  }
-
-  /** There is none: init lets an operator have more. */
-  @Override
-  public Optional<Path> createLane(int exec, int uid) {
-    return Optional.empty();
-  }
-
-  @Override
-  public void findLane(int exec) {}
-
-  @Override
-  public void moveInit(int pid, boolean intoLane) {}
-
-  @Override
-  public void killLeaf(int exec) throws KernelException {
-    kill();
-  }
-
-  @Override
-  public void endLeaf(int exec) throws KernelException, InterruptedException {
-    kill();
-    awaitEmpty(Deadline.in(CgroupRemoval.BOUND));
-  }
-
-  @Override
-  public void removeLeaf(int exec) {}
-
-  /** Of an exec whose shepherd is dead, all of the box that has no other. */
-  @Override
-  public List<Integer> leafProcs(int exec, int shepherd) {
-    Init known = init;
-    if (known == null || shepherd == 0) {
-      return List.of();
-    }
-    var members = ProcFs.tree(known.ref.pid());
-    int top = known.ref.pid();
-    int root =
-        members.values().stream()
-            .filter(stat -> isShepherd(stat, top))
-            .map(ProcFs.Stat::pid)
-            .filter(pid -> ProcFs.pidInside(pid).filter(inside -> inside == shepherd).isPresent())
-            .findFirst()
-            .orElse(top);
-    return members.keySet().stream().filter(pid -> isHerded(members, pid, root, top)).toList();
-  }
-
-  /** KERNEL: nobody can join a session, and whatever a shepherd starts leaves that of init. */
-  private static boolean isShepherd(ProcFs.Stat stat, int top) {
-    return stat.parent() == top && stat.session() == top;
-  }
-
-  /** Whether the first above it, of init and the shepherds, is {@code root}. */
-  private static boolean isHerded(Map<Integer, ProcFs.Stat> members, int pid, int root, int top) {
-    var each = members.get(pid);
-    for (int i = 0; each != null && i < members.size(); i++) {
-      if (each.pid() == top || isShepherd(each, top)) {
-        return each.pid() == root && pid != root;
-      }
-      each = members.get(parent(members, each));
-    }
-    return false;
-  }
-
-  /** RACE: a parent that has died meanwhile has left its children to another. */
-  private static int parent(Map<Integer, ProcFs.Stat> members, ProcFs.Stat stat) {
-    return members.containsKey(stat.parent())
-        ? stat.parent()
-        : ProcFs.stat(stat.pid()).map(ProcFs.Stat::parent).orElse(0);
+  /** The init of the box, once it is known. */
+  Optional<ProcessRef> init() {
+    return Optional.ofNullable(init).map(Init::ref);
   }
 }

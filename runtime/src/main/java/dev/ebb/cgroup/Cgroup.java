@@ -7,7 +7,7 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
-import dev.ebb.process.Keeper;
+import dev.ebb.process.SupervisorProcess;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.file.Files;
@@ -32,15 +32,15 @@ public record Cgroup(Path path) {
     return new Cgroup(path.resolve(name));
   }
 
-  /** Moves this process into it, and its keeper. */
+  /** Moves this process into it, and its supervisor. */
   public void enter() throws KernelException {
     CgroupFile procs = CgroupFile.of(path, "cgroup.procs");
     procs.write("0");
-    for (int keeper : Keeper.pids()) {
+    for (int supervisor : SupervisorProcess.pids()) {
       try {
-        procs.write(Integer.toString(keeper));
+        procs.write(Integer.toString(supervisor));
       } catch (KernelException e) {
-        // One that has ended meanwhile is in nobody's way.
+        // A process that has ended meanwhile does not matter.
         if (!e.is(Errno.ESRCH)) {
           throw e;
         }
@@ -143,7 +143,7 @@ public record Cgroup(Path path) {
 
   /**
    * Sends SIGKILL to all in it and below, by the kernel at once or, where that fails, one by one;
-   * does not reap. An absent cgroup has nobody.
+   * does not reap. An absent cgroup has none.
    */
   public void kill() throws KernelException {
     try {

@@ -1,10 +1,10 @@
 package dev.ebb.cgroup;
 
+import dev.ebb.fault.Step;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.step.Step;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -56,7 +56,7 @@ public final class CgroupRemoval {
     }
   }
 
-  /** The same if one rmdir does it; false when it is busy, of which no word is said. */
+  /** Removes it if one rmdir does; false when it is busy, which is not logged. */
   boolean tryRemove(Cgroup cgroup) throws KernelException {
     return rmdir(cgroup) != Attempt.BUSY;
   }

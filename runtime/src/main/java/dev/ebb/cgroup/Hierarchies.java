@@ -4,9 +4,9 @@ import static java.util.Objects.requireNonNull;
 
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Self;
-import dev.ebb.process.Keeper;
 import dev.ebb.process.MountTable;
 import dev.ebb.process.ProcFs;
+import dev.ebb.process.SupervisorProcess;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -55,7 +55,7 @@ public record Hierarchies(
   /**
    * Where this process is, and whether it is ours to move.
    *
-   * @param own the pids of this process and of its keeper
+   * @param own the pids of this process and of its supervisor
    * @param version1 its cgroups in v1, by controller
    */
   record Place(
@@ -94,7 +94,7 @@ public record Hierarchies(
    */
   public static Hierarchies detect(boolean mayMove) throws IOException {
     int self = (int) ProcessHandle.current().pid();
-    var own = new ArrayList<>(Keeper.pids());
+    var own = new ArrayList<>(SupervisorProcess.pids());
     own.add(self);
     var place =
         new Place(

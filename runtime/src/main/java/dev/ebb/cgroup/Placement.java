@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Where the first process of a box is to be born.
+ * Where the first process of a box starts.
  *
  * @param box the cgroup that all of the box lies in, to be killed if its making fails
  * @param init the cgroup of version 2 it is cloned into

@@ -1,13 +1,12 @@
 package dev.ebb.code;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.ebb.backend.BoxText;
-import dev.ebb.exec.Exec;
-import dev.ebb.exec.Section;
+import dev.ebb.exec.Segment;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.ProcessClock;
+import dev.ebb.model.BoxText;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.OutputLoss;
 import java.time.Duration;
@@ -24,8 +23,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One piece of code that a context runs, from its order on. Thread-safe. To be closed by whoever
- * ordered it: until then what it wrote and showed is there.
+ * One piece of code that a context runs, from its order on. Thread-safe. To be closed by the caller
+ * that ordered it: until then what it wrote and showed is there.
  */
 public final class Cell implements AutoCloseable {
   /** Of what one cell shows. */
@@ -98,7 +97,7 @@ public final class Cell implements AutoCloseable {
   @GuardedBy("lock")
   private long taken;
 
-  private volatile @Nullable Section section;
+  private volatile @Nullable Segment segment;
   private volatile @Nullable Thrown thrown;
   private volatile boolean cut;
 
@@ -156,13 +155,13 @@ public final class Cell implements AutoCloseable {
     return END.matcher(word).matches();
   }
 
-  void run(Section output) {
-    section = output;
+  void run(Segment output) {
+    segment = output;
   }
 
   void end(Result how) {
     result.complete(how);
-    Section output = section;
+    Segment output = segment;
     if (output != null) {
       output.wake();
     }
@@ -170,7 +169,7 @@ public final class Cell implements AutoCloseable {
 
   // --- what it shows ---
 
-  /** Room for so many bytes, in our memory; none once nobody will look at them. */
+  /** Room for so many bytes in our memory; none once the cell is closed. */
   boolean reserve(int size) {
     lock.lock();
     try {
@@ -247,11 +246,11 @@ public final class Cell implements AutoCloseable {
     cut = true;
   }
 
-  // --- for whoever ordered it ---
+  // --- for the caller that ordered it ---
 
   /** What it writes; empty until its turn comes. */
-  public Optional<Section> section() {
-    return Optional.ofNullable(section);
+  public Optional<Segment> segment() {
+    return Optional.ofNullable(segment);
   }
 
   /** What it has shown so far, but for the first ones. */
@@ -279,13 +278,13 @@ public final class Cell implements AutoCloseable {
 
   /** It wrote or showed more than there is. */
   public boolean isCut() {
-    Section output = section;
+    Segment output = segment;
     return cut || (output != null && output.isTruncated());
   }
 
   /** What it wrote and could not be stored. */
   public OutputLoss loss() {
-    Section output = section;
+    Segment output = segment;
     return output == null ? OutputLoss.NONE : output.loss();
   }
 
@@ -305,7 +304,7 @@ public final class Cell implements AutoCloseable {
   /** Waits until there is more than was read, or it has ended; or for so long. */
   public void awaitNews(long stdoutRead, long stderrRead, int shownRead, Duration patience)
       throws InterruptedException {
-    Section output = section;
+    Segment output = segment;
     if (output == null) {
       var _ = await(patience);
       return;
@@ -330,9 +329,9 @@ public final class Cell implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-    Section output = section;
+    Segment output = segment;
     if (output != null) {
-      Exec.remove(output);
+      output.discard();
     }
   }
 }

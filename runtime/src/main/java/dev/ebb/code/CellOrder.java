@@ -1,8 +1,8 @@
 package dev.ebb.code;
 
-import dev.ebb.backend.BoxText;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.model.BoxText;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * Takes apart what a runner says: {@code NONCE KIND SIZE\n} and so many bytes, again and again.
  *
  * <p>SAFETY: a box may say anything. Nothing is taken that was not announced, nothing is announced
- * that is too large, and of what nobody has room for no byte is kept. For one thread.
+ * that is too large, and no byte is kept that there is no room for. For one thread.
  */
 final class Frames {
   /** What can be said. */
@@ -43,7 +43,7 @@ final class Frames {
     }
   }
 
-  /** Whoever the frames are for. */
+  /** Takes the frames. */
   interface Listener {
     /** Says what is wrong with such a frame, before anything of it is taken; null: nothing. */
     @Nullable String opens(String nonce, Kind kind);

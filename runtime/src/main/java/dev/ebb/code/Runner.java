@@ -1,8 +1,8 @@
 package dev.ebb.code;
 
-import dev.ebb.backend.BoxText;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.model.BoxText;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 
 /**
  * The program of ours, a resource beside this class, that an interpreter runs cells by. It comes by
- * the line, as a size and its text: a command line is for everybody to read.
+ * the socket, as a size and its text: a command line is for everybody to read.
  */
 public enum Runner {
   PYTHON(

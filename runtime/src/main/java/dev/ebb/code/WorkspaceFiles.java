@@ -26,7 +26,7 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
   /** Of one directory: more than enough to find out that there are too many. */
   private static final int LISTED_MOST = FILES_MOST + DIRECTORIES_MOST + 1;
 
-  /** Whoever writes while this looks is told of as he was, or not at all. */
+  /** A file that is written meanwhile is listed as it was, or not at all. */
   public static WorkspaceFiles of(BoxFiles box) throws InterruptedException {
     return of(box, box.workspace());
   }

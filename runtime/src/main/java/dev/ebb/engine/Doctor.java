@@ -62,7 +62,7 @@ public final class Doctor {
     checks.add(new Check("java", Verdict.OK, String.valueOf(Runtime.version()), ""));
     String release = System.getProperty("os.version");
     checks.add(attempt("kernel", () -> kernel(release, KernelFeatures.missing())));
-    checks.add(attempt("bubblewrap", () -> bubblewrap(Engine.BWRAP)));
+    checks.add(attempt("bubblewrap", () -> bubblewrap(Opening.BWRAP)));
     checks.add(attempt("user", () -> user(Privileges.ofThisProcess(), UidClaims.arePossible())));
     checks.add(attempt("namespaces", () -> namespaces(Confinement.ofThisProcess())));
     checks.add(attempt("proc", () -> proc(Confinement.ofThisProcess())));
@@ -111,7 +111,7 @@ public final class Doctor {
 
   static Check bubblewrap(List<Path> places) {
     try {
-      return ok("bubblewrap", Engine.bwrap(places).toString());
+      return ok("bubblewrap", Opening.bwrap(places).toString());
     } catch (SandboxException e) {
       return new Check(
           "bubblewrap",
@@ -256,22 +256,22 @@ public final class Doctor {
     }
   }
 
-  /** The only proof that counts: the first is made by bwrap, the second by a nursery. */
+  /** The only proof that counts: the first is made by bwrap, the second by a forkserver. */
   private static List<Check> boxes(Engine engine) throws InterruptedException {
     Check first = box(engine);
     return first.verdict() == Verdict.OK
-        ? List.of(nursery(box(engine), engine.nurseryRefusal()), first)
+        ? List.of(forkserver(box(engine), engine.forkserverRefusal()), first)
         : List.of(first);
   }
 
-  static Check nursery(Check box, Optional<String> refusal) {
+  static Check forkserver(Check box, Optional<String> refusal) {
     if (box.verdict() != Verdict.OK) {
-      return new Check("nursery", box.verdict(), box.finding(), box.remedy());
+      return new Check("forkserver", box.verdict(), box.finding(), box.remedy());
     }
     return refusal.isEmpty()
-        ? ok("nursery", "boxes can be cloned")
+        ? ok("forkserver", "boxes can be cloned")
         : degraded(
-            "nursery",
+            "forkserver",
             "boxes cannot be cloned, so each takes bwrap's time: " + refusal.get(),
             "see what is degraded above; it needs user namespaces in user namespaces");
   }

@@ -16,7 +16,7 @@ public record History(int count, Duration age) {
   public static final History ALL = new History(Integer.MAX_VALUE, Duration.ofDays(365_000));
 
   /** Those of {@code ended} that are to be forgotten, the latest first. */
-  public <T> List<T> outdated(Collection<T> ended, Function<T, Instant> endedAt, Instant now) {
+  public <T> List<T> expired(Collection<T> ended, Function<T, Instant> endedAt, Instant now) {
     Instant past = now.minus(age);
     List<T> latestFirst =
         ended.stream().sorted(Comparator.comparing(endedAt, Comparator.reverseOrder())).toList();

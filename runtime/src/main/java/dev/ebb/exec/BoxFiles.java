@@ -1,14 +1,15 @@
 package dev.ebb.exec;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.ebb.backend.ExecKind;
-import dev.ebb.backend.FirstFile;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.box.Box;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.ExecKind;
+import dev.ebb.model.FirstFile;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger;
@@ -97,11 +98,7 @@ public final class BoxFiles {
     require(offset >= 0, "an offset cannot be negative: " + offset);
     String from = Long.toString(offset);
     String most = Long.toString(fileSize.bytes());
-    // An init of before knows no bound, and has all of it kept for the reader.
-    var spec =
-        box.channel().canPipe()
-            ? operation("read", checked(path), from, most)
-            : operation("read", checked(path), from).withOutputLimit(STAGED_MOST);
+    var spec = operation("read", checked(path), from, most);
     return open(
         FileExec.piped(box, spec.withTimeout(READ_TIMEOUT), what("read", path), false),
         fileSize.bytes());
@@ -121,7 +118,7 @@ public final class BoxFiles {
   /**
    * Replaces what the path names with this content, whole or not at all; makes its parents.
    *
-   * @return what is there then; empty: an init of before tells nothing
+   * @return what is there then; empty: init told nothing of it
    */
   @CanIgnoreReturnValue
   public Optional<FileEntry> write(String path, int mode, InputStream content)
@@ -145,9 +142,12 @@ public final class BoxFiles {
    *
    * @return what is there then; empty: it cannot be made so, {@link #write} can or tells why not
    */
-  public Optional<FileEntry> place(FirstFile file) throws InterruptedException {
+  public Optional<FileEntry> writeNew(FirstFile file) throws InterruptedException {
     try {
-      return box.place(file, ANSWER)
+      return box.execSite()
+          .init()
+          .queries()
+          .writeFile(file, Deadline.in(ANSWER))
           .flatMap(entries -> FileEntry.parse(entries).stream().findFirst());
     } catch (KernelException e) {
       LOG.log(Level.DEBUG, "event=not_placed box=" + box.id() + ", ignoring: it is written", e);
@@ -159,7 +159,7 @@ public final class BoxFiles {
   public List<FileEntry> workspace() throws InterruptedException {
     Optional<byte[]> seen = Optional.empty();
     try {
-      seen = box.look(ANSWER);
+      seen = box.execSite().init().queries().list(Deadline.in(ANSWER));
     } catch (KernelException e) {
       LOG.log(Level.DEBUG, "event=not_looked box=" + box.id() + ", ignoring: it is listed", e);
     }
@@ -170,7 +170,7 @@ public final class BoxFiles {
 
   /** The same as it was when {@code exec} had ended, if that was told; else, or later, as it is. */
   public List<FileEntry> workspaceAfter(Exec exec) throws InterruptedException {
-    Optional<byte[]> seen = exec.takeWorkspace();
+    Optional<byte[]> seen = exec.output().takeWorkspace();
     return seen.isPresent() ? byName(FileEntry.parse(seen.get())) : workspace();
   }
 

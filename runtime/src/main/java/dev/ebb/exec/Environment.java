@@ -1,9 +1,9 @@
 package dev.ebb.exec;
 
-import dev.ebb.backend.ExecKind;
 import dev.ebb.backend.Network;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.egress.Egress;
+import dev.ebb.model.ExecKind;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;

@@ -1,8 +1,8 @@
 package dev.ebb.exec;
 
-import dev.ebb.backend.ExecKind;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.cgroup.CgroupUsage;
+import dev.ebb.model.ExecKind;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.ExitCause.Exit;
 import dev.ebb.process.OutputLoss;

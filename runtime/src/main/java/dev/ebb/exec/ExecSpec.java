@@ -1,10 +1,10 @@
 package dev.ebb.exec;
 
-import dev.ebb.backend.ExecKind;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.ExecKind;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,6 +1,6 @@
 package dev.ebb.exec;
 
-import dev.ebb.backend.BoxText;
+import dev.ebb.model.BoxText;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;

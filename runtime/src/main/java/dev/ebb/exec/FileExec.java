@@ -1,9 +1,9 @@
 package dev.ebb.exec;
 
-import dev.ebb.backend.BoxText;
 import dev.ebb.box.Box;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
+import dev.ebb.model.BoxText;
 import dev.ebb.process.ExitCause;
 import java.io.IOException;
 import java.io.InputStream;
@@ -38,7 +38,7 @@ final class FileExec implements AutoCloseable {
 
   /** Starts a file operation whose output is read as it comes. */
   static FileExec piped(Box box, ExecSpec spec, String what, boolean isTar) {
-    return new FileExec(Exec.startPiped(box, spec), what, isTar);
+    return new FileExec(new ExecStart(box.execSite(), spec).piped().start(), what, isTar);
   }
 
   /** There is more of it than there may be. */

@@ -1,6 +1,6 @@
 package dev.ebb.exec;
 
-import dev.ebb.backend.BoxText;
+import dev.ebb.model.BoxText;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;

@@ -1,5 +1,6 @@
 package dev.ebb.ledger;
 
+import dev.ebb.fault.Step;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
@@ -7,7 +8,6 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
-import dev.ebb.step.Step;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

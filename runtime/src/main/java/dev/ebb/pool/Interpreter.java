@@ -1,14 +1,14 @@
 package dev.ebb.pool;
 
-import dev.ebb.backend.BoxText;
-import dev.ebb.backend.ExecKind;
 import dev.ebb.backend.Network;
 import dev.ebb.backend.SandboxSpec;
-import dev.ebb.backend.bubblewrap.Nursery;
+import dev.ebb.backend.bubblewrap.Forkserver;
 import dev.ebb.backend.bubblewrap.Zygote;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.exec.Environment;
 import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxText;
+import dev.ebb.model.ExecKind;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -141,7 +141,7 @@ public enum Interpreter {
   /** One that has started, and imported what programs need, to be copied. */
   Zygote zygote(List<String> preload) {
     return new Zygote(
-        command(Nursery.NAME, preload),
+        command(Forkserver.NAME, preload),
         Environment.lines(Map.of(), 0, ExecKind.COMMAND, Network.NONE));
   }
 

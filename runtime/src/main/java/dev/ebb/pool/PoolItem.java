@@ -1,25 +1,27 @@
 package dev.ebb.pool;
 
-import dev.ebb.backend.BoxContents;
-import dev.ebb.backend.FirstFile;
-import dev.ebb.backend.bubblewrap.InitChannel;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.ErrorCode;
+import dev.ebb.box.MadeAhead;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.CgroupUsage;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.FileEntry;
 import dev.ebb.exec.Stdin;
+import dev.ebb.init.BoxContents;
+import dev.ebb.init.InitQueries;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.FirstFile;
 import dev.ebb.process.ProcFs;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,14 +40,15 @@ public final class PoolItem {
   private final Optional<Waiting> waiting;
   private final Optional<Baseline> baseline;
   private @Nullable Exec ordered;
-  private Optional<FileEntry> placed = Optional.empty();
+  private Optional<FileEntry> written = Optional.empty();
 
   private record Waiting(Exec exec, Duration cpu) {}
 
   /** What was in it when it began to wait. */
   private record Baseline(BoxContents contents, List<Integer> pids) {
     private static Baseline of(Box box) throws KernelException, InterruptedException {
-      return new Baseline(box.contents(START).orElseThrow(() -> silent(box)), procs(box));
+      return new Baseline(
+          MadeAhead.of(box).inventory(START).orElseThrow(() -> silent(box)), procs(box));
     }
   }
 
@@ -90,12 +93,12 @@ public final class PoolItem {
     }
     var waiting = new Waiting(exec, Duration.ZERO);
     var item = new PoolItem(box, Optional.of(waiting), Optional.empty());
-    item.ordered = exec.renew(order, waiting.cpu());
+    item.ordered = exec.rearm(order, waiting.cpu());
     return item;
   }
 
   private static boolean isCopy(Box box) {
-    return box.maker().equals(Optional.of(Box.Maker.ZYGOTE));
+    return MadeAhead.of(box).isCopy();
   }
 
   /**
@@ -111,7 +114,7 @@ public final class PoolItem {
       throw new SandboxException(
           ErrorCode.SETUP_FAILED, interpreter.word() + " does not come to wait for its code");
     }
-    Duration cpu = box.enclosure().usage().map(CgroupUsage::cpu).orElse(Duration.ZERO);
+    Duration cpu = box.footprint().usage().map(CgroupUsage::cpu).orElse(Duration.ZERO);
     return new PoolItem(box, Optional.of(new Waiting(exec, cpu)), Optional.of(Baseline.of(box)));
   }
 
@@ -126,6 +129,12 @@ public final class PoolItem {
     return box;
   }
 
+  /** From now on {@code owner} hears of the state of the box, of the one that it is in first. */
+  public Box handTo(Consumer<BoxState> owner) {
+    MadeAhead.of(box).handTo(owner);
+    return box;
+  }
+
   boolean isDead() {
     return !isUp();
   }
@@ -137,24 +146,24 @@ public final class PoolItem {
   /**
    * Proves that it is as it was made, and makes it what is wanted.
    *
-   * @param beginning with a command, unless it is an item without an interpreter
+   * @param planned with a command, unless it is an item without an interpreter
    * @return why it cannot be had
    */
-  Optional<Flaw> prepare(BoxSpec spec, Beginning beginning) throws InterruptedException {
+  Optional<Flaw> prepare(BoxSpec spec, PlannedStart planned) throws InterruptedException {
     if (isDead()) {
       return Optional.of(Flaw.of(Fate.DEAD));
     }
     try {
       if (waiting.isPresent()) {
-        ExecSpec order = beginning.command().orElseThrow();
-        ordered = waiting.get().exec().renew(order, waiting.get().cpu());
+        ExecSpec order = planned.command().orElseThrow();
+        ordered = waiting.get().exec().rearm(order, waiting.get().cpu());
       }
       // ORDER: answered after the limits of what waits have begun anew.
-      Optional<BoxContents> now = contents(beginning.file());
+      Optional<BoxContents> now = contents(planned.file());
       Optional<Fate> defect =
           now.isPresent() ? compare(now.get()) : Optional.of(isUp() ? Fate.SILENT : Fate.DEAD);
       if (defect.isEmpty()) {
-        box.specialise(spec);
+        MadeAhead.of(box).specialise(spec);
       }
       return defect.map(Flaw::of);
     } catch (KernelException | SandboxException e) {
@@ -165,21 +174,22 @@ public final class PoolItem {
   private Optional<BoxContents> contents(Optional<FirstFile> file)
       throws KernelException, InterruptedException {
     if (file.isEmpty()) {
-      return box.contents(ANSWER);
+      return MadeAhead.of(box).inventory(ANSWER);
     }
-    Optional<InitChannel.Counted> counted = box.contentsBefore(file.get(), ANSWER);
-    placed =
-        counted
-            .flatMap(InitChannel.Counted::placed)
+    Optional<InitQueries.Inventory> inventory =
+        MadeAhead.of(box).inventoryThenWrite(file.get(), ANSWER);
+    written =
+        inventory
+            .flatMap(InitQueries.Inventory::written)
             .flatMap(entries -> FileEntry.parse(entries).stream().findFirst());
-    return counted.map(InitChannel.Counted::contents);
+    return inventory.map(InitQueries.Inventory::contents);
   }
 
   private boolean isUp() {
     return box.state() == BoxState.RUNNING;
   }
 
-  private Optional<Fate> compare(BoxContents now) throws KernelException {
+  private Optional<Fate> compare(BoxContents now) {
     BoxContents contents = baseline.orElseThrow().contents();
     if (now.processes() != contents.processes()
         || !procs(box).equals(baseline.orElseThrow().pids())) {
@@ -193,13 +203,13 @@ public final class PoolItem {
   }
 
   /** Those that the kernel knows it by; without cgroups init's own count must do. */
-  private static List<Integer> procs(Box box) throws KernelException {
-    return box.enclosure().paths().isEmpty() ? List.of() : box.enclosure().procs();
+  private static List<Integer> procs(Box box) {
+    return box.footprint().cgroups().isEmpty() ? List.of() : box.footprint().pids();
   }
 
-  /** The file that it was prepared with, if that could be placed. */
-  public Optional<FileEntry> placed() {
-    return placed;
+  /** The file that it was prepared with, if init could write it. */
+  public Optional<FileEntry> written() {
+    return written;
   }
 
   /** Whether an interpreter in it waits to run this very command. */

@@ -113,31 +113,31 @@ public final class WarmPool implements AutoCloseable {
   // --- handing out ---
 
   /** A box that was made ahead and is what is wanted, or nothing. */
-  public Optional<PoolItem> take(BoxSpec wanted, Beginning beginning) throws InterruptedException {
+  public Optional<PoolItem> take(BoxSpec wanted, PlannedStart planned) throws InterruptedException {
     if (!spec.canBecome(wanted)) {
       unfit.incrementAndGet();
       return Optional.empty();
     }
     boolean preloads = !policy.preload().isEmpty();
     Optional<Interpreter> called =
-        beginning.command().flatMap(each -> Interpreter.of(each, preloads));
-    Optional<PoolItem> warm =
-        called.isEmpty() ? Optional.empty() : takeOf(called, wanted, beginning);
-    return warm.isPresent() ? warm : takeOf(Optional.empty(), wanted, beginning);
+        planned.command().flatMap(each -> Interpreter.of(each, preloads));
+    Optional<PoolItem> warm = called.isEmpty() ? Optional.empty() : takeOf(called, wanted, planned);
+    return warm.isPresent() ? warm : takeOf(Optional.empty(), wanted, planned);
   }
 
-  private Optional<PoolItem> takeOf(Optional<Interpreter> kind, BoxSpec wanted, Beginning beginning)
+  private Optional<PoolItem> takeOf(
+      Optional<Interpreter> kind, BoxSpec wanted, PlannedStart planned)
       throws InterruptedException {
     Optional<Shelf> shelf = shelves.of(kind);
-    return shelf.isEmpty() ? Optional.empty() : takeFrom(shelf.get(), wanted, beginning);
+    return shelf.isEmpty() ? Optional.empty() : takeFrom(shelf.get(), wanted, planned);
   }
 
-  private Optional<PoolItem> takeFrom(Shelf shelf, BoxSpec wanted, Beginning beginning)
+  private Optional<PoolItem> takeFrom(Shelf shelf, BoxSpec wanted, PlannedStart planned)
       throws InterruptedException {
     shelves.ask(shelf);
     refill.asked();
     for (PoolItem item = shelves.next(shelf); item != null; item = shelves.next(shelf)) {
-      Optional<PoolItem.Flaw> flaw = prepare(item, wanted, beginning);
+      Optional<PoolItem.Flaw> flaw = prepare(item, wanted, planned);
       if (flaw.isEmpty()) {
         shelves.count(shelf, true);
         return Optional.of(item);
@@ -145,7 +145,7 @@ public final class WarmPool implements AutoCloseable {
       reject(item, flaw.get());
     }
     shelves.count(shelf, false);
-    return copied(shelf, wanted, beginning.command());
+    return copied(shelf, wanted, planned.command());
   }
 
   /** Where an interpreter is copied, another copy is there sooner than one that has to start. */
@@ -162,12 +162,12 @@ public final class WarmPool implements AutoCloseable {
     }
   }
 
-  private Optional<PoolItem.Flaw> prepare(PoolItem item, BoxSpec wanted, Beginning beginning)
+  private Optional<PoolItem.Flaw> prepare(PoolItem item, BoxSpec wanted, PlannedStart planned)
       throws InterruptedException {
     try {
       return item.age().compareTo(policy.age()) > 0
           ? Optional.of(new PoolItem.Flaw(Fate.AGED, Optional.empty()))
-          : item.prepare(wanted, beginning);
+          : item.prepare(wanted, planned);
     } catch (InterruptedException | RuntimeException e) {
       doom(item, Fate.UNFIT);
       throw e;

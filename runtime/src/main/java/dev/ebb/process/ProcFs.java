@@ -272,7 +272,7 @@ public final class ProcFs {
     return zombies;
   }
 
-  /** In the order of the kernel, which is that of their birth. */
+  /** In the order of the kernel, which is that of their start. */
   private static List<Path> threads() {
     var threads = new ArrayList<Path>();
     try (var tasks = Files.newDirectoryStream(Path.of("/proc/self/task"))) {

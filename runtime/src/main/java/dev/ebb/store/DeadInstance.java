@@ -21,14 +21,14 @@ import java.util.stream.Collectors;
  * @param sameBoot false when the host was restarted since: then no process or cgroup of it exists
  */
 public record DeadInstance(String id, Path directory, boolean sameBoot, List<Holding> holdings) {
-  /** Some of what it left: the lines that {@code which} is true of. */
+  /** A part of what it left: the lines that {@code which} is true of. */
   public DeadInstance only(Predicate<Holding> which) {
     return new DeadInstance(id, directory, sameBoot, holdings.stream().filter(which).toList());
   }
 
   /**
-   * With a line for each directory of it that nobody listed: it was found by a sweep that broke
-   * off, or made by one who had no right to.
+   * Adds a line for each of its directories that the ledger does not list: a sweep that broke off
+   * found it, or another process made it.
    */
   public DeadInstance withUnlisted() throws IOException {
     var all = new ArrayList<>(holdings);

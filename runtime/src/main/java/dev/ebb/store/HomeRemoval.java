@@ -14,7 +14,7 @@ import java.util.List;
 
 /** Takes a home away: what Ebb ever makes there, by its name, and nothing else. */
 public final class HomeRemoval {
-  /** ORDER: the locks go last, so that whoever comes meanwhile still finds them taken. */
+  /** ORDER: the locks go last, so that a process that comes meanwhile still finds them taken. */
   private static final List<String> FILES =
       List.of(
           "ebb.sock",
@@ -38,7 +38,7 @@ public final class HomeRemoval {
   /**
    * What became of it.
    *
-   * @param kept what somebody else put there, and with it the home
+   * @param kept what Ebb did not put there; it keeps the home
    */
   public record Outcome(List<Path> removed, List<Path> kept) {
     public Outcome {

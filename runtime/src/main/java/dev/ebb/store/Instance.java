@@ -1,10 +1,12 @@
 package dev.ebb.store;
 
+import dev.ebb.fault.Step;
 import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
 import dev.ebb.ledger.Ledger;
-import dev.ebb.step.Step;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -40,6 +42,11 @@ public record Instance(String id, Path directory, int uid, Ledger ledger, boolea
   /** Where the output of a box's commands is kept. */
   public LogDirectory logs(String box) {
     return new LogDirectory(directory.resolve(box));
+  }
+
+  /** The file whose lock a living instance holds. */
+  static Fd lockFile(Scope scope, Path directory) throws KernelException {
+    return Fd.open(scope, directory.resolve("lock"), Fd.Flag.READ_WRITE, Fd.Flag.CREATE);
   }
 
   static void remove(Path directory) throws KernelException {

@@ -1,9 +1,9 @@
 package dev.ebb.store;
 
+import dev.ebb.fault.Step;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.step.Step;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;

@@ -1,5 +1,6 @@
 package dev.ebb.store;
 
+import dev.ebb.fault.Step;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.FileStatus;
@@ -7,7 +8,6 @@ import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Self;
-import dev.ebb.step.Step;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.AccessDeniedException;

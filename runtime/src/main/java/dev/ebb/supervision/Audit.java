@@ -2,6 +2,7 @@ package dev.ebb.supervision;
 
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxHost;
+import dev.ebb.fault.Step;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Certificate;
@@ -9,7 +10,6 @@ import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.process.MountTable;
-import dev.ebb.step.Step;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.supervision.Recovery.Fate;
 import dev.ebb.supervision.Recovery.Finding;
@@ -26,26 +26,27 @@ import java.util.stream.Stream;
  * Compares the host with the ledger of a living instance, in both directions, and mends what
  * differs. In a healthy system it finds nothing.
  *
- * <p>Nobody waits for it: boxes are made and released meanwhile. The ledger names a thing from
- * before it is made until after it is gone, and no name comes twice; so what is on the host, then
- * not on the ledger, then still on the host, is a stray. Likewise of lines that belong to no box.
+ * <p>No box waits for it: boxes are made and released meanwhile. The ledger names a thing from
+ * before it is made until after it is gone, and no name is used twice; so a thing that is on the
+ * host, then not on the ledger, then still on the host, is a stray. Likewise for lines that belong
+ * to no box.
  */
 public final class Audit {
   private final BoxHost host;
   private final Recovery recovery;
   private final Population population;
 
-  /** Whom an engine knows. */
+  /** The boxes that an engine knows. */
   public interface Population {
     Collection<Box> boxes();
 
-    /** Those that could be neither made nor unwound, and are nobody's. */
+    /** The boxes that could be neither made nor unwound, and have no owner. */
     Collection<Box> unfinished();
 
-    /** Ends one of those. */
+    /** Ends one of the unfinished boxes. */
     Certificate release(Box unfinished);
 
-    /** It is there, or being made. */
+    /** The box exists, or is being made. */
     boolean isKnown(String box);
   }
 
@@ -55,9 +56,9 @@ public final class Audit {
     this.population = population;
   }
 
-  /** Looks at everything once; a dry run only tells. */
+  /** Looks at everything once; a dry run only reports. */
   public List<Finding> run(boolean dryRun) throws KernelException, IOException {
-    // ORDER: whoever could keep a cgroup busy ends before it is removed.
+    // ORDER: a process that could keep a cgroup busy ends before the cgroup is removed.
     var findings = new ArrayList<>(new StrayProcesses(host).end(dryRun));
     findings.addAll(unfinished(dryRun));
     var strays = new StrayFiles(host.instance(), host.hierarchies());
@@ -73,7 +74,7 @@ public final class Audit {
     findings.addAll(ownerless(dryRun));
     findings.addAll(missing());
     findings.addAll(mounts());
-    // Whatever vanished by itself meanwhile was no stray.
+    // A thing that vanished by itself meanwhile was no stray.
     findings.removeIf(finding -> finding.fate() instanceof Fate.Absent);
     return findings;
   }
@@ -86,7 +87,7 @@ public final class Audit {
 
   /** Cgroups of commands that have ended; a box that ends meanwhile removes them itself. */
   private List<Path> leaves() {
-    return living().flatMap(box -> box.enclosure().strayLeaves().stream()).toList();
+    return living().flatMap(box -> box.footprint().strayLeaves().stream()).toList();
   }
 
   private Stream<Box> living() {
@@ -124,7 +125,7 @@ public final class Audit {
     }
   }
 
-  /** Ebb makes none on the host, so it is somebody's who may need it. */
+  /** Ebb makes no mount on the host, so it is left: its owner may need it. */
   private List<Finding> mounts() throws KernelException {
     return MountTable.below(host.instance().directory()).stream()
         .map(path -> finding(Kind.MOUNT, path.toString(), new Fate.Left("Ebb did not mount it")))
@@ -150,7 +151,7 @@ public final class Audit {
     return findings;
   }
 
-  /** Lines of boxes that nobody has: one that could not be unmade, say. */
+  /** Lines of boxes without an owner, for instance of one that could not be unmade. */
   private List<Finding> ownerless(boolean dryRun) throws KernelException {
     var boxes = new LinkedHashSet<String>();
     ledger().holdings().forEach(held -> boxes.add(held.box()));
@@ -187,16 +188,14 @@ public final class Audit {
         .toList();
   }
 
-  /** What a living box has lost; nothing can be done but to tell. */
+  /** What a living box has lost; that can only be reported. */
   private List<Finding> missing() {
     var findings = new ArrayList<Finding>();
     for (Box box : living().toList()) {
       List<Finding> gone =
           Stream.concat(
-                  box.enclosure().paths().stream(),
-                  Stream.of(box.logs().path()).filter(_ -> box.hasLogs()))
-              .filter(Files::notExists)
-              .map(path -> finding(kind(box, path), path.toString(), new Fate.Missing()))
+                  missing(Kind.CGROUP, box.footprint().cgroups().stream()),
+                  missing(Kind.DIRECTORY, box.footprint().directory().stream()))
               .toList();
       // RACE: all of it was made before the box lived, and goes only when its end has begun.
       if (box.state().isAlive()) {
@@ -206,8 +205,10 @@ public final class Audit {
     return findings;
   }
 
-  private static Kind kind(Box box, Path path) {
-    return path.equals(box.logs().path()) ? Kind.DIRECTORY : Kind.CGROUP;
+  private Stream<Finding> missing(Kind kind, Stream<Path> paths) {
+    return paths
+        .filter(Files::notExists)
+        .map(path -> finding(kind, path.toString(), new Fate.Missing()));
   }
 
   private Ledger ledger() {

@@ -63,7 +63,7 @@ public final class Purge {
     daemon.signal(Signal.TERM);
   }
 
-  /** When nobody lives there any more. */
+  /** Removes the home, when no process has an instance there any more. */
   public Outcome run() throws KernelException, IOException {
     var findings = new ArrayList<>(new SideHomes(home, recovery).removeAll());
     findings.addAll(recovery.recover(false, Recovery.Detached.RELEASE));

@@ -2,11 +2,11 @@ package dev.ebb.supervision;
 
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.Subtrees;
+import dev.ebb.fault.Step;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ProcFs;
-import dev.ebb.step.Step;
 import dev.ebb.store.Home;
 import dev.ebb.store.UidClaims;
 import dev.ebb.supervision.Recovery.Fate;
@@ -41,7 +41,7 @@ final class RemovedHomes {
     held = Home.heldInstances();
   }
 
-  /** Gives back what no process uses; a dry run only tells. */
+  /** Gives back what no process uses; a dry run only reports. */
   List<Finding> release(boolean dryRun) throws KernelException, IOException {
     var findings = new ArrayList<Finding>();
     for (var each : instances().entrySet()) {

@@ -3,6 +3,7 @@ package dev.ebb.supervision;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.FileStatus;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
@@ -41,7 +42,7 @@ public final class SideHomes {
     this.recovery = recovery;
   }
 
-  /** Makes one, which is alive for as long as {@code scope} is open. */
+  /** Makes a home, which is alive for as long as {@code scope} is open. */
   public Path create(Scope scope) throws KernelException {
     while (true) {
       makeDirectory(directory);
@@ -51,13 +52,13 @@ public final class SideHomes {
         Filesystem.mkdir(made, 0700);
         Fd held = open(scope, made);
         Filesystem.lock(held);
-        // RACE: the directory that we locked may have been replaced, and this one taken for dead.
+        // RACE: an operator may remove all of it at any time.
         if (isDirectory(made)) {
           return made;
         }
         scope.release(held);
       } catch (KernelException e) {
-        // RACE: whoever took the last one away takes the directory along.
+        // RACE: the removal of the last home takes the directory along.
         if (!e.is(Errno.ENOENT)) {
           throw e;
         }
@@ -75,16 +76,33 @@ public final class SideHomes {
     }
   }
 
-  /** RACE: they are made and claimed under this lock only, so a new one is not taken for dead. */
+  /**
+   * RACE: homes are made and claimed, and the directory is removed, under this lock only. So a new
+   * home is not taken for dead. The lock of a directory that was replaced meanwhile is worth
+   * nothing: the others hold that of the new one.
+   */
   private void lock(Scope scope) throws KernelException {
-    Filesystem.lock(open(scope, directory));
+    while (true) {
+      Fd held = open(scope, directory);
+      Filesystem.lock(held);
+      if (isCurrent(held)) {
+        return;
+      }
+      scope.release(held);
+    }
+  }
+
+  private boolean isCurrent(Fd held) throws KernelException {
+    try (var brief = new Scope()) {
+      return FileStatus.of(held).isSameFileAs(FileStatus.of(open(brief, directory)));
+    }
   }
 
   private static Fd open(Scope scope, Path path) throws KernelException {
     return Fd.open(scope, path, Fd.Flag.READ, Fd.Flag.DIRECTORY, Fd.Flag.NOFOLLOW);
   }
 
-  /** Takes away all whose process is dead, with whatever they hold; a dry run only tells. */
+  /** Removes the homes of dead processes, with all that they hold; a dry run only reports. */
   public List<Recovery.Finding> recover(boolean dryRun) throws KernelException, IOException {
     var findings = new ArrayList<Recovery.Finding>();
     if (isDirectory(directory)) {
@@ -98,7 +116,7 @@ public final class SideHomes {
     return findings;
   }
 
-  /** The same, and whoever is alive is in the way. */
+  /** Removes all homes; the home of a living process is reported as stuck. */
   public List<Recovery.Finding> removeAll() throws KernelException, IOException {
     var findings = new ArrayList<>(recover(false));
     if (Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
@@ -159,7 +177,7 @@ public final class SideHomes {
     return findings;
   }
 
-  /** Takes one away that is ours, or that we claimed. */
+  /** Removes a home that is ours, or that we claimed. */
   public List<Recovery.Finding> remove(Path path) throws KernelException, IOException {
     Home home = Home.open(path);
     var purge = new Purge(home, recovery.of(home));
@@ -192,7 +210,7 @@ public final class SideHomes {
     return new Recovery.Finding(name, Kind.DIRECTORY, path.toString(), fate);
   }
 
-  /** Its daemon has seen that nobody wants it, or is told so; the one that does not end. */
+  /** Asks the daemon of a home to end; the daemon, if it does not. */
   private static Optional<ProcessRef> end(Purge purge) throws KernelException, IOException {
     Optional<ProcessRef> daemon = purge.daemon();
     if (daemon.isPresent()) {
@@ -203,10 +221,11 @@ public final class SideHomes {
   }
 
   private void removeIfEmpty() throws KernelException {
-    try {
+    try (var brief = new Scope()) {
+      lock(brief);
       Filesystem.rmdirIfPresent(directory);
     } catch (KernelException e) {
-      if (!e.is(Errno.ENOTEMPTY) && !e.is(Errno.EEXIST)) {
+      if (!e.is(Errno.ENOENT) && !e.is(Errno.ENOTEMPTY) && !e.is(Errno.EEXIST)) {
         throw e;
       }
     }

@@ -34,7 +34,7 @@ final class StrayProcesses {
     others = new OtherInstances(host.instance().id());
   }
 
-  /** Ends them; a dry run only tells. */
+  /** Ends them; a dry run only reports. */
   List<Finding> end(boolean dryRun) throws KernelException {
     List<ProcessRef> strays = find();
     if (!dryRun) {
@@ -51,7 +51,7 @@ final class StrayProcesses {
     return findings;
   }
 
-  /** Where boxes have no uid of their own nobody can be told by it. */
+  /** Where boxes have no uid of their own, a process cannot be recognized by it. */
   private List<ProcessRef> find() {
     if (host.uids().isShared()) {
       return List.of();

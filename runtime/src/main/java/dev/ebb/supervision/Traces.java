@@ -69,7 +69,7 @@ public final class Traces {
     return false;
   }
 
-  /** SAFETY: a number of an earlier boot may be anybody's by now; init says whose it is. */
+  /** SAFETY: a pid of an earlier boot may be that of any process by now; init says whose it is. */
   private static boolean lives(Path box) {
     String id = String.valueOf(box.getFileName());
     return record(new LogDirectory(box))
@@ -155,7 +155,7 @@ public final class Traces {
     String box = directory.getFileName().toString();
     add(found, box, Kind.DIRECTORY, directory.toString());
     var logs = new LogDirectory(directory);
-    // One that makes no sense detaches nothing: anybody may have put it there.
+    // A record that makes no sense detaches nothing: any process may have put it there.
     if (record(logs).isPresent()) {
       add(found, box, Kind.RECORD, logs.record().path().toString());
     }
@@ -176,7 +176,7 @@ public final class Traces {
     }
   }
 
-  /** Without cgroups a box is found by what its record says, if anybody can read it. */
+  /** Without cgroups a box is found by its record, if that can be read. */
   private static void addFromRecord(
       Map<String, List<Ledger.Entry>> found, String box, LogDirectory directory) {
     Optional<BoxRecord> record = record(directory);

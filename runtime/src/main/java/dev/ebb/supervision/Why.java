@@ -27,7 +27,7 @@ public final class Why {
    * What is known of a box.
    *
    * @param runtime the pid of the runtime it belongs to
-   * @param runtimeLives false: nobody but a sweep will release it
+   * @param runtimeLives false: only a sweep will release it
    * @param holdings what the ledger lists for it
    * @param processes those that live, with what they wait for
    * @param mounts what is mounted in its directory, which Ebb never does
@@ -71,7 +71,7 @@ public final class Why {
     }
   }
 
-  /** Explains a box by its id, or by the host pid of a process in it; empty: nobody knows it. */
+  /** Explains a box by its id, or by the host pid of a process in it; empty: it is unknown. */
   public Optional<Answer> explain(String subject) throws KernelException, IOException {
     for (Home.View view : home.view()) {
       var boxes = new LinkedHashSet<String>();

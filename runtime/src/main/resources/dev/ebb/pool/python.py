@@ -98,7 +98,7 @@ def ebb():
         return module
 
     def serve():
-        # See init/zygote.c. What comes after it happens in a box, in the first process but init.
+        # See init/make/zygote.c. What comes after it happens in a box, in the first process but init.
         # What watches for a fork, as a pool of threads does, ends these before it.
         child = os.fork()
         if child == 0:
@@ -157,7 +157,7 @@ def ebb():
         collect()
         collect()
 
-    is_zygote = sys.argv[1] == "nursery"
+    is_zygote = sys.argv[1] == "forkserver"
     if is_zygote:
         atexit, gc, io = borrow("atexit"), borrow("gc"), sys.modules["io"]
         atexit.register(finish)  # before whatever is imported does: the last

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import dev.ebb.testkit.TestHost;
 import java.io.IOException;
@@ -28,12 +29,14 @@ class ArchitectureTest {
   private static final List<List<String>> LAYERS =
       List.of(
           List.of(KERNEL),
-          List.of("step"),
+          List.of("model"),
+          List.of("fault"),
           List.of("ledger"),
           List.of("store"),
           List.of("process"),
           List.of("cgroup"),
           List.of("egress"),
+          List.of("init"),
           List.of("backend", "backend.bubblewrap"),
           List.of("pressure"),
           List.of("box"),
@@ -187,6 +190,42 @@ class ArchitectureTest {
     }
     assertThat(files).isGreaterThan(100);
     assertThat(offences).isEmpty();
+  }
+
+  /** A box that handed out its parts would be changed and ended by everyone. */
+  @Test
+  void aBoxIsSmallAndKeepsItsParts() {
+    var parts =
+        Set.of(
+            "BoxHost",
+            "BoxParts",
+            "Enclosure",
+            "InitChannel",
+            "Journal",
+            "LogDirectory",
+            "OrderedLock",
+            "OrderedReadWriteLock",
+            "Scope");
+    var open =
+        classes.get(ROOT + "box.Box").getMethods().stream()
+            .filter(method -> method.getModifiers().contains(JavaModifier.PUBLIC))
+            .toList();
+    assertThat(open).hasSizeBetween(10, 15);
+    assertThat(open).noneMatch(method -> parts.contains(method.getRawReturnType().getSimpleName()));
+  }
+
+  /** The channel to init and the scope of a box are there for commands, and for no other layer. */
+  @Test
+  void onlyExecsUseTheExecSite() {
+    var users = new TreeSet<String>();
+    for (JavaClass type : classes) {
+      for (var dependency : type.getDirectDependenciesFromSelf()) {
+        if (dependency.getTargetClass().getName().equals(ROOT + "box.ExecSite")) {
+          users.add(packageOf(type));
+        }
+      }
+    }
+    assertThat(users).containsExactly("box", "exec");
   }
 
   @Test

@@ -11,9 +11,12 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Holds ARCHITECTURE.md and the pages it links to: types, links, length. */
+/**
+ * Holds ARCHITECTURE.md, the pages it links to, and what users read first: types, links, length.
+ */
 class DesignPagesTest {
   private static final Pattern TYPE =
       Pattern.compile("`(?:[a-z]+\\.)*([A-Z][a-z]\\w*)(?:\\.\\w+)*`");
@@ -23,6 +26,7 @@ class DesignPagesTest {
   private static final Set<String> OTHERS = Set.of("OutputLost");
 
   private static final int ARCHITECTURE_BYTES = 8 * 1024;
+  private static final int README_BYTES = 6 * 1024;
   private static final int LINE = 120;
 
   private static Path architecture() {
@@ -38,6 +42,18 @@ class DesignPagesTest {
     }
     assertThat(pages).hasSizeGreaterThan(10);
     return pages;
+  }
+
+  /** What users read first. */
+  private static List<Path> guides() {
+    return Stream.of(
+            "README.md", "docs/boxes.md", "docs/cli.md", "docs/hosts.md", "docs/operate/daemon.md")
+        .map(TestHost.root()::resolve)
+        .toList();
+  }
+
+  private static List<Path> pagesAndGuides() throws IOException {
+    return Stream.concat(pages().stream(), guides().stream()).toList();
   }
 
   private static Set<String> types() throws IOException {
@@ -77,7 +93,7 @@ class DesignPagesTest {
   @Test
   void theirLinksLeadSomewhere() throws IOException {
     var dead = new TreeSet<String>();
-    for (Path page : pages()) {
+    for (Path page : pagesAndGuides()) {
       LINK.matcher(Files.readString(page))
           .results()
           .map(found -> found.group(1))
@@ -96,10 +112,11 @@ class DesignPagesTest {
   }
 
   @Test
-  void theArchitectureIsShortAndNoLineIsLong() throws IOException {
+  void architectureAndReadmeAreShortAndNoLineIsLong() throws IOException {
     assertThat(Files.size(architecture())).isLessThan(ARCHITECTURE_BYTES);
+    assertThat(Files.size(TestHost.root().resolve("README.md"))).isLessThan(README_BYTES);
     var offences = new ArrayList<String>();
-    for (Path page : pages()) {
+    for (Path page : pagesAndGuides()) {
       boolean code = false;
       for (String line : Files.readAllLines(page)) {
         code ^= line.startsWith("```");

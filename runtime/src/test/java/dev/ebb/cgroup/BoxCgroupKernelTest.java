@@ -68,7 +68,7 @@ class BoxCgroupKernelTest {
   }
 
   private Cgroup leaf() throws KernelException {
-    return new Cgroup(box.createLeaf(1, UID).orElseThrow());
+    return new Cgroup(box.leaves().create(1, UID).orElseThrow());
   }
 
   private static boolean awaitEmpty(BoxCgroup box) throws Exception {
@@ -79,7 +79,7 @@ class BoxCgroupKernelTest {
   void itIsInEveryHierarchyAndGoneInSilenceAfterwards() throws Exception {
     assertThat(box.paths()).allMatch(Files::isDirectory);
     assertThat(box.procs()).isEmpty();
-    box.createLeaf(1, UID);
+    box.leaves().create(1, UID);
     assertThat(box.remove()).isEqualTo(box.paths().size());
     assertThat(box.paths()).noneMatch(Files::exists);
     assertThat(box.remove()).isZero();
@@ -127,7 +127,7 @@ class BoxCgroupKernelTest {
     assertThat(Files.getAttribute(box.box().path().resolve("cgroup.kill"), "unix:uid"))
         .as("but not the box")
         .isEqualTo(0);
-    box.removeLeaf(1);
+    box.leaves().remove(1);
     assertThat(leaf.path()).doesNotExist();
   }
 
@@ -203,7 +203,7 @@ class BoxCgroupKernelTest {
   void usageIsReadFromTheRunningKernel() throws Exception {
     int pid = children.sleeper();
     RealCgroups.move(pid, leaf().path());
-    CgroupUsage usage = box.usage().orElseThrow();
+    CgroupUsage usage = box.accounting().usage().orElseThrow();
     assertThat(usage.oomKills()).isZero();
     assertThat(usage.pidsRefused()).isZero();
     assertThat(usage.cpu()).isGreaterThanOrEqualTo(Duration.ZERO);
@@ -212,14 +212,15 @@ class BoxCgroupKernelTest {
   @Test
   void pressureIsReadFromTheRunningKernel() throws Exception {
     Assumptions.assumeTrue(Files.exists(Path.of("/proc/pressure/cpu")), "host lacks PSI");
-    assertThat(box.pressure().orElseThrow().cpu().total()).isZero();
+    assertThat(box.accounting().pressure().orElseThrow().cpu().total()).isZero();
     Cgroup leaf = leaf();
     // Two of them want more than the half of a processor that the box has.
     RealCgroups.move(children.python(BUSY), leaf.path());
     RealCgroups.move(children.python(BUSY), leaf.path());
     Awaitility.await()
         .atMost(TestHost.patience(Duration.ofSeconds(20)))
-        .untilAsserted(() -> assertThat(box.pressure().orElseThrow().cpu().total()).isPositive());
+        .untilAsserted(
+            () -> assertThat(box.accounting().pressure().orElseThrow().cpu().total()).isPositive());
   }
 
   @Test

@@ -119,13 +119,13 @@ class BoxCgroupTest {
     @Test
     void aVictimOfTheOomKillerTakesItsExecAlong() throws Exception {
       Path leaf = fake.create(NAME + "/work/7");
-      cgroup.configureLeaf(cgroup.leaf(7), Self.uid());
+      ((CgroupLeaves) cgroup.leaves()).configure(cgroup.leaf(7), Self.uid());
       assertThat(fake.read(leaf, "memory.oom.group")).isEqualTo("1");
       fake.withdraw("memory.oom.group");
       fake.withdraw("cgroup.kill");
-      cgroup.configureLeaf(cgroup.leaf(7), Self.uid());
+      ((CgroupLeaves) cgroup.leaves()).configure(cgroup.leaf(7), Self.uid());
       try (var scope = new Scope()) {
-        assertThat(cgroup.oomEvents(scope)).isEmpty();
+        assertThat(cgroup.accounting().oomEvents(scope)).isEmpty();
       }
     }
 
@@ -136,7 +136,7 @@ class BoxCgroupTest {
       fake.write(work, "memory.events", "oom 3\noom_kill 2\noom_group_kill 1\n");
       fake.write(work, "pids.peak", "5\n");
       fake.write(work, "pids.events", "max 4\n");
-      assertThat(cgroup.usage().orElseThrow())
+      assertThat(cgroup.accounting().usage().orElseThrow())
           .isEqualTo(new CgroupUsage(Duration.ofNanos(1_500_000), 4096, 5, 2, 4));
     }
 
@@ -144,7 +144,7 @@ class BoxCgroupTest {
     void whatItTakesNowIsThatOfTheWork() throws Exception {
       fake.write(work, "memory.current", "4096\n");
       fake.write(work, "pids.current", "5\n");
-      assertThat(cgroup.occupancy()).contains(new Occupancy(4096, 5));
+      assertThat(cgroup.accounting().occupancy()).contains(new Occupancy(4096, 5));
     }
 
     /** As Linux before 6.11 does. */
@@ -152,7 +152,7 @@ class BoxCgroupTest {
     void forksRefusedInLeavesCountToo() throws Exception {
       fake.write(fake.create(NAME + "/work/1"), "pids.events", "max 3\n");
       fake.write(fake.create(NAME + "/work/2"), "pids.events", "max 4\n");
-      assertThat(cgroup.usage().orElseThrow().pidsRefused()).isEqualTo(7);
+      assertThat(cgroup.accounting().usage().orElseThrow().pidsRefused()).isEqualTo(7);
     }
 
     @Test
@@ -160,7 +160,7 @@ class BoxCgroupTest {
       fake.withdraw("memory.peak");
       fake.withdraw("pids.peak");
       fake.withdraw("pids.events");
-      assertThat(cgroup.usage().orElseThrow()).isEqualTo(CgroupUsage.NONE);
+      assertThat(cgroup.accounting().usage().orElseThrow()).isEqualTo(CgroupUsage.NONE);
     }
 
     @Test
@@ -244,7 +244,7 @@ class BoxCgroupTest {
       fake.write(version1("memory"), "memory.oom_control", "under_oom 0\noom_kill 3\n");
       fake.write(version1("pids"), "pids.peak", "4\n");
       fake.write(version1("pids"), "pids.events", "max 2\n");
-      assertThat(cgroup.usage().orElseThrow())
+      assertThat(cgroup.accounting().usage().orElseThrow())
           .isEqualTo(new CgroupUsage(Duration.ZERO, 8192, 3, 3, 2));
     }
 
@@ -256,9 +256,9 @@ class BoxCgroupTest {
           work, "cpu.pressure", "some avg10=1.50 avg60=2.00 avg300=3.00 total=4000\n" + full);
       fake.write(
           work, "memory.pressure", "some avg10=0.00 avg60=0.0 avg300=0.0 total=7000\n" + full);
-      assertThat(cgroup.pressure()).isEmpty();
+      assertThat(cgroup.accounting().pressure()).isEmpty();
       fake.write(work, "io.pressure", "some avg10=0.25 avg60=0.00 avg300=0.00 total=1500\n" + full);
-      assertThat(cgroup.pressure())
+      assertThat(cgroup.accounting().pressure())
           .contains(
               new Pressure(
                   new Pressure.Stall(1.5, Duration.ofMillis(4)),
@@ -270,7 +270,7 @@ class BoxCgroupTest {
     void whatItTakesNowLeavesInitOut() throws Exception {
       fake.write(version1("memory"), "memory.usage_in_bytes", "8192\n");
       fake.write(version1("pids"), "pids.current", "4\n");
-      assertThat(cgroup.occupancy()).contains(new Occupancy(8192, 3));
+      assertThat(cgroup.accounting().occupancy()).contains(new Occupancy(8192, 3));
     }
   }
 }

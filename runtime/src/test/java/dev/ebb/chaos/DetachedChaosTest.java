@@ -163,7 +163,7 @@ final class DetachedChaosTest {
             Eventually.SOON,
             () -> {
               var living = Remains.of(host.home()).members();
-              // Without cgroups a command has a shepherd.
+              // Without cgroups a command has a subreaper.
               return living.size() <= (Feature.CGROUPS.isPresent() ? 2 : 3)
                   ? living.stream().skip(1).findFirst()
                   : Optional.empty();
@@ -306,15 +306,16 @@ final class DetachedChaosTest {
     killPatron(1, FOREVER);
     try (Engine engine = Engine.openForDaemon(host.home())) {
       Box box = engine.adopt().getFirst().box();
-      var pids = box.pids().stream().map(ProcessRef::of).flatMap(Optional::stream).toList();
+      var pids =
+          box.footprint().pids().stream().map(ProcessRef::of).flatMap(Optional::stream).toList();
       assertThat(pids).hasSize(2);
-      for (Path path : box.enclosure().paths()) {
+      for (Path path : box.footprint().cgroups()) {
         Path root = path.resolve("../../cgroup.procs").normalize();
         for (ProcessRef each : pids) {
           Files.writeString(root, Integer.toString(each.pid()));
         }
       }
-      assertThat(box.pids()).isEmpty();
+      assertThat(box.footprint().pids()).isEmpty();
       assertThat(engine.release(box).isClean()).isTrue();
       assertThat(pids).noneMatch(ProcessRef::exists);
     }
@@ -362,7 +363,7 @@ final class DetachedChaosTest {
       assertThat(init.isAlive()).isTrue();
       Box next = engine.create(BoxSpec.defaults());
       // Boxes of an ordinary user share that one's uid.
-      assertThat(owner(next.initPid()).equals(owner(init.pid())))
+      assertThat(owner(next.footprint().initPid()).equals(owner(init.pid())))
           .isNotEqualTo(Feature.ROOT.isPresent());
       engine.release(next);
     }

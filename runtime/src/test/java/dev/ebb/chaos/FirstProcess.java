@@ -32,7 +32,7 @@ final class FirstProcess {
       runMany(engine, Integer.parseInt(arguments[1]));
       List<String> after = descriptors();
       System.out.println("zombies " + zombies());
-      int makers = Kin.nurseries(engine.holdings()).size();
+      int makers = Kin.forkservers(engine.holdings()).size();
       System.out.println("processes " + (Kin.all().size() - makers));
       System.out.println("descriptors " + (after.equals(before) ? "same" : before + " " + after));
       System.out.println("busy cgroups " + engine.leaks());

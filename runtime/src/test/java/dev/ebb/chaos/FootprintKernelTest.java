@@ -59,8 +59,8 @@ class FootprintKernelTest {
           "pipe:",
           "socket:");
 
-  /** Without cgroups a pipe from the shepherd stands for the leaf. */
-  private static final List<String> HERDING_INIT =
+  /** Without cgroups a pipe from the subreaper stands for the leaf. */
+  private static final List<String> SUBREAPER_INIT =
       List.of(
           "/dev/null",
           "/dev/null",
@@ -72,23 +72,23 @@ class FootprintKernelTest {
           "pipe:",
           "socket:");
 
-  private static final List<String> SHEPHERD = List.of("pipe:");
+  private static final List<String> SUBREAPER = List.of("pipe:");
   private static final List<String> COMMAND = List.of("/dev/null", "pipe:", "pipe:");
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
-  /** Or two more where it needs a shepherd. */
+  /** Or two more where it needs a subreaper. */
   @Test
   void aBoxIsOneProcessAndEachCommandOneMore() throws Exception {
     try (Engine engine = Engine.open(host.home())) {
-      int each = Host.hasShepherds(engine) ? 2 : 1;
+      int each = Host.hasSubreapers(engine) ? 2 : 1;
       int before = Kin.descendants(SELF).size();
       Box box = engine.create(BoxSpec.defaults());
-      assertThat(box.pids()).hasSize(1);
+      assertThat(box.footprint().pids()).hasSize(1);
       for (int commands = 1; commands <= 3; commands++) {
         engine.start(box, SLEEP);
         int expected = 1 + commands * each;
-        Eventually.holds(expected + " processes", () -> box.pids().size() == expected);
+        Eventually.holds(expected + " processes", () -> box.footprint().pids().size() == expected);
         assertThat(Kin.descendants(SELF)).hasSize(before + expected);
       }
     }
@@ -130,14 +130,14 @@ class FootprintKernelTest {
     try (var _ = new Strays();
         Engine engine = Engine.open(host.home())) {
       Box box = engine.create(BoxSpec.defaults());
-      int init = box.initPid();
+      int init = box.footprint().initPid();
       assertHolds(init, IDLE_INIT);
 
       Exec exec = startTalking(engine, box);
       int command = exec.pids().getFirst();
-      if (Host.hasShepherds(engine)) {
-        assertHolds(init, HERDING_INIT);
-        assertHolds(Kin.parent(command).orElseThrow(), SHEPHERD);
+      if (Host.hasSubreapers(engine)) {
+        assertHolds(init, SUBREAPER_INIT);
+        assertHolds(Kin.parent(command).orElseThrow(), SUBREAPER);
       } else {
         assertHolds(init, BUSY_INIT);
         assertThat(Kin.parent(command)).hasValue(init);

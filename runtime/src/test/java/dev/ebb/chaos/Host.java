@@ -2,7 +2,7 @@ package dev.ebb.chaos;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.backend.bubblewrap.Nursery;
+import dev.ebb.backend.bubblewrap.Forkserver;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.engine.Engine;
 import dev.ebb.kernel.KernelException;
@@ -30,14 +30,14 @@ final class Host {
     children = Set.copyOf(ProcFs.children());
   }
 
-  /** Whether a command has a shepherd beside it, where no cgroup tells the execs apart. */
-  static boolean hasShepherds(Engine engine) {
+  /** Whether a command has a subreaper beside it, where no cgroup tells the execs apart. */
+  static boolean hasSubreapers(Engine engine) {
     return engine.hierarchies().mode() == CgroupMode.NONE;
   }
 
   /** The living processes of its boxes: half-made, they descend from whoever makes them. */
   List<ProcessRef> members() throws IOException, KernelException {
-    if (!hasShepherds(engine)) {
+    if (!hasSubreapers(engine)) {
       return Kin.members(engine.holdings());
     }
     var members = new ArrayList<ProcessRef>();
@@ -52,7 +52,7 @@ final class Host {
     assertThat(holdings()).isEqualTo(holdings);
     assertThat(ProcFs.children())
         .as(() -> "children " + ProcFs.children().stream().map(Kin::describe).toList())
-        .filteredOn(pid -> !Kin.nurseries(engine.holdings()).contains(pid))
+        .filteredOn(pid -> !Kin.forkservers(engine.holdings()).contains(pid))
         .isSubsetOf(children);
     assertThat(boxCgroups()).isEmpty();
     assertThat(engine.leaks()).as("busy cgroups").isZero();
@@ -60,7 +60,7 @@ final class Host {
 
   /** But those of what makes boxes, which stays with the engine once it is there. */
   private List<Holding> holdings() {
-    return engine.holdings().stream().filter(held -> !held.box().equals(Nursery.NAME)).toList();
+    return engine.holdings().stream().filter(held -> !held.box().equals(Forkserver.NAME)).toList();
   }
 
   /** The directories right below those of the instance, of which each hierarchy has one. */
@@ -71,7 +71,7 @@ final class Host {
     for (Path path : instance) {
       try (var entries = Files.newDirectoryStream(path, Files::isDirectory)) {
         entries.forEach(found::add);
-        found.removeIf(each -> each.endsWith(Nursery.NAME));
+        found.removeIf(each -> each.endsWith(Forkserver.NAME));
       }
     }
     return found;

@@ -1,6 +1,6 @@
 package dev.ebb.chaos;
 
-import dev.ebb.backend.bubblewrap.Nursery;
+import dev.ebb.backend.bubblewrap.Forkserver;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.kernel.KernelException;
@@ -73,20 +73,20 @@ final class Kin {
         pids.addAll(new Cgroup(instance).allProcs());
       }
     }
-    pids.removeAll(nurseries(ledger));
+    pids.removeAll(forkservers(ledger));
     return pids.stream().flatMap(pid -> living(pid).stream()).toList();
   }
 
   /** What makes boxes and is in none. */
-  static List<Integer> nurseries(List<Holding> ledger) {
+  static List<Integer> forkservers(List<Holding> ledger) {
     return ledger.stream()
-        .filter(holding -> holding.kind() == Kind.PROCESS && isOfNursery(holding))
+        .filter(holding -> holding.kind() == Kind.PROCESS && isOfForkserver(holding))
         .map(holding -> ProcessRef.parse(holding.subject()).pid())
         .toList();
   }
 
-  private static boolean isOfNursery(Holding holding) {
-    return holding.box().equals(Nursery.NAME);
+  private static boolean isOfForkserver(Holding holding) {
+    return holding.box().equals(Forkserver.NAME);
   }
 
   /** The directories of the instance itself, of which each hierarchy has one. */
@@ -100,7 +100,7 @@ final class Kin {
   /** The host uids of all boxes on a ledger. */
   private static Set<String> users(List<Holding> ledger) {
     return ledger.stream()
-        .filter(holding -> holding.kind() == Kind.USER && !isOfNursery(holding))
+        .filter(holding -> holding.kind() == Kind.USER && !isOfForkserver(holding))
         .map(Holding::subject)
         .collect(Collectors.toSet());
   }

@@ -7,7 +7,9 @@ import dev.ebb.backend.Network;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
+import dev.ebb.box.Insides;
 import dev.ebb.box.Limits;
+import dev.ebb.box.MadeAhead;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
@@ -156,22 +158,22 @@ enum Life {
 
   /** By more than it may hold before it is started anew. */
   private static void lengthen(Engine engine, Box box) throws Exception {
-    Ledger ledger = box.host().instance().ledger();
+    Ledger ledger = Insides.ledger(box);
     for (int i = 0; i < LINES; i++) {
       ledger.strike(List.of(ledger.hold(NOBODY, Kind.DIRECTORY, LONG_NAME)));
     }
-    Path instance = Objects.requireNonNull(box.logs().path().getParent());
+    Path instance = Objects.requireNonNull(box.execSite().directory().logs().path().getParent());
     assertThat(Ledger.read(instance.resolve("ledger"))).isEqualTo(engine.holdings());
   }
 
   private static void plant(Engine engine, Box box) throws Exception {
-    Path instance = Objects.requireNonNull(box.logs().path().getParent());
+    Path instance = Objects.requireNonNull(box.execSite().directory().logs().path().getParent());
     for (Path root : engine.hierarchies().everywhere(instance.getFileName().toString())) {
       Cgroup.create(root.resolve(NOBODY));
     }
     Files.writeString(Files.createDirectory(instance.resolve(NOBODY)).resolve("1.stdout"), "words");
-    box.makeLogs();
-    Files.writeString(box.logs().record().path(), "words");
+    box.execSite().directory().make();
+    Files.writeString(box.execSite().directory().logs().record().path(), "words");
   }
 
   private static void sweep(Engine engine) {
@@ -188,7 +190,9 @@ enum Life {
 
   private static void useAll(Engine engine, Box box, Witness witness) {
     witness.attempt(
-        () -> box.specialise(BoxSpec.defaults().withLimits(Limits.defaults().withPids(64))));
+        () ->
+            MadeAhead.of(box)
+                .specialise(BoxSpec.defaults().withLimits(Limits.defaults().withPids(64))));
     witness.attempt(() -> feed(engine, box));
     witness.attempt(() -> kill(engine, box));
     witness.attempt(box::pause);
@@ -231,7 +235,7 @@ enum Life {
       box.resume();
     }
     assertExits(0, engine.start(box, ExecSpec.of("/bin/true")));
-    if (box.enclosure().lastLeaf() > 0) {
+    if (box.footprint().hasLeaf()) {
       throw new IllegalStateException(LEAF_LEFT);
     }
   }
@@ -240,7 +244,7 @@ enum Life {
     witness.attempt(
         () -> {
           Exec exec = run(engine, box, FOREVER);
-          ProcessRef.of(box.initPid()).orElseThrow().signal(Signal.KILL);
+          ProcessRef.of(box.footprint().initPid()).orElseThrow().signal(Signal.KILL);
           assertThat(exec.await(SOON).orElseThrow().cause()).isEqualTo(new ExitCause.Lost());
         });
     witness.release(engine, box);

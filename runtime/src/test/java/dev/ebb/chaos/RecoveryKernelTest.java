@@ -40,9 +40,6 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @Tag("kernel")
 @LeakChecked
 class RecoveryKernelTest {
-  /** More boxes than a test waits for. */
-  private static final int MANY = 1000;
-
   /** KERNEL: pipe(7), 16 pages. */
   private static final int PIPE_CAPACITY = 64 * 1024;
 
@@ -58,8 +55,9 @@ class RecoveryKernelTest {
       try (Engine other = Engine.open(host.home())) {
         assertThat(other.recovered()).isEmpty();
         Box neighbour = other.create(BoxSpec.defaults());
-        assertThat(neighbour.uid() == box.uid()).isNotEqualTo(Feature.ROOT.isPresent());
-        assertThat(Engine.sweep(host.home(), false)).isEmpty();
+        assertThat(neighbour.footprint().uid() == box.footprint().uid())
+            .isNotEqualTo(Feature.ROOT.isPresent());
+        assertThat(Remains.sweep(host.home(), false)).isEmpty();
       }
       assertThat(exec.killAndAwait(Duration.ZERO).cause()).isInstanceOf(ExitCause.Killed.class);
       assertThat(one.release(box).isClean()).isTrue();
@@ -75,7 +73,7 @@ class RecoveryKernelTest {
       try (Engine engine = Engine.open(host.home())) {
         assertThat(engine.recovered()).isEmpty();
       }
-      assertThat(Engine.sweep(host.home(), false)).isEmpty();
+      assertThat(Remains.sweep(host.home(), false)).isEmpty();
       assertThat(members).allMatch(ProcessRef::isAlive);
       jvm.kill();
     }
@@ -110,7 +108,7 @@ class RecoveryKernelTest {
   void aHalfMadeBoxThatCannotEndByItselfIsEnded() throws Exception {
     ProcessRef blocked = leaveHalfMadeBox();
     try {
-      assertThat(Engine.sweep(host.home(), true))
+      assertThat(Remains.sweep(host.home(), true))
           .anyMatch(
               finding -> finding.kind() == holder() && finding.fate() instanceof Fate.Planned);
       assertThat(blocked.isAlive()).isTrue();
@@ -127,7 +125,7 @@ class RecoveryKernelTest {
 
   /** Kills an engine, the outside role and bwrap, and returns what would have been init. */
   private ProcessRef leaveHalfMadeBox() throws Exception {
-    try (ChildJvm jvm = Tenant.startWithBwrap(host.home(), MANY)) {
+    try (ChildJvm jvm = Churn.start(host.home())) {
       jvm.awaitLine("opening");
       Making making = Eventually.find(Eventually.SOON, () -> interrupt(jvm.pid())).orElseThrow();
       String outside = making.outside.toString();
@@ -214,7 +212,7 @@ class RecoveryKernelTest {
     remains.dieByThemselves();
     Map<String, String> before = contents(host.home());
 
-    List<Recovery.Finding> plan = Engine.sweep(host.home(), true);
+    List<Recovery.Finding> plan = Remains.sweep(host.home(), true);
 
     assertThat(contents(host.home())).isEqualTo(before);
     assertThat(remains.cgroups().isEmpty()).isNotEqualTo(Feature.CGROUPS.isPresent());
@@ -223,7 +221,7 @@ class RecoveryKernelTest {
         .filteredOn(finding -> finding.kind() == Kind.CGROUP)
         .hasSameSizeAs(remains.cgroups())
         .allMatch(finding -> finding.fate() instanceof Fate.Planned);
-    List<Recovery.Finding> done = Engine.sweep(host.home(), false);
+    List<Recovery.Finding> done = Remains.sweep(host.home(), false);
     assertThat(done).hasSameSizeAs(plan).noneMatch(f -> f.fate() instanceof Fate.Planned);
     assertThat(remains.cgroups()).noneMatch(Files::exists);
     Remains.recover(host.home());

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.engine.Engine;
+import dev.ebb.engine.HomeTools;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.ledger.Holding;
 import dev.ebb.ledger.Kind;
@@ -18,6 +19,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * What killed engines left in one home.
@@ -127,6 +130,22 @@ final class Remains {
   /** Children of this JVM that are not dead. */
   static List<Integer> living() {
     return ProcFs.children().stream().filter(pid -> Kin.living(pid).isPresent()).toList();
+  }
+
+  /**
+   * Sweeps the home.
+   *
+   * @return the findings about instances that it has now; a sweep also finds what other homes left
+   *     when they were removed, for instance by a test run on the same machine
+   */
+  static List<Recovery.Finding> sweep(Path home, boolean dryRun) throws IOException {
+    Set<String> ours =
+        instances(home).stream()
+            .map(instance -> instance.getFileName().toString())
+            .collect(Collectors.toSet());
+    return HomeTools.sweep(home, dryRun).stream()
+        .filter(finding -> ours.contains(finding.instance()))
+        .toList();
   }
 
   /** The next engine on the home leaves nothing of the dead ones. */

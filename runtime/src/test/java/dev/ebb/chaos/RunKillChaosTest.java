@@ -44,7 +44,7 @@ class RunKillChaosTest {
       var clean = new Host(engine);
       for (int round = 0; round < rounds(); round++) {
         Box box = engine.create(BoxSpec.defaults());
-        ProcessRef init = ProcessRef.of(box.initPid()).orElseThrow();
+        ProcessRef init = ProcessRef.of(box.footprint().initPid()).orElseThrow();
         Exec first = engine.start(box, COMMAND);
         Exec second = engine.start(box, COMMAND);
         chance.pause(LIFE);
@@ -71,7 +71,7 @@ class RunKillChaosTest {
         assertThat(command.signal(Signal.KILL)).isTrue();
 
         assertThat(await(exec).cause()).isEqualTo(new ExitCause.Signalled(Signal.KILL.number()));
-        assertThat(box.pids()).hasSize(1);
+        assertThat(box.footprint().pids()).hasSize(1);
         exec.close();
       }
       assertThat(await(engine.start(box, ExecSpec.of("true"))).cause())

@@ -10,6 +10,7 @@ import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.Subtrees;
 import dev.ebb.engine.Engine;
+import dev.ebb.engine.HomeTools;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Self;
 import dev.ebb.kernel.Signal;
@@ -184,7 +185,7 @@ final class StateFilesChaosTest {
   }
 
   private static int living() {
-    // Without cgroups a command has a shepherd.
+    // Without cgroups a command has a subreaper.
     return BOXES * (Feature.CGROUPS.isPresent() ? 2 : 3);
   }
 
@@ -361,7 +362,7 @@ final class StateFilesChaosTest {
 
   /** What is said of one instance; a sweep also tells of claims that neighbours abandoned. */
   private List<Recovery.Finding> sweep(Path instance, boolean dryRun) throws IOException {
-    return Engine.sweep(host.home(), dryRun).stream()
+    return HomeTools.sweep(host.home(), dryRun).stream()
         .filter(finding -> finding.instance().equals(name(instance)))
         .toList();
   }

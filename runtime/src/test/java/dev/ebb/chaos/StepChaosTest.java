@@ -6,10 +6,10 @@ import com.google.errorprone.annotations.MustBeClosed;
 import dev.ebb.box.BoxState;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
+import dev.ebb.fault.Faults;
+import dev.ebb.fault.Step;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.process.ExitCause;
-import dev.ebb.step.Faults;
-import dev.ebb.step.Step;
 import dev.ebb.supervision.Recovery;
 import dev.ebb.testkit.ChildJvm;
 import dev.ebb.testkit.Feature;
@@ -69,7 +69,7 @@ final class StepChaosTest {
       case LEDGER -> Stream.of(new Case(Life.LISTED, step));
       case SWEEP -> Stream.of(new Case(Life.SWEPT, step));
       case RELEASE -> Stream.of(new Case(Life.ATTACHED, step), new Case(Life.REFUSED, step));
-      case OPEN, CREATE, NURSERY, EXEC, KILL, PAUSE, LANE, CLOSE ->
+      case OPEN, CREATE, FORKSERVER, EXEC, KILL, PAUSE, LANE, CLOSE ->
           Stream.of(new Case(Life.ATTACHED, step));
     };
   }

@@ -8,7 +8,6 @@ import dev.ebb.exec.ExecSpec;
 import dev.ebb.testkit.ChildJvm;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
 /** An embedding application that keeps a number of boxes, until it is killed. */
@@ -19,13 +18,6 @@ final class Tenant {
   @MustBeClosed
   static ChildJvm start(Path home, int boxes) throws IOException {
     return ChildJvm.start(Tenant.class, home.toString(), Integer.toString(boxes));
-  }
-
-  /** The same, of boxes that bwrap makes. */
-  @MustBeClosed
-  static ChildJvm startWithBwrap(Path home, int boxes) throws IOException {
-    return ChildJvm.startWith(
-        List.of("-Debb.maker=bwrap"), Tenant.class, home.toString(), Integer.toString(boxes));
   }
 
   /** Arguments: home and number of boxes. */

@@ -1,11 +1,11 @@
 package dev.ebb.chaos;
 
 import dev.ebb.engine.Engine;
+import dev.ebb.fault.Faults;
+import dev.ebb.fault.Step;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.oracle.Trace;
-import dev.ebb.step.Faults;
-import dev.ebb.step.Step;
 import dev.ebb.supervision.Recovery;
 import dev.ebb.testkit.LogCapture;
 import dev.ebb.testkit.Snapshot;

@@ -53,7 +53,7 @@ class ZombieKernelTest {
       Exec exec = engine.start(box, ExecSpec.of("python3", "-c", FORKER, "end"));
       assertThat(exec.await().cause()).isEqualTo(new ExitCause.Exited(0));
       assertThat(exec.stdout().size()).isEqualTo("forked\n".length());
-      int init = box.initPid();
+      int init = box.footprint().initPid();
       assertThat(ProcFs.children()).as("what reached us").containsExactly(init);
       Eventually.holds("init has reaped them", () -> Kin.children(init).isEmpty());
       assertThat(engine.release(box).isClean()).isTrue();

@@ -111,12 +111,12 @@ final class DetachedAtCloseKernelTest {
   void oneThatIsDetachedWhileItsEngineClosesLivesOn() throws Exception {
     Engine engine = Engine.openForDaemon(host.home());
     Box box = withFile(engine);
-    int init = box.initPid();
+    int init = box.footprint().initPid();
     signal("STOP", init);
     var start = Begun.of(() -> engine.start(box, longCommand()));
     start.awaitState(Thread.State.TIMED_WAITING);
     var detach = Begun.of(() -> detach(box));
-    Awaitility.await().until(() -> Files.exists(box.journal().path()));
+    Awaitility.await().until(() -> Files.exists(box.execSite().directory().journal().path()));
     detach.awaitState(Thread.State.WAITING);
     var close = Begun.of(() -> close(engine));
     close.awaitState(Thread.State.WAITING);
@@ -146,7 +146,7 @@ final class DetachedAtCloseKernelTest {
     Engine engine = Engine.openForDaemon(host.home());
     Box box = withFile(engine);
     detach(box);
-    int init = box.initPid();
+    int init = box.footprint().initPid();
     signal("STOP", init);
     assertThatThrownBy(() -> engine.start(box, longCommand()))
         .hasMessageContaining("send to init in time");

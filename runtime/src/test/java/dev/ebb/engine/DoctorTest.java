@@ -62,10 +62,10 @@ class DoctorTest {
   @Test
   void aHostThatLetsNobodyCloneBoxes() {
     var box = new Doctor.Check("box", OK, "a box ran", "");
-    assertFine(Doctor.nursery(box, Optional.empty()), "boxes can be cloned");
-    assertDegraded(Doctor.nursery(box, Optional.of("EPERM")), "EPERM", "user namespaces");
+    assertFine(Doctor.forkserver(box, Optional.empty()), "boxes can be cloned");
+    assertDegraded(Doctor.forkserver(box, Optional.of("EPERM")), "EPERM", "user namespaces");
     var failed = new Doctor.Check("box", FAILED, "no box ran", "report this");
-    assertThat(Doctor.nursery(failed, Optional.empty()).verdict()).isEqualTo(FAILED);
+    assertThat(Doctor.forkserver(failed, Optional.empty()).verdict()).isEqualTo(FAILED);
   }
 
   @Test

@@ -15,7 +15,7 @@ import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
-import dev.ebb.pool.Beginning;
+import dev.ebb.pool.PlannedStart;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
@@ -179,7 +179,7 @@ final class EgressLifeKernelTest {
     var policy = new PoolPolicy(1, 1, PoolPolicy.DEFAULT_AGE, Map.of(), List.of());
     try (var pool = internet.engine().openPool(policy, (_, _) -> {})) {
       await().atMost(SOON).until(() -> pool.state().kinds().getFirst().size() > 0);
-      Box box = pool.take(allowing(internet.place()), Beginning.UNKNOWN).orElseThrow().box();
+      Box box = pool.take(allowing(internet.place()), PlannedStart.UNKNOWN).orElseThrow().box();
       assertThat(internet.in(box, "echo", internet.place())).isEqualTo("ECHO origin 1000");
       assertThat(internet.in(box, "variables")).contains("HTTPS_PROXY=http://127.0.0.1:3128");
       assertThat(internet.engine().release(box).isClean()).isTrue();

@@ -11,30 +11,30 @@ final class HistoryTest {
   private static final Instant NOW = Instant.parse("2026-11-16T12:00:00Z");
 
   /** Of what ended so many minutes ago. */
-  private static List<Integer> outdated(History history, Integer... minutes) {
-    return history.outdated(List.of(minutes), each -> NOW.minus(Duration.ofMinutes(each)), NOW);
+  private static List<Integer> expired(History history, Integer... minutes) {
+    return history.expired(List.of(minutes), each -> NOW.minus(Duration.ofMinutes(each)), NOW);
   }
 
   @Test
   void theLatestAreKeptWhateverTheirOrder() {
-    assertThat(outdated(new History(2, Duration.ofDays(1)), 3, 1, 4, 2)).containsExactly(3, 4);
+    assertThat(expired(new History(2, Duration.ofDays(1)), 3, 1, 4, 2)).containsExactly(3, 4);
   }
 
   @Test
   void noneIsKeptForLonger() {
-    assertThat(outdated(new History(100, Duration.ofMinutes(10)), 11, 9, 10, 12))
+    assertThat(expired(new History(100, Duration.ofMinutes(10)), 11, 9, 10, 12))
         .containsExactly(11, 12);
   }
 
   @Test
   void whicheverIsLess() {
-    assertThat(outdated(new History(1, Duration.ofMinutes(10)), 5, 20, 6)).containsExactly(6, 20);
-    assertThat(outdated(new History(2, Duration.ofMinutes(10)), 5, 20, 30)).containsExactly(20, 30);
+    assertThat(expired(new History(1, Duration.ofMinutes(10)), 5, 20, 6)).containsExactly(6, 20);
+    assertThat(expired(new History(2, Duration.ofMinutes(10)), 5, 20, 30)).containsExactly(20, 30);
   }
 
   @Test
   void allOfItMeansAll() {
-    assertThat(outdated(History.ALL, 1, 1_000_000)).isEmpty();
-    assertThat(outdated(new History(0, Duration.ZERO))).isEmpty();
+    assertThat(expired(History.ALL, 1, 1_000_000)).isEmpty();
+    assertThat(expired(new History(0, Duration.ZERO))).isEmpty();
   }
 }

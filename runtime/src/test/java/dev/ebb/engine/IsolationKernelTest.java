@@ -50,8 +50,8 @@ final class IsolationKernelTest {
   @Test
   void aBoxSeesNoProcessButItsOwn() throws IOException, InterruptedException {
     String us = Long.toString(ProcessHandle.current().pid());
-    int shepherds = prober.engine().hierarchies().mode() == CgroupMode.NONE ? 1 : 0;
-    assertThat(prober.inBox("pids").split(" ")).hasSize(2 + shepherds).contains(INIT);
+    int subreapers = prober.engine().hierarchies().mode() == CgroupMode.NONE ? 1 : 0;
+    assertThat(prober.inBox("pids").split(" ")).hasSize(2 + subreapers).contains(INIT);
     assertThat(onHost("pids").split(" ")).contains(us);
   }
 
@@ -101,7 +101,7 @@ final class IsolationKernelTest {
   void initHoldsItsSocketAndLittleElse() throws IOException {
     TestHost.require(Feature.ROOT);
     Box box = prober.engine().create(BoxSpec.defaults());
-    int init = box.pids().getFirst();
+    int init = box.footprint().pids().getFirst();
     try (var descriptors = Files.list(Path.of("/proc/" + init + "/fd"))) {
       assertThat(descriptors.map(IsolationKernelTest::target).map(IsolationKernelTest::kind))
           .containsExactlyInAnyOrder(
@@ -143,7 +143,7 @@ final class IsolationKernelTest {
   void initsEnvironmentIsItsMakersOwn() throws IOException {
     TestHost.require(Feature.ROOT);
     Box box = prober.engine().create(BoxSpec.defaults());
-    Path init = Path.of("/proc/" + box.pids().getFirst());
+    Path init = Path.of("/proc/" + box.footprint().pids().getFirst());
     assertThat(Files.readString(init.resolve("environ"))).isIn("", "PWD=/\0");
     assertThat(Files.readString(Path.of("/proc/self/environ"))).contains("PATH=");
   }
@@ -249,7 +249,7 @@ final class IsolationKernelTest {
         Feature.ROOT.isPresent() ? "--setuid 1000 --setgid 1000" : "--preserve-credentials";
     String inBox =
         "nsenter --target %d --user %s unshare --user true 2>&1"
-            .formatted(box.pids().getFirst(), user);
+            .formatted(box.footprint().pids().getFirst(), user);
     assertThat(Prober.run(List.of("/bin/sh", "-c", inBox + " || true"))).contains("No space left");
     assertThat(inPlainBwrap(List.of(), "user_namespace")).isEqualTo("ucc");
     assertThat(inPlainBwrap(List.of("--disable-userns"), "user_namespace")).isEqualTo("xxx");
@@ -264,13 +264,15 @@ final class IsolationKernelTest {
     Box other = prober.engine().create(BoxSpec.defaults());
     Path file = Files.writeString(directory.resolve("secret"), "of one");
     Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
-    dev.ebb.kernel.Filesystem.chown(file, one.uid(), one.uid());
+    dev.ebb.kernel.Filesystem.chown(file, one.footprint().uid(), one.footprint().uid());
 
-    assertThat(one.uid()).isNotEqualTo(other.uid()).isGreaterThanOrEqualTo(0x7000_0000);
-    assertThat(Files.readString(Path.of("/proc/" + one.pids().getFirst() + "/status")))
-        .contains("Uid:" + ("\t" + one.uid()).repeat(4) + "\n");
-    assertThat(onHostAs(other.uid(), "read", file.toString())).isEqualTo("EACCES");
-    assertThat(onHostAs(one.uid(), "read", file.toString())).isEqualTo("of one");
+    assertThat(one.footprint().uid())
+        .isNotEqualTo(other.footprint().uid())
+        .isGreaterThanOrEqualTo(0x7000_0000);
+    assertThat(Files.readString(Path.of("/proc/" + one.footprint().pids().getFirst() + "/status")))
+        .contains("Uid:" + ("\t" + one.footprint().uid()).repeat(4) + "\n");
+    assertThat(onHostAs(other.footprint().uid(), "read", file.toString())).isEqualTo("EACCES");
+    assertThat(onHostAs(one.footprint().uid(), "read", file.toString())).isEqualTo("of one");
     assertThat(prober.in(other, "read", file.toString())).isEqualTo("ENOENT");
   }
 

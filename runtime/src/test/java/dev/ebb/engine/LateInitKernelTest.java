@@ -34,7 +34,7 @@ final class LateInitKernelTest {
     try (Exec exec = prober.engine().start(box, limited)) {
       int init = stop(box);
       assertThat(exec.await(BEFORE_THE_ENGINE_GIVES_UP)).as("init's word").isEmpty();
-      assertThat(box.pids()).as("processes beside init").containsExactly(init);
+      assertThat(box.footprint().pids()).as("processes beside init").containsExactly(init);
       signal("CONT", init);
       assertThat(exec.await().cause()).isInstanceOf(ExitCause.TimedOut.class);
     }
@@ -46,12 +46,12 @@ final class LateInitKernelTest {
     try (Exec exec = prober.engine().start(box, sh("sleep 1000"))) {
       int init = stop(box);
       assertThat(exec.killAndAwait(Duration.ZERO).cause()).isEqualTo(new ExitCause.Lost());
-      assertThat(box.pids()).containsExactly(init);
+      assertThat(box.footprint().pids()).containsExactly(init);
     }
   }
 
   private static int stop(Box box) throws IOException, InterruptedException {
-    int init = box.pids().stream().min(Integer::compare).orElseThrow();
+    int init = box.footprint().pids().stream().min(Integer::compare).orElseThrow();
     signal("STOP", init);
     return init;
   }

@@ -84,7 +84,7 @@ final class SeccompKernelTest {
 
   @Test
   void everyRuleOfTheFilterIsProbed() throws IOException, InterruptedException {
-    String source = Files.readString(TestHost.root().resolve("init/seccomp.c"));
+    String source = Files.readString(TestHost.root().resolve("init/box/seccomp.c"));
     var rules =
         RULE.matcher(source).results().map(match -> match.group(1)).collect(Collectors.toSet());
     var probed =

@@ -45,7 +45,7 @@ class UidsKernelTest {
     try (Engine engine = Engine.open(host.home())) {
       int first = claimed(host.home()).getFirst();
       Box box = engine.create(BoxSpec.defaults());
-      assertThat(box.uid()).isBetween(first, first + 1023);
+      assertThat(box.footprint().uid()).isBetween(first, first + 1023);
       engine.release(box);
     }
     assertThat(claimed(host.home())).isEmpty();
@@ -59,18 +59,18 @@ class UidsKernelTest {
       claims = claimed(host.home());
       Box box = engine.create(BoxSpec.defaults());
       box.detach(Optional.empty(), Map.of());
-      uid = box.uid();
+      uid = box.footprint().uid();
     }
     assertThat(claims).hasSize(1);
     assertThat(claimed(host.home())).isEqualTo(claims);
-    Engine.sweep(host.home(), false);
+    HomeTools.sweep(host.home(), false);
     assertThat(claimed(host.home())).as("after a sweep").isEqualTo(claims);
     try (Engine next = Engine.openForDaemon(host.home())) {
       assertThat(claimed(host.home())).isEqualTo(claims);
       Box adopted = next.adopt().getFirst().box();
-      assertThat(adopted.uid()).isEqualTo(uid);
+      assertThat(adopted.footprint().uid()).isEqualTo(uid);
       Box other = next.create(BoxSpec.defaults());
-      assertThat(other.uid())
+      assertThat(other.footprint().uid())
           .isNotEqualTo(uid)
           .isBetween(claims.getFirst(), claims.getFirst() + 1023);
       next.release(adopted);
@@ -85,7 +85,7 @@ class UidsKernelTest {
       engine.create(BoxSpec.defaults()).detach(Optional.empty(), Map.of());
     }
     assertThat(claimed(host.home())).hasSize(1);
-    var outcome = Engine.purge(host.home(), purge -> purge.run());
+    var outcome = HomeTools.purge(host.home(), purge -> purge.run());
     assertThat(outcome.isStuck()).isFalse();
     assertThat(claimed(host.home())).isEmpty();
     TestHost.awaitOrphans();

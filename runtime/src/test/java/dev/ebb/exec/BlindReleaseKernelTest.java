@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
+import dev.ebb.box.Insides;
 import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.engine.Engine;
@@ -91,8 +92,8 @@ final class BlindReleaseKernelTest {
     try (Engine engine = Engine.open(host.home())) {
       Box box = engine.create(BoxSpec.defaults());
       awaitOutput(engine.start(box, sh(THREE)), "ready");
-      var cgroup = (BoxCgroup) box.enclosure();
-      List<ProcessRef> members = living(box.pids());
+      var cgroup = (BoxCgroup) Insides.enclosure(box);
+      List<ProcessRef> members = living(box.footprint().pids());
       assertThat(members).hasSize(4);
       var covered = cover(faults, cgroup.box(), cgroup.init(), cgroup.leaf(1));
       try {
@@ -114,7 +115,7 @@ final class BlindReleaseKernelTest {
     Process stranger = new ProcessBuilder("sleep", "1000").start();
     try (Engine engine = Engine.open(host.home())) {
       Box box = engine.create(BoxSpec.defaults());
-      var cgroup = (BoxCgroup) box.enclosure();
+      var cgroup = (BoxCgroup) Insides.enclosure(box);
       Files.writeString(
           cgroup.init().path().resolve("cgroup.procs"), Long.toString(stranger.pid()));
       var covered = cover(faults, cgroup.box(), cgroup.init());
@@ -137,7 +138,7 @@ final class BlindReleaseKernelTest {
       Box box = engine.create(BoxSpec.defaults());
       Exec exec = engine.start(box, sh(THREE));
       awaitOutput(exec, "ready");
-      var cgroup = (BoxCgroup) box.enclosure();
+      var cgroup = (BoxCgroup) Insides.enclosure(box);
       List<ProcessRef> members = living(exec.pids());
       var covered = cover(faults, cgroup.leaf(1));
       try {
@@ -159,12 +160,12 @@ final class BlindReleaseKernelTest {
       Box box = engine.create(BoxSpec.defaults());
       Exec exec = engine.start(box, sh(THREE));
       awaitOutput(exec, "ready");
-      var cgroup = (BoxCgroup) box.enclosure();
+      var cgroup = (BoxCgroup) Insides.enclosure(box);
       List<ProcessRef> members = living(exec.pids());
       assertThat(members).hasSize(3);
       var covered = cover(faults, cgroup.leaf(1));
       try {
-        cgroup.endLeaf(1);
+        cgroup.leaves().end(1);
         assertThat(members).noneMatch(ProcessRef::isAlive);
         assertThat(exec.await(Workbench.PATIENCE)).isPresent();
       } finally {
@@ -178,7 +179,7 @@ final class BlindReleaseKernelTest {
   void aSweepKillsWhoeverIsInAStrayCgroup(List<Fault> faults) throws Exception {
     Process stranger = new ProcessBuilder("sleep", "1000").start();
     try (Engine engine = Engine.open(host.home())) {
-      Path box = ((BoxCgroup) engine.create(BoxSpec.defaults()).enclosure()).box().path();
+      Path box = ((BoxCgroup) Insides.enclosure(engine.create(BoxSpec.defaults()))).box().path();
       Path stray = Files.createDirectory(box.resolveSibling("unlisted"));
       Files.writeString(stray.resolve("cgroup.procs"), Long.toString(stranger.pid()));
       var covered = cover(faults, new Cgroup(stray));

@@ -9,13 +9,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 
-import dev.ebb.backend.FirstFile;
 import dev.ebb.box.Box;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.Limits;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.FirstFile;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.ExitCause.Exited;
 import dev.ebb.testkit.LeakChecked;
@@ -209,12 +209,12 @@ final class BoxFilesKernelTest {
     var files = new BoxFiles(bench.box());
     byte[] bytes = new byte[64 * 1024];
     new Random(2).nextBytes(bytes);
-    FileEntry placed = files.place(new FirstFile("grüße", 0640, bytes)).orElseThrow();
-    assertThat(placed).isEqualTo(files.stat("grüße"));
+    FileEntry made = files.writeNew(new FirstFile("grüße", 0640, bytes)).orElseThrow();
+    assertThat(made).isEqualTo(files.stat("grüße"));
     try (var content = files.read("grüße", 0)) {
       assertThat(content.readAllBytes()).isEqualTo(bytes);
     }
-    assertThat(files.workspace()).containsExactly(placed);
+    assertThat(files.workspace()).containsExactly(made);
   }
 
   @Test
@@ -222,10 +222,10 @@ final class BoxFilesKernelTest {
     Box box = bench.box();
     var files = new BoxFiles(box);
     shell(box, "echo mine > file; ln -s nowhere link");
-    assertThat(files.place(new FirstFile("file", 0644, new byte[1]))).isEmpty();
-    assertThat(files.place(new FirstFile("link", 0644, new byte[1]))).isEmpty();
-    assertThat(files.place(new FirstFile("long", 0644, new byte[64 * 1024 + 1]))).isEmpty();
-    assertThat(files.place(new FirstFile("odd", 04755, new byte[1]))).isEmpty();
+    assertThat(files.writeNew(new FirstFile("file", 0644, new byte[1]))).isEmpty();
+    assertThat(files.writeNew(new FirstFile("link", 0644, new byte[1]))).isEmpty();
+    assertThat(files.writeNew(new FirstFile("long", 0644, new byte[64 * 1024 + 1]))).isEmpty();
+    assertThat(files.writeNew(new FirstFile("odd", 04755, new byte[1]))).isEmpty();
     assertThat(files.workspace().stream().map(FileEntry::name)).containsExactly("file", "link");
     assertThat(content(files, "file")).isEqualTo("mine\n");
   }

@@ -227,14 +227,14 @@ final class ExecKernelTest {
   void aHundredCommandsLeaveNothingInTheirBox()
       throws IOException, InterruptedException, KernelException {
     Box box = bench.box();
-    int descriptors = box.scope().size();
+    int descriptors = box.footprint().descriptors().size();
     for (int i = 0; i < 100; i++) {
       try (Exec exec = bench.start(box, sh("exit " + i))) {
         assertThat(Workbench.await(exec).cause()).isEqualTo(new Exited(i));
       }
     }
     assertIdle(box);
-    assertThat(box.scope().size()).isEqualTo(descriptors);
+    assertThat(box.footprint().descriptors().size()).isEqualTo(descriptors);
   }
 
   @Test

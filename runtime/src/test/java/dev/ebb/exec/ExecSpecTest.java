@@ -3,9 +3,9 @@ package dev.ebb.exec;
 import static dev.ebb.box.Refusal.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.backend.ExecKind;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.ExecKind;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;

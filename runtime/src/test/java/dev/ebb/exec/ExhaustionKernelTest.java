@@ -63,7 +63,7 @@ final class ExhaustionKernelTest {
     assertThat(result.usage().oomKills()).isPositive();
     assertThat(result.usage().peakMemoryBytes())
         .isBetween(
-            32L << 20, bench.hasShepherds() ? 256L << 20 : SMALL.memory().bytes() + (1 << 20));
+            32L << 20, bench.hasSubreapers() ? 256L << 20 : SMALL.memory().bytes() + (1 << 20));
     assertIdle(box);
   }
 
@@ -174,14 +174,14 @@ final class ExhaustionKernelTest {
     assertThat(result.leftovers().count()).isEqualTo(9);
     // A cgroup counts for all commands of its box so far, init for each by itself.
     assertThat(bench.run(box, sh("true")).usage().pidsRefused())
-        .isEqualTo(bench.hasShepherds() ? 0 : 1);
+        .isEqualTo(bench.hasSubreapers() ? 0 : 1);
     bench.assertUsable(box);
   }
 
   /** Without cgroups one who was refused cannot be told from one who just fits. */
   @Test
   void belowThePidsLimitNothingIsRefused() throws IOException, InterruptedException {
-    var run = bench.run(Limits.defaults().withPids(bench.hasShepherds() ? 52 : 51), FORKER);
+    var run = bench.run(Limits.defaults().withPids(bench.hasSubreapers() ? 52 : 51), FORKER);
     assertThat(run.stdout().text()).isEqualTo("50\n");
     assertThat(run.result().usage().pidsRefused()).isZero();
     assertThat(run.result().usage().peakPids()).isEqualTo(51);

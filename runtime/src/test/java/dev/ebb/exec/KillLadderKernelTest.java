@@ -234,8 +234,10 @@ final class KillLadderKernelTest {
 
     assertThat(execs.remove(2).killAndAwait(LONG).cause()).isInstanceOf(Killed.class);
 
-    int each = bench.hasShepherds() ? 3 : 2;
-    assertThat(box.pids()).as("init, and a tree a command").hasSize(1 + each * execs.size());
+    int each = bench.hasSubreapers() ? 3 : 2;
+    assertThat(box.footprint().pids())
+        .as("init, and a tree a command")
+        .hasSize(1 + each * execs.size());
     assertThat(execs).allSatisfy(exec -> assertThat(exec.pids()).hasSize(2));
     for (Exec exec : execs) {
       exec.stdin().orElseThrow().write("go\n".getBytes(UTF_8), 0, 3);

@@ -48,7 +48,7 @@ final class LatePollerKernelTest {
   /** Nothing is heard for so long from when this returns. */
   private static void makeLate(Box box) throws KernelException, InterruptedException {
     var isLate = new CountDownLatch(1);
-    box.host()
+    box.execSite()
         .poller()
         .execute(
             () -> {
@@ -100,11 +100,11 @@ final class LatePollerKernelTest {
     Box box = bench.box();
     Exec exec = bench.start(box, ExecSpec.of("sleep", "1000"));
     assertThat(exec.awaitStart(Workbench.PATIENCE)).isTrue();
-    int init = box.initPid();
+    int init = box.footprint().initPid();
     signal("STOP", init);
     try {
       assertThat(exec.killAndAwait(Duration.ZERO).cause()).isEqualTo(new ExitCause.Lost());
-      assertThat(box.pids()).isEqualTo(isApart ? List.of(init) : List.of());
+      assertThat(box.footprint().pids()).isEqualTo(isApart ? List.of(init) : List.of());
     } finally {
       if (isApart) {
         signal("CONT", init);

@@ -59,7 +59,7 @@ final class LeakControlKernelTest {
   @Test
   void aCommandThatIsNotKilledIsALeakAndAKilledOneIsNone() throws Exception {
     Box box = bench.box();
-    box.makeLogs();
+    box.execSite().directory().make();
     var before = Snapshot.take();
     Exec exec =
         bench.start(

@@ -87,7 +87,7 @@ final class LeftoversKernelTest {
     assertThat(result.leftovers().kept()).hasSize(1);
     Kept kept = result.leftovers().kept().getFirst();
     assertThat(kept.command()).startsWith("/usr/bin/python3 -c import os");
-    assertThat(box.pids()).contains(kept.pid());
+    assertThat(box.footprint().pids()).contains(kept.pid());
     assertThat(ProcFs.stat(kept.pid()).orElseThrow().isZombie()).isFalse();
   }
 
@@ -154,7 +154,7 @@ final class LeftoversKernelTest {
     Box box = bench.box();
     Kept kept = bench.run(box, SLEEPS.withKeep()).leftovers().kept().getFirst();
     bench.run(box, SLEEPS);
-    int shepherds = bench.hasShepherds() ? 1 : 0;
-    assertThat(box.pids()).hasSize(2 + shepherds).contains(kept.pid());
+    int subreapers = bench.hasSubreapers() ? 1 : 0;
+    assertThat(box.footprint().pids()).hasSize(2 + subreapers).contains(kept.pid());
   }
 }

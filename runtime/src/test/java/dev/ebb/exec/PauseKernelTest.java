@@ -122,7 +122,7 @@ final class PauseKernelTest {
 
   @Test
   void withoutCgroupsAPauseIsRefused() throws IOException {
-    assumeTrue(bench.hasShepherds(), "host lacks the want of cgroups, see ./test --none");
+    assumeTrue(bench.hasSubreapers(), "host lacks the want of cgroups, see ./test --none");
     Box box = bench.box();
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(box::pause)
@@ -138,7 +138,7 @@ final class PauseKernelTest {
     Box box = engine.create(engine.newId(), BoxSpec.defaults(), heard::add);
     Exec exec = bench.start(box, sh("echo ready; exec sleep 1000"));
     awaitOutput(exec, "ready");
-    ProcessRef.of(box.initPid()).orElseThrow().signal(Signal.KILL);
+    ProcessRef.of(box.footprint().initPid()).orElseThrow().signal(Signal.KILL);
     eventually().until(() -> box.state() == BoxState.LOST);
     assertThat(Workbench.await(exec).cause()).isEqualTo(new ExitCause.Lost());
     assertThat(engine.release(box).isClean()).isTrue();

@@ -77,7 +77,7 @@ final class ReleaseKernelTest {
           .withMessageContaining("left for the next sweep")
           .withMessageContaining(stopped.id().value());
       assertThat(other.state()).isEqualTo(BoxState.GONE);
-      assertThat(other.pids()).isEmpty();
+      assertThat(other.footprint().pids()).isEmpty();
     } finally {
       run("umount", logs.toString());
     }
@@ -142,8 +142,9 @@ final class ReleaseKernelTest {
       assertThatExceptionOfType(SandboxException.class)
           .isThrownBy(
               () -> {
-                for (int exec = 1; ; exec++) {
-                  box.createLeaf(exec);
+                while (true) {
+                  int exec = box.execSite().nextNumber();
+                  box.execSite().lane().startBesideOthers(places -> places.leaf(exec));
                 }
               })
           .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.WRONG_STATE));

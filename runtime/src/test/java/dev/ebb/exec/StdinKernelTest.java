@@ -51,6 +51,17 @@ final class StdinKernelTest {
   }
 
   @Test
+  void inputInMemoryNeedsNoWriterAndIsReadOnly() throws IOException, InterruptedException {
+    var spec = sh("cat; echo x > /proc/self/fd/0 || echo refused >&2");
+    Exec exec =
+        Exec.start(bench.box(), spec.withOutputLimit(ByteSize.mebibytes(32)), TWENTY_MEGABYTES);
+    assertThat(exec.stdin()).isEmpty();
+    assertThat(Workbench.await(exec).cause()).isEqualTo(new Exited(0));
+    assertThat(Arrays.equals(bytes(exec.stdout()), TWENTY_MEGABYTES)).isTrue();
+    assertThat(text(exec.stderr())).contains("refused");
+  }
+
+  @Test
   void inputThatIsClosedAtOnceIsEmpty() throws IOException, InterruptedException {
     Exec exec = bench.start(bench.box(), sh("wc -c").withInput());
     exec.stdin().orElseThrow().close();

@@ -11,6 +11,7 @@ import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
 import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
+import dev.ebb.engine.HomeTools;
 import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Kind;
@@ -111,7 +112,9 @@ class StuckKernelTest {
     assertThat(new Why(Home.open(home)).explain(Integer.toString(pid))).contains(why);
 
     Box another = engine.create(BoxSpec.defaults());
-    assertThat(another.uid()).as("the uid of a stuck box").isNotEqualTo(box.uid());
+    assertThat(another.footprint().uid())
+        .as("the uid of a stuck box")
+        .isNotEqualTo(box.footprint().uid());
     assertThat(engine.release(another).isClean()).isTrue();
 
     disk.thaw();
@@ -146,8 +149,8 @@ class StuckKernelTest {
         .hasMessageContaining("left for the next sweep")
         .hasMessageContaining("state D");
 
-    assertThat(Engine.sweep(home, true)).extracting(Recovery.Finding::fate).isNotEmpty();
-    List<Recovery.Finding> stuck = Engine.sweep(home, false);
+    assertThat(HomeTools.sweep(home, true)).extracting(Recovery.Finding::fate).isNotEmpty();
+    List<Recovery.Finding> stuck = HomeTools.sweep(home, false);
     assertThat(stuck)
         .anySatisfy(
             finding ->
@@ -159,9 +162,9 @@ class StuckKernelTest {
 
     disk.thaw();
     eventually().until(() -> ProcFs.stat(pid).filter(stat -> !stat.isZombie()).isEmpty());
-    assertThat(Engine.sweep(home, false))
+    assertThat(HomeTools.sweep(home, false))
         .noneMatch(finding -> finding.fate() instanceof Recovery.Fate.Stuck);
-    assertThat(Engine.sweep(home, false)).isEmpty();
+    assertThat(HomeTools.sweep(home, false)).isEmpty();
     TestHost.awaitOrphans();
   }
 }

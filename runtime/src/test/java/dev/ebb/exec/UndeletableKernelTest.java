@@ -69,7 +69,7 @@ final class UndeletableKernelTest {
   }
 
   private static void assertTells(Certificate certificate, Box box, Obstacle obstacle) {
-    Path logs = box.logs().path();
+    Path logs = box.execSite().directory().logs().path();
     assertThat(certificate.isClean()).isFalse();
     assertThat(certificate.stuck().getFirst().kind()).isEqualTo(Kind.DIRECTORY);
     assertThat(certificate.stuck().getFirst().subject()).isEqualTo(logs.toString());
@@ -86,7 +86,7 @@ final class UndeletableKernelTest {
   void aReleaseTellsWhatStaysAndIsRepeatedUntilItGoes(Obstacle obstacle) throws Exception {
     try (Engine engine = Engine.open(host.home())) {
       Box box = withOutput(engine);
-      Path logs = box.logs().path();
+      Path logs = box.execSite().directory().logs().path();
       run(obstacle.put(logs));
       try {
         assertTells(engine.release(box), box, obstacle);
@@ -107,7 +107,7 @@ final class UndeletableKernelTest {
   void soDoesTheRemovalOfAStoppedBox(Obstacle obstacle) throws Exception {
     try (Engine engine = Engine.open(host.home())) {
       Box box = withOutput(engine);
-      Path logs = box.logs().path();
+      Path logs = box.execSite().directory().logs().path();
       assertThat(engine.stop(box).isClean()).isTrue();
       run(obstacle.put(logs));
       try {

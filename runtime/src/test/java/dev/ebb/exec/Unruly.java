@@ -149,7 +149,7 @@ enum Unruly {
    * behind the back of whoever counts is not: of a tree that moves, only who stays is certain.
    */
   int members(Workbench bench) throws IOException {
-    return bench.hasShepherds() && this == FORKS_DAEMONS_FOR_EVER ? 1 : members;
+    return bench.hasSubreapers() && this == FORKS_DAEMONS_FOR_EVER ? 1 : members;
   }
 
   ExecSpec spec() {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
+import dev.ebb.box.Insides;
 import dev.ebb.box.Limits;
 import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.Cgroup;
@@ -72,11 +73,11 @@ final class Workbench implements BeforeEachCallback, AfterEachCallback {
   /** For what can be shown with cgroups only. */
   static BoxCgroup cgroup(Box box) {
     TestHost.require(Feature.CGROUPS);
-    return (BoxCgroup) box.enclosure();
+    return (BoxCgroup) Insides.enclosure(box);
   }
 
-  /** Whether a command has a shepherd beside it, where no cgroup tells the execs apart. */
-  boolean hasShepherds() throws IOException {
+  /** Whether a command has a subreaper beside it, where no cgroup tells the execs apart. */
+  boolean hasSubreapers() throws IOException {
     return engine().hierarchies().mode() == CgroupMode.NONE;
   }
 
@@ -149,8 +150,8 @@ final class Workbench implements BeforeEachCallback, AfterEachCallback {
 
   /** Nothing lives in the box but its init, and no exec has a cgroup any more. */
   static void assertIdle(Box box) throws KernelException {
-    assertThat(box.pids()).as("processes beside init").hasSize(1);
-    if (box.enclosure() instanceof BoxCgroup cgroup) {
+    assertThat(box.footprint().pids()).as("processes beside init").hasSize(1);
+    if (Insides.enclosure(box) instanceof BoxCgroup cgroup) {
       Cgroup all = cgroup.box();
       assertThat(all.bottomUp())
           .containsExactlyInAnyOrder(all.child("init"), all.child("work"), all);

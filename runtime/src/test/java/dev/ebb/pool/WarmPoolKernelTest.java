@@ -2,9 +2,8 @@ package dev.ebb.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.backend.FirstFile;
 import dev.ebb.backend.Network;
-import dev.ebb.backend.bubblewrap.Nursery;
+import dev.ebb.backend.bubblewrap.Forkserver;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxSpec;
 import dev.ebb.box.BoxState;
@@ -15,6 +14,7 @@ import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.Signal;
+import dev.ebb.model.FirstFile;
 import dev.ebb.process.ExitCause;
 import dev.ebb.testkit.Children;
 import dev.ebb.testkit.Feature;
@@ -119,7 +119,7 @@ final class WarmPoolKernelTest {
   }
 
   private Optional<Box> take(BoxSpec spec) throws InterruptedException {
-    return pool.take(spec, Beginning.UNKNOWN).map(PoolItem::box);
+    return pool.take(spec, PlannedStart.UNKNOWN).map(PoolItem::box);
   }
 
   private Box takeOne() throws InterruptedException {
@@ -155,7 +155,7 @@ final class WarmPoolKernelTest {
     fill(1, 1);
     var file = new FirstFile("main.py", 0640, "print(1 + 1)".getBytes(StandardCharsets.UTF_8));
     PoolItem item = pool.take(BoxSpec.defaults(), with(file)).orElseThrow();
-    assertThat(item.placed()).contains(new BoxFiles(item.box()).stat("main.py"));
+    assertThat(item.written()).contains(new BoxFiles(item.box()).stat("main.py"));
     assertThat(output(item.box(), "/usr/bin/python3", "main.py")).isEqualTo("2\n");
   }
 
@@ -164,7 +164,7 @@ final class WarmPoolKernelTest {
     fill(1, 1);
     var file = new FirstFile("ü".repeat(255), 0644, new byte[1]);
     PoolItem item = pool.take(BoxSpec.defaults(), with(file)).orElseThrow();
-    assertThat(item.placed()).isEmpty();
+    assertThat(item.written()).isEmpty();
     assertThat(new BoxFiles(item.box()).workspace()).isEmpty();
     assertThat(poisoned).isEmpty();
   }
@@ -180,8 +180,8 @@ final class WarmPoolKernelTest {
     assertThat(poisoned).containsEntry(id(planted), Fate.FILES);
   }
 
-  private static Beginning with(FirstFile file) {
-    return new Beginning(Optional.empty(), Optional.of(file));
+  private static PlannedStart with(FirstFile file) {
+    return new PlannedStart(Optional.empty(), Optional.of(file));
   }
 
   @Test
@@ -197,7 +197,7 @@ final class WarmPoolKernelTest {
                 () -> {
                   Box box = take(BoxSpec.defaults()).orElseGet(() -> cold());
                   assertThat(ids.add(id(box))).as("id").isTrue();
-                  assertThat(nonces.add(HexFormat.of().formatHex(box.channel().nonce())))
+                  assertThat(nonces.add(HexFormat.of().formatHex(box.execSite().init().nonce())))
                       .as("nonce")
                       .isTrue();
                   assertThat(engine.release(box).isClean()).isTrue();
@@ -240,7 +240,7 @@ final class WarmPoolKernelTest {
   @Test
   void oneWhoseInitWasKilledIsNotHandedOut() throws Exception {
     Box planted = only();
-    planted.channel().init().orElseThrow().signal(Signal.KILL);
+    planted.execSite().init().init().orElseThrow().signal(Signal.KILL);
     // One that is dying is silent first.
     await(() -> planted.state() != BoxState.RUNNING);
     requireRefused(planted, Fate.DEAD);
@@ -249,7 +249,7 @@ final class WarmPoolKernelTest {
   @Test
   void oneWhoseInitDoesNotAnswerIsNotHandedOut() throws Exception {
     Box planted = only();
-    planted.channel().init().orElseThrow().signal(Signal.STOP);
+    planted.execSite().init().init().orElseThrow().signal(Signal.STOP);
     requireRefused(planted, Fate.SILENT);
   }
 
@@ -268,7 +268,7 @@ final class WarmPoolKernelTest {
     Box planted = only();
     try (var children = new Children()) {
       int stranger = children.sleeper();
-      Path work = planted.enclosure().paths().getFirst().resolve("work");
+      Path work = planted.footprint().cgroups().getFirst().resolve("work");
       Files.createDirectory(work.resolve("7"));
       Files.writeString(work.resolve("7/cgroup.procs"), Integer.toString(stranger));
       requireRefused(planted, Fate.PROCESSES);
@@ -472,7 +472,7 @@ final class WarmPoolKernelTest {
     pool.close();
     assertThat(take(BoxSpec.defaults())).isEmpty();
     assertThat(engine.holdings())
-        .filteredOn(holding -> !holding.box().equals(Nursery.NAME))
+        .filteredOn(holding -> !holding.box().equals(Forkserver.NAME))
         .allMatch(holding -> holding.box().isEmpty());
     pool.close();
   }

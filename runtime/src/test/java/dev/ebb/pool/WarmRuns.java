@@ -83,7 +83,7 @@ final class WarmRuns implements AutoCloseable {
 
   /** Whether one waits or not. */
   PoolItem take(ExecSpec spec) throws InterruptedException {
-    PoolItem item = pool.take(BoxSpec.defaults(), Beginning.of(spec)).orElseThrow();
+    PoolItem item = pool.take(BoxSpec.defaults(), PlannedStart.of(spec)).orElseThrow();
     assertThat(item.waitsFor(spec)).isTrue();
     return item;
   }

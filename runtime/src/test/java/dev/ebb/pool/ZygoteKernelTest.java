@@ -105,7 +105,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
 
   private PoolItem copy(ExecSpec spec) throws InterruptedException {
     PoolItem item = runs.warm(spec);
-    assertThat(item.box().maker()).contains(Box.Maker.ZYGOTE);
+    assertThat(item.box().footprint().maker()).contains(Box.Maker.ZYGOTE);
     return item;
   }
 
@@ -279,7 +279,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
       items.add(runs.take(spec));
     }
     for (PoolItem item : items) {
-      assertThat(item.box().maker()).contains(Box.Maker.ZYGOTE);
+      assertThat(item.box().footprint().maker()).contains(Box.Maker.ZYGOTE);
       var run = runs.run(item.begin(), item.box(), "in\n");
       assertThat(run.stdout()).as(run.stderr()).isEqualTo("in 1\n");
     }
@@ -291,7 +291,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
     var spec = python("print(open('/proc/self/stat').read().rsplit(')')[1].split()[7])");
     PoolItem item = copy(spec);
     int waiting =
-        item.box().enclosure().procs().stream()
+        item.box().footprint().pids().stream()
             .filter(pid -> ProcFs.name(pid).equals(Optional.of(Interpreter.WAITING)))
             .findFirst()
             .orElseThrow();
@@ -323,7 +323,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
   @Test
   void aBoxThatIsNotForPythonIsNotMadeByAZygote() throws Exception {
     Box box = runs.engine.create(BoxSpec.defaults());
-    assertThat(box.maker()).isNotEqualTo(Optional.of(Box.Maker.ZYGOTE));
+    assertThat(box.footprint().maker()).isNotEqualTo(Optional.of(Box.Maker.ZYGOTE));
     assertNoCopy(box);
     assertThat(runs.engine.release(box).isClean()).isTrue();
   }

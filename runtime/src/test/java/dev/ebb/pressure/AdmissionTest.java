@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
 import dev.ebb.testkit.TestHost;
 import java.time.Duration;
 import java.time.Instant;
@@ -29,12 +31,25 @@ class AdmissionTest {
   private static final Duration LONG = Duration.ofMinutes(1);
   private static final Cost TWO = new Cost(2, 0);
 
-  /** 100 PIDs, of which so many are used. */
+  /**
+   * 100 PIDs, of which so many are used. Each reading takes a lock, as a real one does: under the
+   * lock of the admission that is out of order, and throws.
+   */
   private static final class FakeMeter implements Meter {
     final AtomicInteger use = new AtomicInteger();
+    private final OrderedLock lock = new OrderedLock(LockOrder.PRESSURE_READING);
 
     @Override
     public Readings latest() {
+      lock.lock();
+      try {
+        return read();
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    private Readings read() {
       List<Reading> readings = new ArrayList<>();
       for (Resource resource : Resource.values()) {
         var amount =

@@ -70,7 +70,7 @@ class AuditKernelTest {
     engine = Engine.openForDaemon(host.home());
     assertThat(engine.adopt()).isEmpty();
     box = engine.create(BoxSpec.defaults());
-    box.makeLogs();
+    box.execSite().directory().make();
     exec = engine.start(box, ExecSpec.of("sleep", "1000").withTimeout(Duration.ZERO));
     assertThat(exec.awaitStart(SOON)).isTrue();
   }
@@ -86,7 +86,7 @@ class AuditKernelTest {
   }
 
   private Path directory() {
-    return requireNonNull(box.logs().path().getParent());
+    return requireNonNull(box.execSite().directory().logs().path().getParent());
   }
 
   private String instance() {
@@ -203,7 +203,7 @@ class AuditKernelTest {
   }
 
   private int idle() {
-    return box.uid() + 1;
+    return box.footprint().uid() + 1;
   }
 
   private ProcessRef ofIdleUser() {
@@ -232,15 +232,16 @@ class AuditKernelTest {
 
   @Test
   void aRecordAndASocketOfABoxThatIsNotDetachedGo() throws Exception {
-    Path record = box.logs().record().path();
+    Path record = box.execSite().directory().logs().record().path();
     Files.writeString(record, "x");
     try (var socket = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
-      bind(socket, box.logs().control());
+      bind(socket, box.execSite().directory().logs().control());
     }
     assertThat(subjects(sweep()))
-        .containsExactly("record " + record, "socket " + box.logs().control());
+        .containsExactly(
+            "record " + record, "socket " + box.execSite().directory().logs().control());
     assertThat(record).doesNotExist();
-    assertThat(box.logs().control()).doesNotExist();
+    assertThat(box.execSite().directory().logs().control()).doesNotExist();
   }
 
   /** A path may be too long for an address. */
@@ -268,7 +269,9 @@ class AuditKernelTest {
     assertThat(linesOf(id)).isEmpty();
     Box next = engine.create(BoxSpec.defaults());
     if (Feature.ROOT.isPresent()) {
-      assertThat(next.uid()).as("the uid is lent again").isEqualTo(box.uid() + 1);
+      assertThat(next.footprint().uid())
+          .as("the uid is lent again")
+          .isEqualTo(box.footprint().uid() + 1);
     }
     engine.release(next);
   }
@@ -324,7 +327,7 @@ class AuditKernelTest {
 
   @Test
   void whatALivingBoxHasLostIsTold() throws Exception {
-    Path lost = box.logs().path();
+    Path lost = box.execSite().directory().logs().path();
     Files.move(lost, host.home().resolve("elsewhere"));
     assertThat(engine.audit(false))
         .containsExactly(
@@ -337,7 +340,12 @@ class AuditKernelTest {
   void aMountInTheHomeIsToldAndLeft() throws Exception {
     TestHost.require(Feature.ROOT);
     // Named so, a neighbour's leak check knows it to be of this JVM.
-    Path point = box.logs().path().resolve("ebb-audit-" + ProcessHandle.current().pid());
+    Path point =
+        box.execSite()
+            .directory()
+            .logs()
+            .path()
+            .resolve("ebb-audit-" + ProcessHandle.current().pid());
     Files.createDirectory(point);
     run("mount", "-t", "tmpfs", "ebb-audit", point.toString());
     try {

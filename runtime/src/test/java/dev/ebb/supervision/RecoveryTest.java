@@ -2,6 +2,7 @@ package dev.ebb.supervision;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.box.Strangers;
 import dev.ebb.cgroup.CgroupRemoval;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
@@ -94,7 +95,7 @@ class RecoveryTest {
 
   private Recovery recovery() {
     var removal = new CgroupRemoval((_, _) -> true);
-    return new Recovery(home, (_, _) -> true, removal, Duration.ofSeconds(10));
+    return new Recovery(home, (_, _) -> true, removal, new Strangers(), Duration.ofSeconds(10));
   }
 
   private ProcessRef sleeper() throws IOException {

@@ -1,8 +1,11 @@
 package dev.ebb.supervision;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import dev.ebb.box.Strangers;
 import dev.ebb.cgroup.CgroupRemoval;
+import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
@@ -29,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Homes for a while: whoever made one is alive as long as its scope is open. */
+/** Temporary homes: the process that made one is alive as long as its scope is open. */
 @LeakChecked
 @Timeout(60)
 class SideHomesTest {
@@ -46,7 +49,7 @@ class SideHomesTest {
   void openHome() throws Exception {
     home = Home.open(temporary.resolve("home"));
     var removal = new CgroupRemoval((_, _) -> true);
-    recovery = new Recovery(home, (_, _) -> true, removal, Duration.ofSeconds(10));
+    recovery = new Recovery(home, (_, _) -> true, removal, new Strangers(), Duration.ofSeconds(10));
     homes = new SideHomes(home, recovery);
   }
 
@@ -204,6 +207,43 @@ class SideHomesTest {
     }
     assertThat(new Purge(home, recovery).run().isStuck()).isFalse();
     assertThat(home.path()).doesNotExist();
+  }
+
+  /** The lock of a directory that was replaced meanwhile would protect nothing. */
+  @Test
+  void oneIsMadeUnderTheLockOfTheDirectoryThatItLiesIn() throws Exception {
+    try (var threads = Executors.newSingleThreadExecutor();
+        var scope = new Scope()) {
+      Future<Path> made;
+      try (var second = new Scope()) {
+        try (var first = new Scope()) {
+          makeLocked(first);
+          made = threads.submit(() -> homes.create(scope));
+          awaitWaiter();
+          Filesystem.rmdir(side());
+          makeLocked(second);
+        }
+        awaitWaiter();
+        assertThat(side()).isEmptyDirectory();
+      }
+      assertThat(made.get()).isEmptyDirectory();
+    }
+  }
+
+  private void makeLocked(Scope scope) throws KernelException {
+    Filesystem.mkdir(side(), 0700);
+    Filesystem.lock(Fd.open(scope, side(), Fd.Flag.READ, Fd.Flag.DIRECTORY));
+  }
+
+  /** KERNEL: proc_locks(5), a blocked lock has an arrow. */
+  private void awaitWaiter() throws IOException {
+    String inode = ":" + Files.getAttribute(side(), "unix:ino") + " ";
+    await()
+        .until(
+            () ->
+                Filesystem.read(Path.of("/proc/locks"))
+                    .lines()
+                    .anyMatch(line -> line.contains("-> FLOCK") && line.contains(inode)));
   }
 
   /** Each sees the others come and go, and takes none of them for dead. */

@@ -1,21 +1,21 @@
 package dev.ebb.server;
 
-import io.avaje.json.mapper.JsonMapper;
-import java.util.LinkedHashMap;
-import java.util.Map;
+import dev.ebb.json.Json;
+import dev.ebb.json.JsonObject;
 
 /** A configuration for programs. */
 final class ConfigurationDocument {
   private ConfigurationDocument() {}
 
   static String json(Configuration configuration) {
-    var document = new LinkedHashMap<String, Object>();
-    document.put("home", configuration.home().toString());
-    configuration
-        .values()
-        .forEach(
-            (key, value) ->
-                document.put(key.word(), Map.of("value", value.text(), "origin", value.origin())));
-    return JsonMapper.builder().build().toJson(document);
+    JsonObject document = JsonObject.empty().with("home", configuration.home().toString());
+    for (var setting : configuration.values().entrySet()) {
+      var value = setting.getValue();
+      document =
+          document.with(
+              setting.getKey().wireName(),
+              JsonObject.empty().with("value", value.text()).with("origin", value.origin()));
+    }
+    return Json.write(document);
   }
 }

@@ -5,7 +5,7 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.pressure.Gauges;
 import dev.ebb.pressure.Resource;
 import dev.ebb.pressure.Thresholds;
-import dev.ebb.server.access.Caps;
+import dev.ebb.server.service.access.Caps;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
@@ -30,18 +30,18 @@ record HostCaps(long memory, long pids, double cpus) {
           readings.of(Resource.PIDS).limit(),
           Runtime.getRuntime().availableProcessors());
     } catch (KernelException e) {
-      throw new IllegalStateException("cannot tell how large this host is: " + e.getMessage(), e);
+      throw new IllegalStateException("cannot read the size of this host: " + e.getMessage(), e);
     }
   }
 
   /** In the form of the configuration file. */
-  Map<Configuration.Key, String> texts() {
+  Map<ConfigurationKey, String> texts() {
     String size = Math.max(Limits.LEAST_MEMORY.bytes(), memory) / MEBIBYTE + "m";
-    var texts = new EnumMap<Configuration.Key, String>(Configuration.Key.class);
-    texts.put(Configuration.Key.MEMORY, size);
-    texts.put(Configuration.Key.DISK, size);
-    texts.put(Configuration.Key.PIDS, Long.toString(Math.clamp(pids, 1, Caps.ANY_PIDS)));
-    texts.put(Configuration.Key.CPUS, cpus == (int) cpus ? "" + (int) cpus : "" + cpus);
+    var texts = new EnumMap<ConfigurationKey, String>(ConfigurationKey.class);
+    texts.put(ConfigurationKey.MEMORY, size);
+    texts.put(ConfigurationKey.DISK, size);
+    texts.put(ConfigurationKey.PIDS, Long.toString(Math.clamp(pids, 1, Caps.ANY_PIDS)));
+    texts.put(ConfigurationKey.CPUS, cpus == (int) cpus ? "" + (int) cpus : "" + cpus);
     return texts;
   }
 }

@@ -1,9 +1,9 @@
 package dev.ebb.server;
 
 import dev.ebb.box.SandboxException;
-import dev.ebb.engine.Engine;
-import dev.ebb.server.access.Caller;
-import dev.ebb.server.access.Keys;
+import dev.ebb.engine.HomeTools;
+import dev.ebb.server.service.access.Caller;
+import dev.ebb.server.service.access.Keys;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
@@ -49,12 +49,13 @@ public final class Main {
 
   private static CommandSpec commands() {
     CommandSpec root = CommandSpec.create().name("ebb");
-    CommandSpec serve = configured("serve", "Serve boxes and commands over HTTP, until SIGTERM.");
-    serve.addOption(flag("--until-eof", "end, as by SIGTERM, when stdin is at its end"));
+    CommandSpec serve =
+        configured("serve", "Run the daemon, which serves boxes over HTTP until SIGTERM.");
+    serve.addOption(flag("--until-eof", "end at the end of stdin, too, as by SIGTERM"));
     root.addSubcommand("serve", serve);
     CommandSpec config =
-        configured("config", "Print what serve would use, and where each value comes from.");
-    config.addOption(flag("--json", "one JSON object"));
+        configured("config", "Print the configuration of serve, and the origin of each value.");
+    config.addOption(flag("--json", "print one JSON object"));
     root.addSubcommand("config", config);
     root.addSubcommand("key", keySpec());
     root.addSubcommand("quota", QuotaCommand.spec());
@@ -87,30 +88,30 @@ public final class Main {
   private static CommandSpec configured(String name, String description) {
     CommandSpec spec = command(name, description);
     spec.addOption(
-        value("--config", "FILE", "TOML file; else ebb.toml in the home, or /etc/ebb/ebb.toml"));
-    for (Configuration.Key key : Configuration.Key.values()) {
+        value(
+            "--config", "FILE", "TOML file (default: ebb.toml in the home, or /etc/ebb/ebb.toml)"));
+    for (ConfigurationKey key : ConfigurationKey.values()) {
       spec.addOption(value(key.flag(), "VALUE", key.description() + " (" + key.variable() + ")"));
     }
     return spec;
   }
 
   private static CommandSpec keySpec() {
-    CommandSpec spec =
-        command("key", "Make, list and revoke the keys that open the daemon over TCP.");
-    CommandSpec create = command("create", "Make a key and print it, this once.");
-    create.addOption(value("--tenant", "NAME", "whose boxes it opens; \"default\" if not given"));
-    create.addOption(value("--note", "TEXT", "what it is for"));
-    create.addOption(flag("--admin", "it opens the boxes of every tenant"));
+    CommandSpec spec = command("key", "Create, list and revoke keys for access over TCP.");
+    CommandSpec create = command("create", "Create a key and print it; it is not shown again.");
+    create.addOption(value("--tenant", "NAME", "tenant of the key (default: default)"));
+    create.addOption(value("--note", "TEXT", "note about its purpose"));
+    create.addOption(flag("--admin", "allow access to the boxes of all tenants"));
     spec.addSubcommand("create", create);
-    CommandSpec list = command("ls", "List the keys, which does not show them.");
+    CommandSpec list = command("ls", "List the ids of all keys.");
     spec.addSubcommand("ls", list);
-    CommandSpec revoke = command("revoke", "Revoke a key, at once.");
+    CommandSpec revoke = command("revoke", "Revoke a key; this holds at once.");
     revoke.addPositional(
         PositionalParamSpec.builder()
             .paramLabel("ID")
             .type(String.class)
             .arity("1")
-            .description("as ls prints it")
+            .description("id of the key, from ls")
             .build());
     spec.addSubcommand("revoke", revoke);
     return spec;
@@ -148,8 +149,8 @@ public final class Main {
   }
 
   private static Configuration configuration(ParseResult parsed) {
-    Map<Configuration.Key, String> flags = new EnumMap<>(Configuration.Key.class);
-    for (Configuration.Key key : Configuration.Key.values()) {
+    Map<ConfigurationKey, String> flags = new EnumMap<>(ConfigurationKey.class);
+    for (ConfigurationKey key : ConfigurationKey.values()) {
       String text = parsed.matchedOptionValue(key.flag(), (String) null);
       if (text != null) {
         flags.put(key, text);
@@ -158,7 +159,7 @@ public final class Main {
     Optional<String> file =
         Optional.ofNullable(parsed.matchedOptionValue("--config", System.getenv("EBB_CONFIG")));
     return Configuration.of(
-        Engine.defaultHome(),
+        HomeTools.defaultHome(),
         file.map(Path::of).map(Path::toAbsolutePath),
         System.getenv(),
         flags,
@@ -176,13 +177,14 @@ public final class Main {
           .values()
           .forEach(
               (key, value) ->
-                  System.out.printf("%-24s %-40s %s%n", key.word(), value.text(), value.origin()));
+                  System.out.printf(
+                      "%-24s %-40s %s%n", key.wireName(), value.text(), value.origin()));
     }
     return 0;
   }
 
   private static Keys keys() {
-    return new Keys(Engine.prepareHome());
+    return new Keys(HomeTools.prepareHome());
   }
 
   private static int createKey(ParseResult parsed) {

@@ -1,39 +1,40 @@
 package dev.ebb.server;
 
-import dev.ebb.engine.Engine;
-import dev.ebb.server.access.Quota;
-import dev.ebb.server.access.Quotas;
+import dev.ebb.engine.HomeTools;
+import dev.ebb.server.service.access.Quota;
+import dev.ebb.server.service.access.Quotas;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParseResult;
 
-/** {@code ebb quota}: what tenants may have at a time; a running daemon follows at once. */
+/** {@code ebb quota}: quotas of tenants; a running daemon follows at once. */
 final class QuotaCommand {
   private QuotaCommand() {}
 
   static CommandSpec spec() {
-    CommandSpec spec =
-        Main.command("quota", "Set, list and remove what tenants may have at a time.");
-    CommandSpec set = Main.command("set", "Set the quota of a tenant; what is not named stays.");
+    CommandSpec spec = Main.command("quota", "Set, list and remove quotas of tenants.");
+    CommandSpec set = Main.command("set", "Set quotas of a tenant; other quotas stay as they are.");
     for (Quota.Kind kind : Quota.Kind.values()) {
-      set.addOption(Main.value("--" + kind.word(), "VALUE", description(kind)));
+      set.addOption(Main.value("--" + kind.wireName(), "VALUE", description(kind)));
     }
     set.addPositional(tenant());
     spec.addSubcommand("set", set);
     spec.addSubcommand("ls", Main.command("ls", "List the quotas that were set."));
     spec.addSubcommand(
-        "rm", Main.command("rm", "Let the default hold for a tenant.").addPositional(tenant()));
+        "rm",
+        Main.command("rm", "Remove the quotas of a tenant; the defaults apply again.")
+            .addPositional(tenant()));
     return spec;
   }
 
   private static String description(Quota.Kind kind) {
     return switch (kind) {
-      case BOXES -> "most boxes";
-      case EXECS -> "most commands that run at a time";
-      case MEMORY -> "most memory of all boxes, by their limits, as 8g";
-      case CPUS -> "most processors of all boxes";
-      case PIDS -> "most processes and threads of all boxes";
-      case RATE -> "most requests in a second";
+      case BOXES -> "maximum number of boxes";
+      case EXECS -> "maximum number of running commands";
+      case MEMORY -> "maximum sum of the memory limits of all boxes, e.g. 8g";
+      case CPUS -> "maximum sum of the processor limits of all boxes";
+      case PIDS -> "maximum sum of the process limits of all boxes";
+      case RATE -> "maximum number of requests per second";
     };
   }
 
@@ -47,14 +48,14 @@ final class QuotaCommand {
   }
 
   private static Quotas quotas() {
-    return new Quotas(Engine.prepareHome(), Quota.NONE);
+    return new Quotas(HomeTools.prepareHome(), Quota.NONE);
   }
 
   static int set(ParseResult parsed) {
     String tenant = parsed.matchedPositionalValue(0, "");
     Quota quota = quotas().of(tenant);
     for (Quota.Kind kind : Quota.Kind.values()) {
-      String text = parsed.matchedOptionValue("--" + kind.word(), (String) null);
+      String text = parsed.matchedOptionValue("--" + kind.wireName(), (String) null);
       quota = text == null ? quota : quota.with(kind, text);
     }
     quotas().set(tenant, quota);

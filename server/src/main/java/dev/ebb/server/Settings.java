@@ -2,10 +2,12 @@ package dev.ebb.server;
 
 import dev.ebb.egress.AddressBlock;
 import dev.ebb.pool.PoolPolicy;
-import dev.ebb.server.access.Policy;
-import dev.ebb.server.access.Quota;
+import dev.ebb.server.http.Listeners;
+import dev.ebb.server.http.SessionLimits;
+import dev.ebb.server.http.Tls;
 import dev.ebb.server.pressure.PressureSettings;
-import dev.ebb.server.rest.McpSettings;
+import dev.ebb.server.service.access.Policy;
+import dev.ebb.server.service.access.Quota;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -31,7 +33,7 @@ public record Settings(
     Path home,
     Path socket,
     Optional<InetSocketAddress> listen,
-    Optional<Certified> tls,
+    Optional<Tls.PemFiles> tls,
     Set<String> hosts,
     int connections,
     Policy policy,
@@ -40,13 +42,10 @@ public record Settings(
     Quota quota,
     PoolPolicy pool,
     Egress egress,
-    McpSettings mcp) {
+    SessionLimits mcp) {
 
   public static final Duration SWEEP_INTERVAL = Duration.ofMinutes(1);
   public static final int ANY_CONNECTIONS = Integer.MAX_VALUE;
-
-  /** A certificate chain and its key, in PEM files. */
-  public record Certified(Path certificate, Path key) {}
 
   /**
    * What holds for the proxies of all boxes.
@@ -81,7 +80,12 @@ public record Settings(
         Quota.NONE,
         PoolPolicy.DEFAULT,
         Egress.DEFAULT,
-        McpSettings.DEFAULT);
+        SessionLimits.DEFAULT);
+  }
+
+  /** Where it listens. */
+  Listeners.Addresses addresses() {
+    return new Listeners.Addresses(socket, listen, tls, hosts, connections);
   }
 
   public Settings withListen(InetSocketAddress address) {

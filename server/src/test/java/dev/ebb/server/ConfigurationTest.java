@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.cgroup.ByteSize;
-import dev.ebb.server.access.Caps;
+import dev.ebb.server.service.access.Caps;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,7 +21,7 @@ class ConfigurationTest {
 
   @TempDir Path home;
 
-  private Configuration of(Map<String, String> environment, Map<Configuration.Key, String> flags) {
+  private Configuration of(Map<String, String> environment, Map<ConfigurationKey, String> flags) {
     return Configuration.of(home, Optional.empty(), environment, flags, HOST);
   }
 
@@ -40,17 +40,17 @@ class ConfigurationTest {
     Files.writeString(
         file, "listen = \"127.0.0.1:1\"\nhosts = [\"a\", \"b\"]\n[policy]\nmounts = [\"/data\"]\n");
     var values = of(Map.of(), Map.of()).values();
-    assertThat(values.get(Configuration.Key.LISTEN))
+    assertThat(values.get(ConfigurationKey.LISTEN))
         .isEqualTo(new Configuration.Value("127.0.0.1:1", file.toString()));
-    assertThat(values.get(Configuration.Key.HOSTS))
+    assertThat(values.get(ConfigurationKey.HOSTS))
         .extracting(Configuration.Value::text)
         .isEqualTo("a,b");
 
     var environment = Map.of("EBB_LISTEN", "127.0.0.1:2", "EBB_POLICY_HOST_NETWORK", "true");
-    assertThat(of(environment, Map.of()).values().get(Configuration.Key.LISTEN))
+    assertThat(of(environment, Map.of()).values().get(ConfigurationKey.LISTEN))
         .isEqualTo(new Configuration.Value("127.0.0.1:2", "EBB_LISTEN"));
 
-    Settings settings = of(environment, Map.of(Configuration.Key.LISTEN, "[::1]:3")).settings();
+    Settings settings = of(environment, Map.of(ConfigurationKey.LISTEN, "[::1]:3")).settings();
     assertThat(settings.listen().orElseThrow().getPort()).isEqualTo(3);
     assertThat(settings.policy().hostNetwork()).isTrue();
     assertThat(settings.policy().mounts()).containsExactly(Path.of("/data"));
@@ -60,7 +60,7 @@ class ConfigurationTest {
   void limitsAreCappedByFileEnvironmentAndFlag() throws IOException {
     Files.writeString(home.resolve("ebb.toml"), "[limits]\nmemory = \"2g\"\npids = 99\n");
     var environment = Map.of("EBB_LIMITS_OPEN_FILES", "512", "EBB_LIMITS_PIDS", "98");
-    var flags = Map.of(Configuration.Key.TTL, "7d", Configuration.Key.CPUS, "1.5");
+    var flags = Map.of(ConfigurationKey.TTL, "7d", ConfigurationKey.CPUS, "1.5");
     Caps caps = of(environment, flags).settings().policy().caps();
     assertThat(caps.memory()).isEqualTo(ByteSize.mebibytes(2048));
     assertThat(caps.pids()).isEqualTo(98);
@@ -78,7 +78,7 @@ class ConfigurationTest {
     assertThat(caps.disk()).as("in memory").isEqualTo(caps.memory());
     assertThat(caps.pids()).isEqualTo(30_000);
     assertThat(caps.cpus()).isEqualTo(4);
-    assertThat(configuration.values().get(Configuration.Key.PIDS))
+    assertThat(configuration.values().get(ConfigurationKey.PIDS))
         .isEqualTo(new Configuration.Value("30000", "this host"));
     Caps any =
         of(Map.of("EBB_LIMITS_PIDS", "", "EBB_LIMITS_MEMORY", ""), Map.of())
@@ -106,7 +106,7 @@ class ConfigurationTest {
   /** Every box would be refused. */
   @ParameterizedTest
   @CsvSource({"MEMORY,1m", "PIDS,0", "CPUS,0", "CPUS,NaN", "DISK,0", "OPEN_FILES,2"})
-  void aCapBelowAllThatCanBeAskedForIsRefused(Configuration.Key key, String value) {
+  void aCapBelowAllThatCanBeAskedForIsRefused(ConfigurationKey key, String value) {
     assertThatThrownBy(() -> of(Map.of(), Map.of(key, value)).settings())
         .hasMessageMatching(".* must be .*");
   }
@@ -166,16 +166,17 @@ class ConfigurationTest {
     "CPUS,all,a number",
     "TTL,long,'a duration, as 10m'"
   })
-  void aBadValueIsNamedWithWhereItCameFrom(Configuration.Key key, String value, String wanted) {
+  void aBadValueIsNamedWithWhereItCameFrom(ConfigurationKey key, String value, String wanted) {
     assertThatThrownBy(() -> of(Map.of(), Map.of(key, value)).settings())
         .hasMessage(
-            "%s is \"%s\" (%s), but must be %s".formatted(key.word(), value, key.flag(), wanted));
+            "%s is \"%s\" (%s), but must be %s"
+                .formatted(key.wireName(), value, key.flag(), wanted));
   }
 
   @Test
   void aCertificateNeedsItsKey() {
     assertThatThrownBy(
-            () -> of(Map.of(), Map.of(Configuration.Key.TLS_CERTIFICATE, "/c")).settings())
+            () -> of(Map.of(), Map.of(ConfigurationKey.TLS_CERTIFICATE, "/c")).settings())
         .hasMessage("tls.certificate and tls.key are needed together");
   }
 }

@@ -38,14 +38,14 @@ public final class ChildJvm implements AutoCloseable {
     return startUnder(List.of(), main, arguments);
   }
 
-  /** The same, with options of its own. */
+  /** Starts a JVM with these options. */
   @MustBeClosed
   public static ChildJvm startWith(List<String> options, Class<?> main, String... arguments)
       throws IOException {
     return start(command(options, main, arguments));
   }
 
-  /** The same, started by {@code launcher}, which must end with the JVM and the JVM with it. */
+  /** Starts a JVM by {@code launcher}, which must end with the JVM and the JVM with it. */
   @MustBeClosed
   public static ChildJvm startUnder(List<String> launcher, Class<?> main, String... arguments)
       throws IOException {
@@ -142,7 +142,7 @@ public final class ChildJvm implements AutoCloseable {
     return awaitExit(PATIENCE);
   }
 
-  /** The same of one that has much to do. */
+  /** Waits so long until it ends by itself, and returns its exit code. */
   public int awaitExit(Duration patience) throws IOException, InterruptedException {
     if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
       throw new AssertionError("still alive; " + describe());

@@ -38,7 +38,7 @@ public final class Children implements AutoCloseable {
     return spawn(Path.of("/bin/cat"), "cat");
   }
 
-  /** A process whose stdin is a pipe that ends with us, whatever ends us. */
+  /** A process whose stdin is a pipe that ends with this process. */
   public int spawn(Path program, String... words) throws KernelException {
     try (var passing = new Scope()) {
       Fd nothing = Fd.open(passing, Path.of("/dev/null"), Fd.Flag.READ_WRITE);
@@ -46,7 +46,7 @@ public final class Children implements AutoCloseable {
     }
   }
 
-  /** The same, returning when {@code program} has written its first byte to stdout. */
+  /** Starts a process; returns when {@code program} has written its first byte to stdout. */
   public int python(String program) throws KernelException {
     try (var passing = new Scope()) {
       Fd.Pipe ready = Fd.pipe(passing, passing);
@@ -83,7 +83,7 @@ public final class Children implements AutoCloseable {
     return Objects.requireNonNull(living.get(pid), () -> pid + " is no child");
   }
 
-  /** Kills it and waits until it is a zombie, which stays until somebody reaps it. */
+  /** Kills it and waits until it is a zombie, which stays until it is reaped. */
   public int kill(int pid) throws KernelException {
     pidfd(pid).signal(Signal.KILL);
     await(() -> isZombie(pid) ? Optional.of(pid) : Optional.empty(), "pid " + pid + " lives");

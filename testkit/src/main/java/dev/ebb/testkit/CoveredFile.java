@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import java.util.Objects;
 
 /**
- * A file of the host with another one mounted over it, so that whoever opens it fails: a control
- * file of a cgroup, say.
+ * A file of the host with another one mounted over it, so that opening it fails: a control file of
+ * a cgroup, say.
  *
  * <p>KERNEL: a cgroup can be removed under such a mount, which then has no path any more. So a
  * helper holds a descriptor of it and unmounts by that, also when this process is killed.

@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** A small file system on a loop device that can be frozen: whoever writes to it then, waits. */
+/** A small file system on a loop device that can be frozen: writers wait then. */
 public final class FrozenDisk {
   private final Path directory;
   private boolean frozen;

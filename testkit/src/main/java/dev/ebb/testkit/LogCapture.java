@@ -7,7 +7,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
-/** What is said through {@code System.Logger} while this is open, and nobody else hears. */
+/** Captures, and hides, what is logged through {@code System.Logger} while this is open. */
 public final class LogCapture implements AutoCloseable {
   private final Logger logger;
   private final Handler handler = new Collector();

@@ -73,7 +73,7 @@ public final class Snapshot {
     return before.leaksSince();
   }
 
-  /** The same, once {@code patience} is over or there is nothing left, whichever is first. */
+  /** What is left once {@code patience} is over; returns as soon as nothing is left. */
   public List<Trace> leaksSince(Duration patience) {
     return before.leaksSince(patience);
   }

@@ -210,10 +210,10 @@ public final class TestHost implements BeforeAllCallback, BeforeEachCallback {
     return orphans;
   }
 
-  /** A nursery, or a box of one: a child of the thread that started the nursery. */
+  /** A forkserver, or a box of one: a child of the thread that started the forkserver. */
   private static boolean isEbbs(String pid) throws IOException {
     String name = Proc.read(Path.of("/proc", pid, "comm")).orElse("").strip();
-    return name.equals("ebb-init") || name.equals("ebb-nursery");
+    return name.equals("ebb-init") || name.equals("ebb-forkserver");
   }
 
   private static int reap(int pid) throws KernelException {

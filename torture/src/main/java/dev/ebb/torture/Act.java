@@ -2,7 +2,7 @@ package dev.ebb.torture;
 
 import java.util.Locale;
 
-/** What is done to a box while it works. */
+/** An action on a box while its commands run. */
 enum Act {
   LOOK,
   PAUSE_AND_RESUME,
@@ -10,7 +10,7 @@ enum Act {
   SIGNAL_STOP,
   FILES;
 
-  String word() {
+  String wireName() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 }

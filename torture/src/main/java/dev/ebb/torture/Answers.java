@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class Answers {
   private Answers() {}
 
-  /** Of a box that was stopped. */
+  /** Stops a stopped box again. */
   static List<Trace> stopAgain(EbbClient client, String id, Duration grace) throws IOException {
     try {
       return requireClean(id, "a second stop", client.boxes().stop(id, grace).certificate());
@@ -28,7 +28,7 @@ final class Answers {
     }
   }
 
-  /** Of a box that this daemon has removed: it has the certificate again, or goes now. */
+  /** Removes a removed box again: the daemon returns the certificate again, or removes it now. */
   static List<Trace> removeAgain(EbbClient client, String id) throws IOException {
     try {
       return requireClean(id, "a second removal", client.boxes().remove(id, true));
@@ -37,7 +37,7 @@ final class Answers {
     }
   }
 
-  /** Of a command that was killed. */
+  /** Kills a killed command again. */
   static List<Trace> killAgain(EbbClient client, Exec killed, Duration grace) throws IOException {
     Exec again = client.execs(killed.box()).kill(killed.number(), grace);
     String what = "a second kill of command %d".formatted(killed.number());
@@ -57,7 +57,7 @@ final class Answers {
         now != null
             && now.duration().equals(told.duration())
             && now.released().equals(told.released());
-    String what = "was told as \"%s\", and is now \"%s\"".formatted(told, now);
+    String what = "was reported as \"%s\", and is now \"%s\"".formatted(told, now);
     return isSame ? List.of() : List.of(broken(Invariant.I13, stopped.id(), what));
   }
 

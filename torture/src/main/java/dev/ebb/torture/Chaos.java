@@ -17,20 +17,18 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
 /**
- * Kills whoever holds a box together, at random moments, and brings other faults upon the daemon;
- * only ever what descends from us.
+ * Kills processes that hold a box together, at random moments, and brings other faults upon the
+ * daemon; only ever what descends from us.
  */
 final class Chaos {
-  /** How long to lie in wait for somebody who makes a box. */
+  /** How long to wait for a process that makes a box. */
   private static final Duration AMBUSH = Duration.ofMillis(400);
 
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MICROSECONDS.toNanos(200);
+  private static final Duration LOOK_AGAIN = Duration.ofNanos(200_000);
 
   private final ServedHome daemon;
   private final Tally tally;
@@ -57,8 +55,8 @@ final class Chaos {
   void run(BooleanSupplier isOver) throws IOException {
     while (!isOver.getAsBoolean()) {
       Stroke stroke = plan.stroke(next);
-      String where = "stroke %d, %s".formatted(next++, stroke.target().word());
-      LockSupport.parkNanos(stroke.after().toNanos());
+      String where = "stroke %d, %s".formatted(next++, stroke.target().wireName());
+      Deadline.never().pause(stroke.after());
       if (!isOver.getAsBoolean()) {
         strike(stroke, where);
       }
@@ -70,7 +68,7 @@ final class Chaos {
         switch (stroke.target()) {
           case INIT -> killInit(stroke.choice());
           case WRAPPER -> ambush(Chaos::isWrapper, stroke.choice());
-          case NURSERY -> ambush(Chaos::isNursery, stroke.choice());
+          case FORKSERVER -> ambush(Chaos::isForkserver, stroke.choice());
           case DAEMON -> killDaemon();
           case STOPPED_DAEMON -> bring(() -> faults.stopDaemon(stroke.choice(), where));
           case BLOCKED_LOG -> bring(() -> faults.blockLog(where));
@@ -79,7 +77,7 @@ final class Chaos {
           case GIANT_VALUES -> bring(() -> faults.giants(stroke.choice(), where));
           case FLAPPING_DISK -> flapDisk(stroke.choice(), where);
         };
-    tally.count(Tally.Group.KILL, stroke.target().word() + (done ? "" : ", nobody there"));
+    tally.count(Tally.Group.KILL, stroke.target().wireName() + (done ? "" : ", no target"));
   }
 
   private boolean killDaemon() throws IOException {
@@ -104,7 +102,7 @@ final class Chaos {
 
   private boolean flapDisk(int choice, String where) throws IOException {
     if (!FlappingDisk.isPossible()) {
-      tally.skip("flapping disk: it takes root, unshare and nsenter");
+      tally.skip("flapping disk: needs root, unshare and nsenter");
       return false;
     }
     return bring(() -> new FlappingDisk(host, tally, choice, where).run());
@@ -147,7 +145,7 @@ final class Chaos {
   /** Kills one of those, as soon as there is one. */
   private static boolean ambush(Predicate<ProcessEntry> prey, int choice) throws IOException {
     Deadline deadline = Deadline.in(AMBUSH);
-    while (!deadline.isOver()) {
+    do {
       ProcessTable processes = ProcessTable.read();
       List<ProcessEntry> caught =
           processes.entries().stream()
@@ -156,13 +154,12 @@ final class Chaos {
       if (!caught.isEmpty()) {
         return Target.of(caught.get(choice % caught.size())).kill();
       }
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
-    }
+    } while (deadline.pause(LOOK_AGAIN));
     return false;
   }
 
-  private static boolean isNursery(ProcessEntry process) {
-    return process.command().equals("ebb-nursery");
+  private static boolean isForkserver(ProcessEntry process) {
+    return process.command().equals("ebb-forkserver");
   }
 
   private static boolean isWrapper(ProcessEntry process) {

@@ -14,7 +14,7 @@ enum Ending {
   TIME_OUT,
   /** It has a time to live. */
   TIME_TO_LIVE,
-  /** Whoever had it made for one command hangs up. */
+  /** The caller of a run closes its connection. */
   DISCONNECT;
 
   /** Only a daemon that lives ends it, so it is not one to outlive its daemon. */
@@ -22,7 +22,7 @@ enum Ending {
     return this == TIME_TO_LIVE || this == DISCONNECT;
   }
 
-  String word() {
+  String wireName() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 }

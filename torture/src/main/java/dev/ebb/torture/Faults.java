@@ -195,7 +195,7 @@ final class Faults {
 
   // --- boxes ---
 
-  /** A cell that sends descriptors to whoever reads its interpreter's socket. */
+  /** A cell that sends descriptors to the reader of its interpreter's socket. */
   void sendDescriptors(String where) throws IOException {
     var request = BoxRequest.defaults().withLimits(new Limits(256L << 20, 64, null, 8L << 20));
     inBox(

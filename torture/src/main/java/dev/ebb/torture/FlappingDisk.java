@@ -26,9 +26,7 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * A daemon of its own whose home is on a small file system that fills and empties. What it says of
@@ -135,7 +133,7 @@ final class FlappingDisk {
     Deadline deadline = Deadline.in(PATIENCE);
     List<Trace> left = left(home, before);
     while (!left.isEmpty() && !deadline.isOver()) {
-      daemon.reapKeepers();
+      daemon.reapSupervisors();
       left = left(home, before);
     }
     for (Invariant each :
@@ -180,7 +178,7 @@ final class FlappingDisk {
   }
 
   private static void park(int millis) {
-    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(millis));
+    Deadline.never().pause(Duration.ofMillis(millis));
   }
 
   private static void join(Thread thread) throws IOException {

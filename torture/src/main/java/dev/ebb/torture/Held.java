@@ -55,7 +55,7 @@ record Held(String box, Set<Target> processes, Set<Path> cgroups, Set<Path> dire
     return Math.max(0, processes.size() - 1);
   }
 
-  /** The processes that are left, also those that nobody waited for. */
+  /** The processes that are left, zombies included. */
   List<Trace> leftProcesses() throws IOException {
     var left = new ArrayList<Trace>();
     for (ProcessEntry process : ProcessTable.read().entries()) {

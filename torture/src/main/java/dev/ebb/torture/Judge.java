@@ -30,8 +30,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,10 +37,10 @@ import org.jspecify.annotations.Nullable;
  * daemon has ended. Thread-safe, but for the looks at the whole.
  */
 final class Judge {
-  /** How long the kernel may take for what nobody has promised to have seen. */
+  /** How long the kernel may take for what was not certified. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(20);
 
   private static final Set<Invariant> OF_HOST =
       EnumSet.of(
@@ -68,7 +66,7 @@ final class Judge {
     this.tally = tally;
     before = Snapshot.take(detectors(home));
     if (Self.uid() != 0) {
-      tally.skip("I11: the boxes of an ordinary user have his own uid");
+      tally.skip("I11: boxes of an ordinary user have the uid of that user");
     }
   }
 
@@ -110,12 +108,11 @@ final class Judge {
     List<Trace> look() throws IOException;
   }
 
-  /** What is still there when time is up. */
+  /** Looks until nothing is left, or returns what is left when time is up. */
   private static List<Trace> await(Look look, Duration patience) throws IOException {
     Deadline deadline = Deadline.in(patience);
     List<Trace> left = look.look();
-    while (!left.isEmpty() && !deadline.isOver()) {
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    while (!left.isEmpty() && deadline.pause(LOOK_AGAIN)) {
       left = look.look();
     }
     return left;
@@ -123,13 +120,12 @@ final class Judge {
 
   // --- of all ---
 
-  /** What an idle daemon has, warm as it is now, it may have later. */
+  /** Remembers what the idle, warm daemon has: it may have that later, too. */
   void takeBaseline(ServedHome daemon) throws IOException {
     daemon.disconnect();
     Footprint least = Footprint.of(daemon.pid());
     Deadline deadline = Deadline.in(Duration.ofSeconds(2));
-    while (!deadline.isOver()) {
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    while (deadline.pause(LOOK_AGAIN)) {
       Footprint now = Footprint.of(daemon.pid());
       least = now.sum() < least.sum() ? now : least;
     }
@@ -148,11 +144,11 @@ final class Judge {
         .toList();
   }
 
-  /** When no box is left: the daemon has what it had, and the host has nothing else of it. */
+  /** Judges when no box is left: the daemon has what it had before, the host nothing else of it. */
   void idle(ServedHome daemon, String where) throws IOException {
     List<Trace> listed = new ArrayList<>();
     for (Box box : daemon.client().boxes().list(BoxQuery.all())) {
-      listed.add(new Trace(Invariant.I8, "box", box.id(), box.id() + " " + box.state().word()));
+      listed.add(new Trace(Invariant.I8, "box", box.id(), box.id() + " " + box.state().wireName()));
     }
     tally.checked(Invariant.I8, where, await(() -> toSweep(daemon), PATIENCE));
     daemon.disconnect();
@@ -184,11 +180,11 @@ final class Judge {
   }
 
   private List<Trace> leftOfBoxes(ServedHome daemon) throws IOException {
-    daemon.reapKeepers();
+    daemon.reapSupervisors();
     var own = new HashSet<String>();
     List<Trace> seen = before.leaksSince();
     for (Path instance : Proc.list(home.path().resolve("instances"))) {
-      Ledgers.nursery(instance.resolve("ledger")).ifPresent(each -> own.add("process " + each));
+      Ledgers.forkserver(instance.resolve("ledger")).ifPresent(each -> own.add("process " + each));
     }
     Set<Integer> pids = daemon.pids();
     int port = daemon.port();
@@ -217,7 +213,7 @@ final class Judge {
             instance ->
                 cgroup.endsWith(instance)
                     || cgroup.endsWith(instance + "-self")
-                    || cgroup.endsWith(Path.of(instance, Ledgers.NURSERY)));
+                    || cgroup.endsWith(Path.of(instance, Ledgers.FORKSERVER)));
   }
 
   private boolean isInstanceFile(Path path) {
@@ -238,7 +234,7 @@ final class Judge {
     return Ledgers.isInstances(line);
   }
 
-  /** When the daemon has ended. */
+  /** Judges when the daemon has ended. */
   void ended(int code, ServedHome daemon) throws IOException {
     String where = "after the end";
     if (code != 0) {
@@ -246,7 +242,7 @@ final class Judge {
     }
     Look look =
         () -> {
-          daemon.reapKeepers();
+          daemon.reapSupervisors();
           return before.leaksSince();
         };
     List<Trace> left = await(look, PATIENCE);

@@ -17,8 +17,8 @@ final class Ledgers {
   private static final int KIND = 4;
   private static final int SUBJECT = 5;
 
-  /** Who clones boxes is listed as if it were one of them. */
-  static final String NURSERY = "nursery";
+  /** The forkserver is listed as if it were a box. */
+  static final String FORKSERVER = "forkserver";
 
   private Ledgers() {}
 
@@ -43,15 +43,15 @@ final class Ledgers {
 
   /** Whether it belongs to the instance as long as it serves, and to no box. */
   static boolean isInstances(String line) {
-    return box(line).isEmpty() || box(line).equals(NURSERY);
+    return box(line).isEmpty() || box(line).equals(FORKSERVER);
   }
 
   /** The process that clones boxes, as {@code pid@start}: an instance has one at most. */
-  static Optional<String> nursery(Path ledger) throws IOException {
+  static Optional<String> forkserver(Path ledger) throws IOException {
     return held(ledger).stream()
         .map(line -> line.split(" ", -1))
         .filter(words -> words.length > SUBJECT)
-        .filter(words -> words[BOX].equals(NURSERY) && words[KIND].equals("PROCESS"))
+        .filter(words -> words[BOX].equals(FORKSERVER) && words[KIND].equals("PROCESS"))
         .map(words -> URLDecoder.decode(words[SUBJECT], StandardCharsets.UTF_8))
         .reduce((former, latter) -> latter);
   }

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 
-/** What is done, all of it from the seed: the same seed has the same rounds and strokes. */
+/** The plan of a run, made from its seed: the same seed has the same rounds and strokes. */
 final class Plan {
   private static final int MOST_WORKLOADS = 3;
   private static final int MOST_ACTS = 3;
@@ -58,7 +58,7 @@ final class Plan {
     int pids = random.nextInt(4) == 0 ? profile.pids() : Math.min(64, profile.pids());
     boolean keeps = random.nextInt(4) == 0;
     var chosen = new ArrayList<Workload>();
-    // One who hangs up has one command.
+    // A caller that hangs up has one command.
     int most = ending == Ending.DISCONNECT ? 1 : MOST_WORKLOADS;
     for (int left = 1 + random.nextInt(most); left > 0; left--) {
       chosen.add(workload(random));
@@ -85,7 +85,7 @@ final class Plan {
     if (hundred < profile.daemonKills()) {
       target = Stroke.Target.DAEMON;
     } else if (hundred < 35) {
-      target = Stroke.Target.NURSERY;
+      target = Stroke.Target.FORKSERVER;
     } else if (hundred < 60) {
       target = Stroke.Target.WRAPPER;
     } else if (hundred < 60 + FAULTS.size()) {
@@ -97,7 +97,7 @@ final class Plan {
 
   private Stroke.Target wanted(Stroke.Target drawn) {
     return Arrays.stream(Stroke.Target.values())
-        .filter(each -> only.equals(Optional.of(each.word())))
+        .filter(each -> only.equals(Optional.of(each.wireName())))
         .findFirst()
         .orElse(drawn);
   }

@@ -3,9 +3,9 @@ package dev.ebb.torture;
 import java.time.Duration;
 import java.util.Locale;
 
-/** How hard it is. */
+/** How much load a run makes. */
 public enum Profile {
-  /** For a look, and for every run of the tests. */
+  /** For a first look, and for the tests. */
   QUICK(4, 64, Duration.ofSeconds(10), 4),
   /** For a night: larger trees, more memory storms, more kills. */
   FULL(8, 192, Duration.ofSeconds(20), 8);
@@ -32,17 +32,17 @@ public enum Profile {
     return pids;
   }
 
-  /** How long work goes on until all of it is ended and looked after. */
+  /** How long a wave lasts until all of it is ended and judged. */
   Duration wave() {
     return wave;
   }
 
-  /** Of a hundred kills, how many are the daemon's. */
+  /** The percentage of kills that hit the daemon. */
   int daemonKills() {
     return daemonKills;
   }
 
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT);
   }
 }

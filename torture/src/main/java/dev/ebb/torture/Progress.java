@@ -3,7 +3,7 @@ package dev.ebb.torture;
 import dev.ebb.kernel.Terminal;
 import java.time.Duration;
 
-/** What is going on, on stderr: one line that is rewritten, or a line now and then. */
+/** Progress on stderr: one line that is rewritten on a terminal, else a line now and then. */
 final class Progress {
   private static final Duration WITHOUT_TERMINAL = Duration.ofSeconds(10);
 

@@ -1,6 +1,6 @@
 package dev.ebb.torture;
 
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import dev.ebb.oracle.Invariant;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** What was done, and what came of it. */
+/** The report of a run: what was done, and what was found. */
 record Report(
     Settings settings,
     String host,
@@ -53,7 +53,7 @@ record Report(
         "ebb torture: seed %d, profile %s, %d boxes at once, %d s on %s%n"
             .formatted(
                 settings.seed(),
-                settings.profile().word(),
+                settings.profile().wireName(),
                 settings.boxes(),
                 took.toSeconds(),
                 host));
@@ -93,7 +93,7 @@ record Report(
   JsonObject json() {
     return JsonObject.empty()
         .with("seed", settings.seed())
-        .with("profile", settings.profile().word())
+        .with("profile", settings.profile().wireName())
         .with("boxes", (long) settings.boxes())
         .with("host", host)
         .with("tookMillis", took.toMillis())

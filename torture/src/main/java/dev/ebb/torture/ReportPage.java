@@ -36,7 +36,7 @@ final class ReportPage {
     return "seed %d, profile %s, %d boxes at once, %d s on %s"
         .formatted(
             settings.seed(),
-            settings.profile().word(),
+            settings.profile().wireName(),
             settings.boxes(),
             report.took().toSeconds(),
             report.host());
@@ -67,8 +67,8 @@ final class ReportPage {
         .collect(
             Collectors.joining(
                 "",
-                "<table><tr><th>processes<th class=\"n\">boxes<th class=\"n\">p50 ms<th class=\"n\">p99"
-                    + " ms<th class=\"n\">max ms",
+                "<table><tr><th>processes<th class=\"n\">boxes<th class=\"n\">p50 ms<th"
+                    + " class=\"n\">p99 ms<th class=\"n\">max ms",
                 "</table>"));
   }
 

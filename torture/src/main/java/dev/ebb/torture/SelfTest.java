@@ -1,6 +1,6 @@
 package dev.ebb.torture;
 
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.oracle.DiskUse;
 import dev.ebb.oracle.Footprint;
@@ -20,23 +20,21 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /** Shows that the oracle can fail: each violation is planted, must be seen, and is taken back. */
 final class SelfTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(20);
 
   private final Host host;
   private final Path home;
 
-  /** Of the one who is at it alone: others may test themselves at the same time. */
+  /** Unique to this run: others may test themselves at the same time. */
   private final String name;
 
   private final List<Result> results = new ArrayList<>();
 
-  /** What came of one: seen, not seen, left after it was taken back, or not tried. */
+  /** The result of one plant: seen, not seen, left after its removal, or not tried. */
   private record Result(Invariant invariant, String name, String verdict, String details) {
     boolean isGood() {
       return verdict.equals("seen") || verdict.equals("skipped");
@@ -90,11 +88,11 @@ final class SelfTest {
     var ours = new OneHome(home);
     testOracle(ours);
     testAnswers(ours);
-    tell(json);
+    print(json);
     return results.stream().allMatch(Result::isGood);
   }
 
-  /** Of what is found on the host, whoever made it. */
+  /** Tests the detectors of the host. */
   private void testOracle(OneHome ours) throws IOException {
     Path instance = home.resolve("instances").resolve(name);
     Files.createDirectories(instance);
@@ -112,7 +110,7 @@ final class SelfTest {
     }
   }
 
-  /** Of what a daemon says. */
+  /** Tests the detectors of wrong answers of a daemon. */
   private void testAnswers(OneHome ours) throws IOException {
     Snapshot before = Snapshot.take(Judge.detectors(ours));
     var daemon = new ServedHome(host, ours);
@@ -120,10 +118,9 @@ final class SelfTest {
       daemon.start();
       var weeds = new ServedWeeds(daemon);
       var removal = weeds.new Removal();
-      results.add(
-          test(Weed.of(Invariant.I12, "a removal that is refused", removal::plant), removal));
+      results.add(test(Weed.of(Invariant.I12, "a refused removal", removal::plant), removal));
       var record = weeds.new EndRecord();
-      results.add(test(Weed.of(Invariant.I13, "a time that is forgotten", record::plant), record));
+      results.add(test(Weed.of(Invariant.I13, "a forgotten time", record::plant), record));
       testTruth(weeds);
     }
     for (Trace left : awaitNothing(before::leaksSince)) {
@@ -133,9 +130,9 @@ final class SelfTest {
 
   private void testTruth(ServedWeeds weeds) throws IOException {
     var timeout = weeds.new Timeout();
-    results.add(test(Weed.of(Invariant.I14, "a timeout that was none", timeout::plant), timeout));
+    results.add(test(Weed.of(Invariant.I14, "a wrong timeout", timeout::plant), timeout));
     var output = weeds.new ShortOutput();
-    results.add(test(Weed.of(Invariant.I14, "output that is short", output::plant), output));
+    results.add(test(Weed.of(Invariant.I14, "truncated output", output::plant), output));
     var silence = weeds.new Silence();
     results.add(test(Weed.of(Invariant.I14, "no answer", silence::plant), silence));
   }
@@ -189,24 +186,22 @@ final class SelfTest {
     while (true) {
       Optional<Trace> seen =
           look.leaks().stream().filter(trace -> trace.invariant() == invariant).findFirst();
-      if (seen.isPresent() || deadline.isOver()) {
+      if (seen.isPresent() || !deadline.pause(LOOK_AGAIN)) {
         return seen;
       }
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
   }
 
   private static List<Trace> awaitNothing(Look look) throws IOException {
     Deadline deadline = Deadline.in(PATIENCE);
     List<Trace> left = look.leaks();
-    while (!left.isEmpty() && !deadline.isOver()) {
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    while (!left.isEmpty() && deadline.pause(LOOK_AGAIN)) {
       left = look.leaks();
     }
     return left;
   }
 
-  private void tell(boolean json) {
+  private void print(boolean json) {
     if (json) {
       System.out.println(
           JsonObject.empty().with("planted", results.stream().map(Result::document).toList()));

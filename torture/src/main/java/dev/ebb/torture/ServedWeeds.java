@@ -42,8 +42,8 @@ final class ServedWeeds {
     }
 
     /**
-     * Nobody removes what is not Ebb's, so the directory of the box stays, and the box with it. A
-     * detached one has its directory from the start, for its record.
+     * Ebb does not remove what is not its own, so the directory of the box stays, and the box with
+     * it. A detached one has its directory from the start, for its record.
      */
     Weed.Pulling plant() throws IOException, KernelException {
       Box made = create(BoxRequest.defaults().withDetached());

@@ -25,6 +25,6 @@ public record Settings(
     boolean json) {
   /** Every kind of kill and fault. */
   public static List<String> kinds() {
-    return Arrays.stream(Stroke.Target.values()).map(Stroke.Target::word).toList();
+    return Arrays.stream(Stroke.Target.values()).map(Stroke.Target::wireName).toList();
   }
 }

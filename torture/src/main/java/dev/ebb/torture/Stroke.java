@@ -11,18 +11,18 @@ import java.util.Locale;
  * @param choice which of those that there are then
  */
 record Stroke(Duration after, Target target, int choice) {
-  /** What is killed, or what else befalls the daemon. */
+  /** What is killed, or another fault of the daemon. */
   enum Target {
     /** Pid 1 of a box. */
     INIT,
-    /** Whoever makes a box with bwrap: {@code ebb-init outside}, or bwrap. */
+    /** The process that makes a box with bwrap: {@code ebb-init outside}, or bwrap. */
     WRAPPER,
-    /** Whoever clones boxes; bwrap makes them for a while then. */
-    NURSERY,
+    /** The forkserver; bwrap makes the boxes for a while then. */
+    FORKSERVER,
     DAEMON,
     /** The daemon does not run for a while. */
     STOPPED_DAEMON,
-    /** The daemon is killed, and nobody reads the log of the next one. */
+    /** The daemon is killed, and the log of the next one is not read. */
     BLOCKED_LOG,
     /** More connections than the daemon takes, which say nothing. */
     SILENT_CONNECTIONS,
@@ -33,7 +33,7 @@ record Stroke(Duration after, Target target, int choice) {
     /** Another daemon, on a file system that fills and empties. */
     FLAPPING_DISK;
 
-    String word() {
+    String wireName() {
       return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
   }

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** What was done and seen so far. Thread-safe. */
+/** Counts what was done and seen so far. Thread-safe. */
 final class Tally {
   private final long began = System.nanoTime();
   private final Map<Group, Map<String, Long>> counts = new EnumMap<>(Group.class);

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** How long it took until all of a box was gone, by how many processes it had. */
+/** How long it took until all of a box was gone, by its number of processes. */
 final class TimesToGone {
   /** Up to how many processes. */
   private enum Size {

@@ -73,7 +73,7 @@ public final class Torture {
   /**
    * Runs, and reports on stdout and in files.
    *
-   * @param isCalledOff somebody wants it to end early, and in good order
+   * @param isCalledOff true once it is to end early, in good order
    * @return 0 if nothing was left, 1 if something was
    */
   public static int run(Settings settings, Host host, BooleanSupplier isCalledOff)
@@ -100,7 +100,7 @@ public final class Torture {
     }
   }
 
-  /** Whatever falls out of the daemon's tree stays below us. */
+  /** Orphans of the daemon's tree stay below us. */
   private static void becomeSubreaper() throws IOException {
     try {
       Self.becomeSubreaper();
@@ -113,7 +113,7 @@ public final class Torture {
     becomeSubreaper();
     System.err.println(
         "ebb torture: seed %d, profile %s, %d boxes at once"
-            .formatted(settings.seed(), settings.profile().word(), settings.boxes()));
+            .formatted(settings.seed(), settings.profile().wireName(), settings.boxes()));
     var judge = new Judge(home, tally);
     try (daemon) {
       daemon.start();
@@ -123,7 +123,7 @@ public final class Torture {
       judge.ended(daemon.stop(), daemon);
       requireSwept();
     } catch (IOException e) {
-      tally.broken(Invariant.I13, "torture broke off: " + e, "the run");
+      tally.broken(Invariant.I13, "torture failed: " + e, "the run");
     }
     progress.end();
     return tally.report(settings, host.description());
@@ -240,7 +240,7 @@ public final class Torture {
         || home.instances().stream().anyMatch(findings::contains);
   }
 
-  /** What the next one who came would find to do: nothing. */
+  /** A sweep after the end must find nothing. */
   private void requireSwept() throws IOException {
     var words = List.of("ebb", "sweep", "--dry-run", "--json");
     Program.Outcome swept = Program.run(host.script(), words, host.environment());

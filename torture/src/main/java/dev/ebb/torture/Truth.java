@@ -38,7 +38,7 @@ final class Truth {
     return isTrue
         ? List.of()
         : broken(
-            "command %d of %s exited with %d in time, and is told as %s, %s"
+            "command %d of %s exited with %d in time, but is reported as %s, %s"
                 .formatted(exec.number(), exec.box(), code, exec.status(), exec.exitCode()));
   }
 
@@ -51,7 +51,7 @@ final class Truth {
     return (isSuccess && isWhole) || isStated
         ? List.of()
         : broken(
-            "command %d of %s wrote %d bytes, and is told as %s, %s, with %d%s"
+            "command %d of %s wrote %d bytes, but is reported as %s, %s, with %d%s"
                 .formatted(
                     exec.number(),
                     exec.box(),
@@ -95,7 +95,7 @@ final class Truth {
   private static @Nullable String runs(EbbClient client) {
     try {
       Exec exec = client.run(SMALL, ExecRequest.of("true")).exec();
-      return Objects.equals(exec.exitCode(), 0) ? null : "tells true(1) as " + exec.status();
+      return Objects.equals(exec.exitCode(), 0) ? null : "reports true(1) as " + exec.status();
     } catch (EbbException e) {
       // A refusal is an answer.
       return null;

@@ -70,7 +70,7 @@ final class Weeds {
         Weed.of(Invariant.I7, "a thread", this::thread),
         Weed.of(Invariant.I8, "a ledger line", this::ledgerLine),
         Weed.of(Invariant.I9, "a port", this::port),
-        Weed.of(Invariant.I10, "a file that nobody lists", () -> file(home.resolve("lib/left"))),
+        Weed.of(Invariant.I10, "an unlisted file", () -> file(home.resolve("lib/left"))),
         Weed.of(Invariant.I11, "shared memory", this::sharedMemory).needing(isRoot, "root"));
   }
 

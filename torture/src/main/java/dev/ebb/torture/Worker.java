@@ -22,8 +22,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** Makes one box after the other, lets it work, ends it, and has it judged. */
@@ -31,7 +29,7 @@ final class Worker {
   private static final long MIB = 1 << 20;
   private static final Duration GRACE = Duration.ofMillis(100);
   private static final Duration PATIENCE = Duration.ofSeconds(60);
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(50);
 
   private final ServedHome daemon;
   private final Judge judge;
@@ -51,7 +49,7 @@ final class Worker {
 
   private Held held = Held.nothingOf("none");
 
-  /** From now on it may be gone, whatever becomes of the daemon. */
+  /** From now on it may be gone, even if the daemon dies. */
   private boolean ending;
 
   private Worker(ServedHome daemon, Judge judge, Tally tally, Chaos chaos, Round round) {
@@ -64,7 +62,7 @@ final class Worker {
     generation = daemon.generation();
   }
 
-  /** One round; whatever happens in it, at its end the box is gone, or that is a violation. */
+  /** One round. At its end the box is gone in any case; if not, that is a violation. */
   static void run(ServedHome daemon, Judge judge, Tally tally, Chaos chaos, Round round)
       throws IOException {
     var worker = new Worker(daemon, judge, tally, chaos, round);
@@ -76,7 +74,7 @@ final class Worker {
     }
   }
 
-  /** A failure of its own is told with its words, for it may be a defect. */
+  /** Reports a failure of the test itself with its message, for it may be a defect. */
   private void refused(IOException e) {
     String word = "no answer";
     if (e instanceof EbbException refusal) {
@@ -92,7 +90,7 @@ final class Worker {
 
   private void work() throws IOException {
     EbbClient client = daemon.client();
-    tally.count(Tally.Group.ENDING, round.ending().word());
+    tally.count(Tally.Group.ENDING, round.ending().wireName());
     if (round.ending() == Ending.DISCONNECT) {
       hangUp(client);
       return;
@@ -104,10 +102,10 @@ final class Worker {
     tally.count(Tally.Group.BOX, "made");
     var execs = new ArrayList<Exec>();
     for (Workload workload : round.workloads()) {
-      tally.count(Tally.Group.WORKLOAD, workload.word());
+      tally.count(Tally.Group.WORKLOAD, workload.wireName());
       execs.add(client.execs(made.id()).start(command(workload)));
     }
-    LockSupport.parkNanos(round.dwell().toNanos());
+    Deadline.never().pause(round.dwell());
     for (Act act : round.acts()) {
       act(client, made.id(), act, execs);
     }
@@ -137,7 +135,7 @@ final class Worker {
   }
 
   private void act(EbbClient client, String id, Act act, List<Exec> execs) throws IOException {
-    tally.count(Tally.Group.ACT, act.word());
+    tally.count(Tally.Group.ACT, act.wireName());
     long first = execs.getFirst().number();
     try {
       switch (act) {
@@ -231,11 +229,10 @@ final class Worker {
     ending = true;
     Deadline deadline = Deadline.in(PATIENCE);
     while (!client.boxes().inspect(id).state().isOver()) {
-      if (deadline.isOver()) {
+      if (!deadline.pause(LOOK_AGAIN)) {
         tally.broken(Invariant.I3, id + " outlives its time to live", where);
         return;
       }
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
   }
 
@@ -247,7 +244,7 @@ final class Worker {
     }
   }
 
-  /** Until it is gone: what is stuck is tried again. */
+  /** Removes it until it is gone: a stuck box is tried again. */
   private void remove(String id) throws IOException {
     ending = true;
     Deadline deadline = Deadline.in(PATIENCE);
@@ -257,7 +254,7 @@ final class Worker {
         return;
       }
       tally.count(Tally.Group.BOX, "tried again");
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      deadline.pause(LOOK_AGAIN);
     }
     judge.gone(held, where, patience());
     if (certifiedBy == daemon.generation()) {
@@ -273,7 +270,7 @@ final class Worker {
     }
   }
 
-  /** What is promised by the daemon that made it must be so at once. */
+  /** A certificate of the daemon that made the box must be true at once. */
   private Duration patience() {
     return daemon.generation() == generation ? Duration.ZERO : PATIENCE;
   }
@@ -307,7 +304,7 @@ final class Worker {
     try {
       daemon.client().boxes().remove(id, true);
     } catch (IOException e) {
-      // Whoever is second may find nothing; what matters is looked at by the first.
+      // The second caller may find nothing; the first one judges.
       tally.count(Tally.Group.BOX, "removed by another at once");
     }
   }
@@ -320,11 +317,11 @@ final class Worker {
     }
   }
 
-  // --- one who hangs up ---
+  // --- a caller that hangs up ---
 
   private void hangUp(EbbClient client) throws IOException {
     Workload workload = round.workloads().getFirst();
-    tally.count(Tally.Group.WORKLOAD, workload.word());
+    tally.count(Tally.Group.WORKLOAD, workload.wireName());
     try (Following following = client.runAndFollow(request(), command(workload))) {
       tally.count(Tally.Group.BOX, "made");
       following.next();
@@ -347,17 +344,16 @@ final class Worker {
   private void awaitUnlisted() throws IOException {
     Deadline deadline = Deadline.in(PATIENCE);
     while (find(daemon.client()).isPresent()) {
-      if (deadline.isOver()) {
+      if (!deadline.pause(LOOK_AGAIN)) {
         tally.broken(Invariant.I8, round.name() + " outlives its caller", where);
         return;
       }
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
   }
 
   // --- when something went wrong ---
 
-  /** Of a box in any state, by a daemon that may be another one by now. */
+  /** Removes a box in any state, perhaps by another daemon. */
   private void cleanUp() throws IOException {
     Deadline deadline = Deadline.in(PATIENCE);
     while (true) {
@@ -367,12 +363,11 @@ final class Worker {
       } catch (IOException e) {
         // The next daemon may die, too.
         refused(e);
-        if (deadline.isOver()) {
+        if (!deadline.pause(LOOK_AGAIN)) {
           tally.broken(
               Invariant.I12, round.name() + " cannot be removed: " + e.getMessage(), where);
           return;
         }
-        LockSupport.parkNanos(LOOK_AGAIN_NANOS);
       }
     }
   }

@@ -3,7 +3,7 @@ package dev.ebb.torture;
 import java.util.List;
 import java.util.Locale;
 
-/** What hostile, or just careless, code does in a box. */
+/** Hostile or careless code that runs in a box. */
 enum Workload {
   QUIET("sleep 60", Shell.SH),
   FORK_BOMB(
@@ -140,7 +140,7 @@ enum Workload {
     return shell == Shell.PYTHON;
   }
 
-  String word() {
+  String wireName() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 }

@@ -2,7 +2,7 @@ package dev.ebb.torture;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.client.json.Json;
+import dev.ebb.json.Json;
 import dev.ebb.oracle.Invariant;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

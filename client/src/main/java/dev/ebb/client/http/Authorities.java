@@ -56,7 +56,7 @@ public final class Authorities {
       throw new IOException("cannot read certificates from " + file + ": " + e.getMessage(), e);
     }
     if (all.isEmpty()) {
-      throw new IOException("there is no certificate in " + file);
+      throw new IOException("no certificate in " + file);
     }
     return all;
   }

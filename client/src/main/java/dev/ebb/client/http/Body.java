@@ -12,7 +12,7 @@ public interface Body {
   /** Its media type; empty for none. */
   String type();
 
-  /** Its bytes; negative when nobody knows yet. */
+  /** Its length in bytes; negative if unknown. */
   long length();
 
   /** Whether it can be written a second time. */
@@ -44,7 +44,7 @@ public interface Body {
     };
   }
 
-  /** All that can be read; each piece is sent as soon as it was read. */
+  /** Sends everything that can be read, each piece as soon as it was read. */
   static Body of(String type, InputStream in) {
     return new StreamBody(type, in);
   }

@@ -38,7 +38,7 @@ final class ChunkedInput extends ResponseInput {
 
   private long nextSize(Deadline deadline) throws IOException {
     if (begun && !connection.line("the end of a chunk", MAX_LINE, deadline).isEmpty()) {
-      throw connection.malformed("a chunk longer than it said");
+      throw connection.malformed("a chunk longer than its size");
     }
     begun = true;
     Matcher size = SIZE.matcher(connection.line("a chunk size", MAX_LINE, deadline));

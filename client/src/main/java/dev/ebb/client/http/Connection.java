@@ -55,10 +55,10 @@ final class Connection implements Closeable {
       try {
         sent += wire.write(bytes);
       } catch (IOException e) {
-        throw watch.isInTime() ? e : late("takes nothing", deadline);
+        throw watch.isInTime() ? e : late("accepted nothing", deadline);
       }
       if (!watch.isInTime()) {
-        throw late("takes nothing", deadline);
+        throw late("accepted nothing", deadline);
       }
     }
   }
@@ -88,12 +88,12 @@ final class Connection implements Closeable {
     try {
       n = wire.read(arrived);
     } catch (IOException e) {
-      throw watch.isInTime() ? e : late("sends nothing", deadline);
+      throw watch.isInTime() ? e : late("sent nothing", deadline);
     } finally {
       arrived.flip();
     }
     if (!watch.isInTime()) {
-      throw late("sends nothing", deadline);
+      throw late("sent nothing", deadline);
     }
     received += Math.max(n, 0);
     return n > 0;
@@ -109,7 +109,7 @@ final class Connection implements Closeable {
     while (true) {
       int b = read(deadline);
       if (b < 0) {
-        throw new EOFException(endpoint + " hung up within " + what);
+        throw new EOFException(endpoint + " closed the connection within " + what);
       }
       if (b == '\n') {
         int length = line.length();
@@ -137,7 +137,7 @@ final class Connection implements Closeable {
   }
 
   EOFException cutShort(String what) {
-    return new EOFException(endpoint + " hung up " + what);
+    return new EOFException(endpoint + " closed the connection " + what);
   }
 
   /** Whether it is open and nothing came unasked; only while no exchange is under way. */

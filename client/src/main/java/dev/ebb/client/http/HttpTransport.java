@@ -28,7 +28,8 @@ public final class HttpTransport implements Closeable {
   }
 
   /**
-   * Connects now, for the request to come; a {@link java.net.ConnectException} if nobody is there.
+   * Connects now, for the request to come; a {@link java.net.ConnectException} if there is no
+   * listener.
    */
   public void connect() throws IOException {
     pool.giveBack(newConnection());
@@ -76,7 +77,7 @@ public final class HttpTransport implements Closeable {
       Deadline deadline = Deadline.in(whole ? request.patience() : EARLY_PATIENCE);
       ResponseHead head = ResponseHead.read(connection, deadline);
       if (head.status() == 101) {
-        throw connection.malformed("another protocol, which nobody asked for");
+        throw connection.malformed("an upgrade that was not requested");
       }
       return new Response(head.status(), head.headers(), body(connection, request, head, whole));
     } catch (IOException | RuntimeException e) {

@@ -22,7 +22,7 @@ final class Pool implements Closeable {
 
   private record Idle(Connection connection, long since) {}
 
-  /** One that still seems to be good. */
+  /** Takes a connection that still seems to be good. */
   Optional<Connection> borrow() {
     while (true) {
       Idle latest;

@@ -48,7 +48,7 @@ final class RequestOutput extends OutputStream {
     }
     left -= length;
     if (left < 0) {
-      throw new IOException("the body is longer than was said");
+      throw new IOException("the body is longer than its Content-Length");
     }
     send(ByteBuffer.wrap(bytes, offset, length));
   }
@@ -78,7 +78,7 @@ final class RequestOutput extends OutputStream {
     if (chunked) {
       send(ByteBuffer.wrap("0\r\n\r\n".getBytes(StandardCharsets.US_ASCII)));
     } else if (left > 0) {
-      throw new IOException("the body is shorter than was said");
+      throw new IOException("the body is shorter than its Content-Length");
     }
   }
 }

@@ -28,7 +28,7 @@ record ResponseHead(int status, boolean keepsAlive, Headers headers) {
     String first = connection.line("a status line", MAX_BYTES, deadline);
     Matcher status = STATUS.matcher(first);
     if (!status.matches()) {
-      throw connection.malformed("what is not HTTP/1: \"" + excerpt(first) + "\"");
+      throw connection.malformed("a response that is not HTTP/1: \"" + excerpt(first) + "\"");
     }
     Headers headers = headers(connection, MAX_BYTES - first.length(), deadline);
     boolean keeps = status.group(1).equals("1") && !headers.lists("Connection", "close");
@@ -64,7 +64,7 @@ record ResponseHead(int status, boolean keepsAlive, Headers headers) {
       return false;
     }
     if (codings.size() > 1 || !codings.get(0).equalsIgnoreCase("chunked")) {
-      throw connection.malformed("a body in a coding nobody asked for: " + codings);
+      throw connection.malformed("a body in a coding that was not requested: " + codings);
     }
     if (headers.first("Content-Length").isPresent()) {
       throw connection.malformed("two lengths of one body");

@@ -1,6 +1,6 @@
 package dev.ebb.client.http;
 
-import dev.ebb.client.json.Surrogates;
+import dev.ebb.json.Surrogates;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;

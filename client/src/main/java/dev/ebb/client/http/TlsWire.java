@@ -136,7 +136,7 @@ final class TlsWire implements Wire {
     try {
       int n = channel.read(encrypted);
       if (n < 0) {
-        throw new EOFException("the connection broke off");
+        throw new EOFException("the connection was closed");
       }
       return n > 0;
     } finally {
@@ -165,7 +165,7 @@ final class TlsWire implements Wire {
         switch (result.getStatus()) {
           case BUFFER_OVERFLOW ->
               outgoing = ByteBuffer.allocate(engine.getSession().getPacketBufferSize());
-          case CLOSED -> throw new EOFException("the server has ended the connection");
+          case CLOSED -> throw new EOFException("the server has closed the connection");
           default -> {
             return result;
           }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Closes a channel whose blocking call lasts too long: a unix socket knows no timeouts of its own.
- * Owns one daemon thread, which exists only while somebody waits or did lately.
+ * Owns one daemon thread, which exists only while a call waits, and for a while after.
  */
 final class Watchdog implements Closeable {
   private static final long IDLE_SECONDS = 5;
@@ -43,7 +43,7 @@ final class Watchdog implements Closeable {
         try {
           victim.close();
         } catch (IOException e) {
-          // Closed or not, whoever waits for it is told of the timeout.
+          // Closed or not, the waiting call fails with a timeout.
         }
       }
     }

@@ -14,7 +14,7 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * The client's end of a WebSocket (RFC 6455). One thread receives; any may send, or close.
  *
- * <p>Pings are answered by whoever receives.
+ * <p>The thread that receives answers pings.
  */
 public final class WebSocket implements Closeable {
   static final int MAX_MESSAGE = 16 * 1024 * 1024;
@@ -203,11 +203,11 @@ public final class WebSocket implements Closeable {
   }
 
   private void answerClose() {
-    sayGoodbye();
+    sendClose();
     connection.close();
   }
 
-  private void sayGoodbye() {
+  private void sendClose() {
     try {
       send(CLOSE, ByteBuffer.allocate(2).putShort((short) NORMAL_CLOSURE).flip());
     } catch (IOException e) {
@@ -217,7 +217,7 @@ public final class WebSocket implements Closeable {
 
   @Override
   public void close() {
-    sayGoodbye();
+    sendClose();
     connection.close();
   }
 }

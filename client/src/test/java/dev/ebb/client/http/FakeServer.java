@@ -148,11 +148,11 @@ public final class FakeServer implements AutoCloseable {
       return head + new String(body, StandardCharsets.UTF_8);
     }
 
-    public void say(String text) throws IOException {
-      say(text.getBytes(StandardCharsets.UTF_8));
+    public void send(String text) throws IOException {
+      send(text.getBytes(StandardCharsets.UTF_8));
     }
 
-    public void say(byte[] bytes) throws IOException {
+    public void send(byte[] bytes) throws IOException {
       out.write(bytes);
       out.flush();
     }
@@ -160,7 +160,7 @@ public final class FakeServer implements AutoCloseable {
     /** A whole answer. */
     public void answer(int status, String body) throws IOException {
       int length = body.getBytes(StandardCharsets.UTF_8).length;
-      say("HTTP/1.1 " + status + " Word\r\nContent-Length: " + length + "\r\n\r\n" + body);
+      send("HTTP/1.1 " + status + " Word\r\nContent-Length: " + length + "\r\n\r\n" + body);
     }
 
     /** Waits for the client to hang up. */

@@ -100,7 +100,7 @@ class HttpTransportTest {
             FakeServer.tcp(
                 peer -> {
                   peer.request();
-                  peer.say("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n" + rest);
+                  peer.send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n" + rest);
                 });
         var transport = new HttpTransport(server.endpoint())) {
       assertThat(text(transport.send(GET))).isEqualTo(body);
@@ -205,9 +205,9 @@ class HttpTransportTest {
 
   @ParameterizedTest
   @CsvSource({
-    "'SSH-2.0-OpenSSH_9.2\r\n', what is not HTTP/1: \"SSH-2.0-OpenSSH_9.2\"",
-    "'HTTP/2 200 OK\r\n\r\n', what is not HTTP/1",
-    "'HTTP/1.1 20 OK\r\n\r\n', what is not HTTP/1",
+    "'SSH-2.0-OpenSSH_9.2\r\n', a response that is not HTTP/1: \"SSH-2.0-OpenSSH_9.2\"",
+    "'HTTP/2 200 OK\r\n\r\n', a response that is not HTTP/1",
+    "'HTTP/1.1 20 OK\r\n\r\n', a response that is not HTTP/1",
     "'HTTP/1.1 200 OK\r\nno colon\r\n\r\n', a malformed header line: \"no colon\"",
     "'HTTP/1.1 200 OK\r\nbad name: x\r\n\r\n', a malformed header line",
     "'HTTP/1.1 200 OK\r\n folded: x\r\n\r\n', a malformed header line",
@@ -215,19 +215,19 @@ class HttpTransportTest {
     "'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', a bad Content-Length",
     "'HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n', a bad Content-Length",
     "'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n', two lengths",
-    "'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n', a coding nobody asked for",
+    "'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n', a coding that was not requested",
     "'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n', a bad chunk size",
     "'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n', a bad chunk size",
     "'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n', a bad chunk size",
     "'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n', a chunk longer than",
-    "'HTTP/1.1 101 Switching\r\n\r\n', another protocol",
+    "'HTTP/1.1 101 Switching\r\n\r\n', an upgrade that was not requested",
   })
   void whatIsMalformedIsNamed(String answer, String problem) throws IOException {
     try (var server =
             FakeServer.tcp(
                 peer -> {
                   peer.request();
-                  peer.say(answer);
+                  peer.send(answer);
                   peer.awaitEnd();
                 });
         var transport = new HttpTransport(server.endpoint())) {
@@ -239,8 +239,8 @@ class HttpTransportTest {
 
   @ParameterizedTest
   @CsvSource({
-    "'', hung up within a status line",
-    "'HTTP/1.1 200 OK\r\nContent-Le', hung up within header fields",
+    "'', closed the connection within a status line",
+    "'HTTP/1.1 200 OK\r\nContent-Le', closed the connection within header fields",
     "'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc', 6 bytes before the end of the body",
     "'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc', within a chunk",
     "'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n', within a chunk size",
@@ -251,7 +251,7 @@ class HttpTransportTest {
             FakeServer.tcp(
                 peer -> {
                   peer.request();
-                  peer.say(answer);
+                  peer.send(answer);
                 });
         var transport = new HttpTransport(server.endpoint())) {
       assertThatThrownBy(() -> text(transport.send(POST)))
@@ -292,9 +292,9 @@ class HttpTransportTest {
             FakeServer.tcp(
                 peer -> {
                   peer.request();
-                  peer.say(start);
+                  peer.send(start);
                   while (true) {
-                    peer.say(more);
+                    peer.send(more);
                   }
                 });
         var transport = new HttpTransport(server.endpoint())) {
@@ -313,13 +313,13 @@ class HttpTransportTest {
                 directory.resolve("s"),
                 peer -> {
                   peer.request();
-                  peer.say(start);
+                  peer.send(start);
                   peer.awaitEnd();
                 });
         var transport = new HttpTransport(server.endpoint())) {
       assertThatThrownBy(() -> text(transport.send(GET.with(Duration.ofMillis(200)))))
           .isInstanceOf(SocketTimeoutException.class)
-          .hasMessageContaining("sends nothing for 200 ms");
+          .hasMessageContaining("sent nothing for 200 ms");
     }
   }
 
@@ -339,7 +339,7 @@ class HttpTransportTest {
 
       assertThatThrownBy(() -> transport.send(request))
           .isInstanceOf(SocketTimeoutException.class)
-          .hasMessageContaining("takes nothing for 200 ms");
+          .hasMessageContaining("accepted nothing for 200 ms");
       over.complete(true);
     }
   }
@@ -351,7 +351,7 @@ class HttpTransportTest {
             FakeServer.tcp(
                 peer -> {
                   peer.request();
-                  peer.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n");
+                  peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n");
                   peer.awaitEnd();
                   end.complete(true);
                 });

@@ -33,7 +33,7 @@ class WebSocketTest {
 
   private static void switchTo(FakeServer.Peer peer, String accepted) throws IOException {
     String head = "HTTP/1.1 101 OK\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n";
-    peer.say(head + "Sec-WebSocket-Accept: " + accepted + "\r\n\r\n");
+    peer.send(head + "Sec-WebSocket-Accept: " + accepted + "\r\n\r\n");
   }
 
   private static byte[] frame(int first, byte[] payload) {
@@ -83,7 +83,7 @@ class WebSocketTest {
             FakeServer.tcp(
                 peer -> {
                   accept(peer);
-                  peer.say(frame(0x82, receive(peer, 0x82)));
+                  peer.send(frame(0x82, receive(peer, 0x82)));
                   peer.awaitEnd();
                 });
         var transport = new HttpTransport(server.endpoint());
@@ -103,10 +103,10 @@ class WebSocketTest {
             FakeServer.tcp(
                 peer -> {
                   accept(peer);
-                  peer.say(frame(0x01, "gr".getBytes(UTF_8)));
-                  peer.say(frame(0x89, "you there?".getBytes(UTF_8)));
-                  peer.say(frame(0x00, new byte[] {(byte) 0xc3}));
-                  peer.say(frame(0x80, new byte[] {(byte) 0xbc, 'n'}));
+                  peer.send(frame(0x01, "gr".getBytes(UTF_8)));
+                  peer.send(frame(0x89, "you there?".getBytes(UTF_8)));
+                  peer.send(frame(0x00, new byte[] {(byte) 0xc3}));
+                  peer.send(frame(0x80, new byte[] {(byte) 0xbc, 'n'}));
                   pong.complete(new String(receive(peer, 0x8a), UTF_8));
                 });
         var transport = new HttpTransport(server.endpoint());
@@ -126,7 +126,7 @@ class WebSocketTest {
             FakeServer.tcp(
                 peer -> {
                   accept(peer);
-                  peer.say(frame(0x88, new byte[] {3, (byte) 0xe8}));
+                  peer.send(frame(0x88, new byte[] {3, (byte) 0xe8}));
                   answer.complete(receive(peer, 0x88));
                 });
         var transport = new HttpTransport(server.endpoint());
@@ -156,7 +156,7 @@ class WebSocketTest {
             FakeServer.tcp(
                 peer -> {
                   accept(peer);
-                  peer.say(HexFormat.of().parseHex(hex));
+                  peer.send(HexFormat.of().parseHex(hex));
                   peer.awaitEnd();
                 });
         var transport = new HttpTransport(server.endpoint());

@@ -5,6 +5,11 @@ import dev.ebb.backend.Mount;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.cgroup.Placement;
+import dev.ebb.fault.Step;
+import dev.ebb.init.Discards;
+import dev.ebb.init.InitBinary;
+import dev.ebb.init.InitChannel;
+import dev.ebb.init.InitWire;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
@@ -14,9 +19,7 @@ import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Readiness;
 import dev.ebb.kernel.Scope;
-import dev.ebb.kernel.Self;
 import dev.ebb.kernel.Spawn;
-import dev.ebb.step.Step;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -108,15 +111,16 @@ public final class Bubblewrap {
     }
   }
 
-  /** See {@link Nursery#start}. */
-  public Nursery startNursery(
+  /** See {@link Forkserver#start}. */
+  public Forkserver startForkserver(
       Scope scope,
-      Optional<Nursery.Estate> estate,
+      Optional<Forkserver.Userns> userns,
       Optional<Path> cgroup,
       Optional<Zygote> zygote,
-      Nursery.Spawned spawned)
+      Forkserver.Spawned spawned)
       throws KernelException {
-    return Nursery.start(scope, poller, binary, program, discards, estate, cgroup, zygote, spawned);
+    return Forkserver.start(
+        scope, poller, binary, program, discards, userns, cgroup, zygote, spawned);
   }
 
   /** Spawns the outside role, tells {@code begun} of it, and returns at once. */
@@ -124,9 +128,8 @@ public final class Bubblewrap {
       Scope scope, String box, SandboxSpec spec, Placement placement, int uid, Launch.Begun begun)
       throws KernelException {
     try (var passing = new Scope()) {
-      byte[] nonce = Self.randomBytes(Protocol.NONCE_SIZE);
       Step.OPEN_SOCKET.reach();
-      InitSocket.Pair control = InitSocket.pair(scope, passing, discards::discard);
+      InitWire.Pair control = InitWire.pair(scope, passing, discards::discard);
       Fd log = Fd.memory(scope, "ebb-setup-log");
 
       var plan = new SpawnPlan(passing, log, "outside", "--name", box);
@@ -156,7 +159,7 @@ public final class Bubblewrap {
       plan.say("--", program.toString());
       plan.say(BwrapCommandLine.of(spec, firstFile));
 
-      var channel = InitChannel.open(scope, poller, control.ours(), nonce);
+      var channel = InitChannel.open(scope, poller, control.ours());
       Step.SPAWN.reach();
       Pidfd outside = Spawn.spawn(scope, binary.path(), plan.words(), plan.fds());
       begun.accept(new Setup(scope, channel, outside, log));

@@ -87,7 +87,7 @@ final class BwrapCommandLine {
   }
 
   /**
-   * The options for what all boxes of a nursery have in common, which mounts the rest itself.
+   * The options for what all boxes of a forkserver have in common, which mounts the rest itself.
    *
    * <p>KERNEL: nothing may cover any of this /proc, or no other could be mounted by who is not root
    * of the host (mount_too_revealing).

@@ -1,5 +1,6 @@
 package dev.ebb.backend.bubblewrap;
 
+import dev.ebb.init.InitChannel;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;

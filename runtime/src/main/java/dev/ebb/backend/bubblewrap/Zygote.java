@@ -5,10 +5,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * An interpreter that a nursery becomes when its template is there: each box it makes has a copy of
- * it as init, and the first command there can be a copy that goes on ({@code init/zygote.c}).
+ * An interpreter that a forkserver becomes when its template is there: each box it makes has a copy
+ * of it as init, and the first command there can be a copy that goes on ({@code
+ * init/make/zygote.c}).
  *
- * @param command one of its words is {@link Nursery#NAME}, by which its processes are found
+ * @param command one of its words is {@link Forkserver#NAME}, by which its processes are found
  * @param environment lines of {@code NAME=value}
  */
 public record Zygote(List<String> command, List<String> environment) {
@@ -18,12 +19,12 @@ public record Zygote(List<String> command, List<String> environment) {
   public Zygote {
     command = List.copyOf(command);
     environment = List.copyOf(environment);
-    if (!command.contains(Nursery.NAME)) {
+    if (!command.contains(Forkserver.NAME)) {
       throw new IllegalArgumentException("a zygote that could not be found: " + command);
     }
   }
 
-  /** As {@code init/hatch.c} reads it. */
+  /** As {@code init/make/zygote_exec.c} reads it. */
   String words() {
     return Stream.of(command, List.of(""), environment)
         .flatMap(List::stream)

@@ -1,8 +1,8 @@
 /**
- * How a box is made with bubblewrap, and how its pid 1 is spoken to.
+ * How a box is made: by bubblewrap, or by a forkserver that bubblewrap has made.
  *
- * <p>Visible pairs: {@link dev.ebb.backend.bubblewrap.BwrapCommandLine} with bwrap's flags, {@link
- * dev.ebb.backend.bubblewrap.Protocol} with init/protocol.h. May use backend and the layers below.
+ * <p>Visible pair: {@link dev.ebb.backend.bubblewrap.BwrapCommandLine} with bwrap's flags. May use
+ * backend and the layers below.
  */
 @NullMarked
 package dev.ebb.backend.bubblewrap;

@@ -121,9 +121,9 @@ public final class BaselineWatch {
     }
   }
 
-  /** Looks, if the daemon is idle; what there is to tell goes to {@code teller}. */
-  void look(Readings readings, PressureWatch.Teller teller) {
-    look(() -> Idleness.sample(readings, connections.getAsInt()), teller);
+  /** Looks, if the daemon is idle; what there is to tell goes to {@code publisher}. */
+  void look(Readings readings, PressureWatch.Publisher publisher) {
+    look(() -> Idleness.sample(readings, connections.getAsInt()), publisher);
   }
 
   /** What there is, by its kind. */
@@ -131,13 +131,13 @@ public final class BaselineWatch {
     Map<String, Integer> sample() throws KernelException;
   }
 
-  void look(Sampler sampler, PressureWatch.Teller teller) {
+  void look(Sampler sampler, PressureWatch.Publisher publisher) {
     boolean isBusy = requests.get() > 0 || !hasNoBox.getAsBoolean();
     if (!isTime(isBusy)) {
       return;
     }
     try {
-      compare(sampler.sample()).ifPresent(news -> tell(news, teller));
+      compare(sampler.sample()).ifPresent(news -> publish(news, publisher));
     } catch (KernelException e) {
       LOG.log(Level.WARNING, "event=baseline_not_read", e);
     }
@@ -206,7 +206,7 @@ public final class BaselineWatch {
     return kind.equals("descriptor regular") ? SLACK : 0;
   }
 
-  private static void tell(State news, PressureWatch.Teller teller) {
+  private static void publish(State news, PressureWatch.Publisher publisher) {
     String state = news.alarm() ? "exceeded" : "kept";
     LOG.log(
         news.alarm() ? Level.ERROR : Level.INFO,
@@ -216,6 +216,6 @@ public final class BaselineWatch {
     var data = new LinkedHashMap<String, Object>();
     data.put("state", state);
     data.put("excess", new LinkedHashMap<>(news.excess()));
-    teller.tell("baseline", data);
+    publisher.publish("baseline", data);
   }
 }

@@ -12,7 +12,7 @@ public interface Cleanup {
     IDLE_BOXES,
     HISTORY;
 
-    public String word() {
+    public String wireName() {
       return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
   }

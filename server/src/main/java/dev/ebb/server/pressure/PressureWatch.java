@@ -23,14 +23,10 @@ import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.Condition;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * Reads the gauges about once a second, and whenever an admission needs to know; tells when a level
  * changes, and gives back what can be when one is alarming. Thread-safe; owns one thread.
  */
-public final class PressureWatch implements Meter, Entrance, AutoCloseable {
+public final class PressureWatch implements Meter, AdmissionControl, AutoCloseable {
   private static final Logger LOG = System.getLogger(PressureWatch.class.getName());
   private static final Duration ROUND = Duration.ofSeconds(1);
 
@@ -66,35 +62,29 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
   private final OrderedLock lock = new OrderedLock(LockOrder.PRESSURE_READING);
   private final Condition alarm = lock.newCondition();
 
-  /** What is to be told, in order; added under {@code lock}, told under {@code telling} alone. */
-  private final Queue<Runnable> news = new ConcurrentLinkedQueue<>();
-
-  private final OrderedLock telling = new OrderedLock(LockOrder.PRESSURE_NEWS);
+  private final PressureNews news = new PressureNews();
+  private final Cleanups cleanups = new Cleanups();
 
   @GuardedBy("lock")
-  private final Map<Cleanup.Stage, Cleanup> stages = new EnumMap<>(Cleanup.Stage.class);
+  private final Map<Resource, PressureLevel> published = new EnumMap<>(Resource.class);
 
+  /** The first reading since the last cleanup at which a level became alarming. */
   @GuardedBy("lock")
-  private final Map<Resource, PressureLevel> told = new EnumMap<>(Resource.class);
-
-  @GuardedBy("lock")
-  private boolean isAlarming;
+  private @Nullable Reading alarming;
 
   @GuardedBy("lock")
   private boolean isCleaning;
 
   private volatile Readings latest;
-  private volatile Teller teller = (kind, data) -> {};
   private volatile Clock clock = (took, isLetIn) -> {};
   private volatile @Nullable BaselineWatch baseline;
-  private volatile @Nullable Cleaned lastCleanup;
   private volatile Instant alertAt = Instant.MIN;
   private long cleanedAt = System.nanoTime() - CLEANUP_PAUSE.toNanos(); // for the thread alone
   private final Thread thread;
 
   /** Whoever passes on what happens. */
-  public interface Teller {
-    void tell(String kind, Map<String, Object> data);
+  public interface Publisher {
+    void publish(String kind, Map<String, Object> data);
   }
 
   /** Whoever measures how long it takes to be let in, or refused. */
@@ -127,17 +117,12 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
 
   /** What it may give back in this stage, from now on. */
   public void register(Cleanup.Stage stage, Cleanup cleanup) {
-    lock.lock();
-    try {
-      stages.put(stage, cleanup);
-    } finally {
-      lock.unlock();
-    }
+    cleanups.register(stage, cleanup);
   }
 
   /** Watches from now on. */
-  public void start(Teller to, BaselineWatch idle) {
-    teller = to;
+  public void start(Publisher to, BaselineWatch idle) {
+    news.publishTo(to);
     baseline = idle;
     thread.start();
   }
@@ -164,7 +149,7 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
   }
 
   private static Map<String, Object> facts(Reading reading, String reason) {
-    var facts = describe(reading);
+    var facts = PressureNews.describe(reading);
     facts.put("reason", reason);
     return facts;
   }
@@ -217,21 +202,7 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
       return isFresh ? known : read();
     } finally {
       lock.unlock();
-      tellNews();
-    }
-  }
-
-  /** Tells what there is to tell, unless another thread does so now. */
-  private void tellNews() {
-    // RACE: what is added while another thread tells is seen by that thread, or here.
-    while (!news.isEmpty() && telling.tryLock()) {
-      try {
-        for (Runnable next = news.poll(); next != null; next = news.poll()) {
-          next.run();
-        }
-      } finally {
-        telling.unlock();
-      }
+      news.publishPending();
     }
   }
 
@@ -243,13 +214,13 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
     try {
       next = gauges.read();
     } catch (KernelException | RuntimeException e) {
-      news.add(() -> LOG.log(Level.ERROR, "event=gauges_failed", e));
+      news.addFailure(e);
       return latest;
     }
     latest = next;
     admission.afterReading(mark);
     for (Reading reading : next.readings()) {
-      tellChange(reading);
+      addChange(reading);
     }
     if (next.readings().stream().anyMatch(PressureWatch::isMaterialAlert)) {
       alertAt = next.at();
@@ -276,54 +247,32 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
   }
 
   /**
-   * On the way up each level is told, on the way down the one it ends at.
+   * On the way up each level is published, on the way down the one it ends at.
    *
-   * <p>ORDER: what a cleanup did is told before the level that it led to.
+   * <p>ORDER: what a cleanup did is published before the level that it led to.
    */
   @GuardedBy("lock")
-  private void tellChange(Reading now) {
-    PressureLevel before = told.getOrDefault(now.resource(), PressureLevel.OK);
+  private void addChange(Reading now) {
+    PressureLevel before = published.getOrDefault(now.resource(), PressureLevel.OK);
     if (isCleaning && now.level().compareTo(before) < 0) {
       return;
     }
-    told.put(now.resource(), now.level());
+    published.put(now.resource(), now.level());
     for (PressureLevel level : PressureLevel.values()) {
       if (level.compareTo(before) > 0 && level.compareTo(now.level()) <= 0) {
-        news.add(() -> tell(now, level, before));
+        news.addLevel(now, level, before);
       }
     }
     if (now.level().compareTo(before) < 0) {
-      news.add(() -> tell(now, now.level(), before));
+      news.addLevel(now, now.level(), before);
     }
     if (now.level().isAtLeast(PressureLevel.ALERT) && !before.isAtLeast(PressureLevel.ALERT)) {
-      isAlarming = true;
+      if (alarming == null) {
+        alarming = now;
+      }
       isCleaning = true;
       alarm.signal();
     }
-  }
-
-  private void tell(Reading reading, PressureLevel level, PressureLevel before) {
-    LOG.log(
-        level.isAtLeast(before) ? Level.WARNING : Level.INFO,
-        "event=pressure_{0} {1}",
-        level.word(),
-        reading);
-    var data = describe(reading);
-    data.put("level", level.word());
-    data.put("before", before.word());
-    teller.tell("pressure", data);
-  }
-
-  private static Map<String, Object> describe(Reading reading) {
-    var data = new LinkedHashMap<String, Object>();
-    data.put("resource", reading.resource().word());
-    data.put("use", reading.use());
-    if (reading.hasLimit()) {
-      data.put("limit", reading.limit());
-    }
-    data.put("source", reading.source());
-    data.put("percent", Math.round(reading.percent()));
-    return data;
   }
 
   // --- cleanup ---
@@ -339,15 +288,15 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
   }
 
   /** Whatever goes wrong in one round, there is a next one. */
-  private void watch(boolean isNew) throws InterruptedException {
+  private void watch(Optional<Reading> alarming) throws InterruptedException {
     try {
       lookAtBaseline();
       boolean isDue = System.nanoTime() - cleanedAt >= CLEANUP_PAUSE.toNanos();
       // What was alarming for a moment only is reason enough to sweep.
-      if (isNew || (isDue && fresh().level().isAtLeast(PressureLevel.ALERT))) {
+      if (alarming.isPresent() || (isDue && fresh().level().isAtLeast(PressureLevel.ALERT))) {
         cleaning(true);
         try {
-          clean();
+          clean(alarming.orElseGet(() -> fresh().worst()));
         } finally {
           cleaning(false);
         }
@@ -361,20 +310,20 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
   private void lookAtBaseline() {
     BaselineWatch idle = baseline;
     if (idle != null) {
-      idle.look(readNow(), teller);
+      idle.look(readNow(), news.publisher());
     }
   }
 
-  /** True when a level has become alarming meanwhile. */
-  private boolean awaitRound() throws InterruptedException {
+  /** The reading at which a level has become alarming meanwhile, if any. */
+  private Optional<Reading> awaitRound() throws InterruptedException {
     lock.lockInterruptibly();
     try {
       long nanos = ROUND.toNanos();
-      while (!isAlarming && nanos > 0) {
+      while (alarming == null && nanos > 0) {
         nanos = alarm.awaitNanos(nanos);
       }
-      boolean was = isAlarming;
-      isAlarming = false;
+      Optional<Reading> was = Optional.ofNullable(alarming);
+      alarming = null;
       return was;
     } finally {
       lock.unlock();
@@ -385,56 +334,19 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
     lock.lock();
     try {
       isCleaning = is;
-      isAlarming = false;
+      alarming = null;
       for (Reading reading : latest.readings()) {
-        tellChange(reading);
+        addChange(reading);
       }
     } finally {
       lock.unlock();
-      tellNews();
+      news.publishPending();
     }
   }
 
-  private void clean() throws InterruptedException {
-    Instant at = Instant.now();
-    long begun = System.nanoTime();
-    Reading before = fresh().worst();
-    var steps = new ArrayList<Cleaned.Step>();
-    for (var each : inOrder().entrySet()) {
-      int released = clean(each.getKey(), each.getValue());
-      Readings after = readNow();
-      steps.add(new Cleaned.Step(each.getKey(), released, after.of(before.resource()).use()));
-      if (isEnough(after)) {
-        break;
-      }
-    }
-    var took = Duration.ofNanos(System.nanoTime() - begun);
-    var done = new Cleaned(at, took, before, latest.of(before.resource()), steps);
-    lastCleanup = done;
-    news.add(() -> tell(done));
-    tellNews();
-  }
-
-  private Map<Cleanup.Stage, Cleanup> inOrder() {
-    lock.lock();
-    try {
-      return new EnumMap<>(stages);
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private int clean(Cleanup.Stage stage, Cleanup cleanup) throws InterruptedException {
-    try {
-      return cleanup.clean(() -> isEnough(readNow()));
-    } catch (RuntimeException e) {
-      LOG.log(Level.ERROR, "event=cleanup_failed stage=" + stage.word(), e);
-      return 0;
-    }
-  }
-
-  private static boolean isEnough(Readings readings) {
-    return !readings.level().isAtLeast(PressureLevel.ALERT);
+  private void clean(Reading cause) throws InterruptedException {
+    news.addCleanup(cleanups.clean(cause, this::readNow));
+    news.publishPending();
   }
 
   private Readings readNow() {
@@ -443,37 +355,12 @@ public final class PressureWatch implements Meter, Entrance, AutoCloseable {
       return read();
     } finally {
       lock.unlock();
-      tellNews();
+      news.publishPending();
     }
   }
 
-  private void tell(Cleaned done) {
-    var stagesDone =
-        done.stages().stream()
-            .map(
-                step ->
-                    Map.<String, Object>of(
-                        "stage", step.stage().word(),
-                        "released", step.released(),
-                        "use", step.use()))
-            .toList();
-    LOG.log(
-        Level.WARNING,
-        "event=pressure_cleanup before=\"{0}\" after=\"{1}\" stages={2} millis={3}",
-        done.before(),
-        done.after(),
-        done.stages(),
-        done.took().toMillis());
-    var data = describe(done.after());
-    data.put("level", "cleanup");
-    data.put("useBefore", done.before().use());
-    data.put("stages", stagesDone);
-    data.put("durationMillis", done.took().toMillis());
-    teller.tell("pressure", data);
-  }
-
   public Optional<Cleaned> lastCleanup() {
-    return Optional.ofNullable(lastCleanup);
+    return cleanups.last();
   }
 
   public PressureSettings settings() {

@@ -69,9 +69,25 @@ public final class Watchdog implements AutoCloseable {
     thread = Thread.ofPlatform().name("ebb-watchdog").daemon().unstarted(this::watch);
   }
 
+  /**
+   * Something in the daemon that stands still.
+   *
+   * @param isDeadlock it will never move
+   */
+  public record Standstill(String what, int seconds, boolean isDeadlock, List<Stack> stacks) {
+    private static Standstill of(Stall stall) {
+      var stacks =
+          stall.traces().stream().map(each -> new Stack(each.thread(), each.frames())).toList();
+      return new Standstill(stall.what(), stall.looks(), stall.isDeadlock(), stacks);
+    }
+  }
+
+  /** One thread and where it is. */
+  public record Stack(String thread, List<String> frames) {}
+
   /** What stands still now, for so long that the daemon is not healthy. */
-  public List<Stall> stalls() {
-    return stalls;
+  public List<Standstill> stalls() {
+    return stalls.stream().map(Standstill::of).toList();
   }
 
   /** The daemon was told to end: what stands still is not waited for any longer. */
@@ -104,7 +120,8 @@ public final class Watchdog implements AutoCloseable {
     }
   }
 
-  private boolean isTheEnd(Stall stall) {
+  /** Whether the process is ended for what stands still so long. */
+  boolean isTheEnd(Stall stall) {
     int most =
         isGoingDown
             ? patience.healthy()

@@ -4,10 +4,16 @@ import dev.ebb.backend.Network;
 import dev.ebb.box.BoxState;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.ledger.Certificate;
-import dev.ebb.server.access.Policy;
-import dev.ebb.server.boxes.Boxes;
-import dev.ebb.server.boxes.NewFile;
-import dev.ebb.server.boxes.ServedBox;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.Route;
+import dev.ebb.server.service.BoxRegistry;
+import dev.ebb.server.service.EndedBy;
+import dev.ebb.server.service.Inventory;
+import dev.ebb.server.service.NewFile;
+import dev.ebb.server.service.TenantBox;
+import dev.ebb.server.service.access.Policy;
 import java.io.IOException;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -23,10 +29,10 @@ final class BoxRoutes {
   private static final int PAGE_MOST = 1000;
   private static final Pattern KEY = Pattern.compile("[\\x21-\\x7e]{1,255}");
 
-  private final Boxes boxes;
+  private final BoxRegistry boxes;
   private final Policy policy;
 
-  BoxRoutes(Boxes boxes, Policy policy) {
+  BoxRoutes(BoxRegistry boxes, Policy policy) {
     this.boxes = boxes;
     this.policy = policy;
   }
@@ -43,12 +49,12 @@ final class BoxRoutes {
         Route.ending("POST", "/v1/boxes/{box}/stop", this::stop, "graceMillis", "wait"));
   }
 
-  private ServedBox box(Exchange exchange) {
+  private TenantBox box(Exchange exchange) {
     return exchange.about(boxes.find(exchange.caller(), exchange.path("box")));
   }
 
   /** What goes wrong with its end is no race with its end. */
-  private ServedBox boxToEnd(Exchange exchange) {
+  private TenantBox boxToEnd(Exchange exchange) {
     return boxes.find(exchange.caller(), exchange.path("box"));
   }
 
@@ -59,7 +65,7 @@ final class BoxRoutes {
     Fields fields = exchange.inTurn(body, () -> Fields.parse(body));
     Orders.Ordered ordered = Orders.box(fields, policy.caps());
     policy.check(exchange.caller(), ordered.order().spec());
-    var idempotency = key.map(word -> new Boxes.Idempotency(word, digest(body)));
+    var idempotency = key.map(word -> new BoxRegistry.Idempotency(word, digest(body)));
     var created =
         boxes.create(
             exchange.caller(),
@@ -105,7 +111,7 @@ final class BoxRoutes {
     exchange.answer(200, answer);
   }
 
-  private static int indexAfter(List<ServedBox> boxes, String id) {
+  private static int indexAfter(List<TenantBox> boxes, String id) {
     for (int i = 0; i < boxes.size(); i++) {
       if (boxes.get(i).id().equals(id)) {
         return i + 1;
@@ -114,7 +120,7 @@ final class BoxRoutes {
     throw new Problem(Problem.Code.BAD_REQUEST, "no box \"" + id + "\" to list after");
   }
 
-  private static boolean has(ServedBox box, String label) {
+  private static boolean has(TenantBox box, String label) {
     int equals = label.indexOf('=');
     Map<String, String> labels = box.order().labels();
     return equals < 0
@@ -132,21 +138,21 @@ final class BoxRoutes {
   }
 
   private void inspect(Exchange exchange) throws IOException {
-    ServedBox box = box(exchange);
+    TenantBox box = box(exchange);
     var document = Documents.box(box);
-    document.put("holdings", Inventory.of(boxes, box));
-    Inventory.usage(box).ifPresent(usage -> document.put("usage", usage));
+    document.put("holdings", InventoryDocuments.of(Inventory.of(boxes, box)));
+    Inventory.usage(box).ifPresent(usage -> document.put("usage", InventoryDocuments.usage(usage)));
     exchange.answer(200, document);
   }
 
   private void pause(Exchange exchange) throws IOException {
-    ServedBox box = box(exchange);
+    TenantBox box = box(exchange);
     box.box().pause();
     exchange.answer(200, Documents.box(box));
   }
 
   private void resume(Exchange exchange) throws IOException {
-    ServedBox box = box(exchange);
+    TenantBox box = box(exchange);
     box.box().resume();
     box.use();
     exchange.answer(200, Documents.box(box));
@@ -158,7 +164,7 @@ final class BoxRoutes {
         Orders.network(fields)
             .orElseThrow(() -> new Problem(Problem.Code.BAD_REQUEST, "\"network\" is missing"));
     fields.end();
-    ServedBox box = box(exchange);
+    TenantBox box = box(exchange);
     policy.check(exchange.caller(), wanted);
     box.changeNetwork(wanted);
     exchange.answer(200, Documents.box(box));
@@ -167,9 +173,9 @@ final class BoxRoutes {
   private void stop(Exchange exchange) throws IOException, InterruptedException {
     Duration grace = policy.caps().grace(exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE));
     boolean wait = exchange.flag("wait", true);
-    ServedBox box = boxToEnd(exchange);
+    TenantBox box = boxToEnd(exchange);
     if (wait || box.state() == BoxState.GONE) {
-      Certificate certificate = box.end(grace, ServedBox.EndedBy.REQUEST);
+      Certificate certificate = box.end(grace, EndedBy.REQUEST);
       exchange.answer(certificate.isClean() ? 200 : 202, Documents.box(box));
     } else {
       boxes.beginStop(box, grace);
@@ -180,7 +186,8 @@ final class BoxRoutes {
   private void remove(Exchange exchange) throws IOException, InterruptedException {
     boolean force = exchange.flag("force", false);
     boolean wait = exchange.flag("wait", true);
-    Boxes.Removal removal = boxes.remove(exchange.caller(), exchange.path("box"), force, wait);
+    BoxRegistry.Removal removal =
+        boxes.remove(exchange.caller(), exchange.path("box"), force, wait);
     var document = Documents.object("id", removal.id());
     removal
         .certificate()

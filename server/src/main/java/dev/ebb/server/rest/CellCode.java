@@ -4,10 +4,13 @@ import dev.ebb.code.CellOrder;
 import dev.ebb.code.Language;
 import dev.ebb.code.Languages;
 import dev.ebb.exec.ExecSpec;
-import dev.ebb.server.access.Caps;
-import dev.ebb.server.boxes.BoxOrder;
-import dev.ebb.server.boxes.NewFile;
-import dev.ebb.server.code.CellTask;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.OrderFields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.service.BoxOrder;
+import dev.ebb.server.service.CellTask;
+import dev.ebb.server.service.NewFile;
+import dev.ebb.server.service.access.Caps;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Optional;
@@ -55,7 +58,7 @@ record CellCode(
             caps.grace(ExecSpec.DEFAULT_GRACE));
     var files = new ArrayList<NewFile>();
     fields.objects("files").stream().map(Orders::file).forEach(files::add);
-    var outputs = CodeOrder.globs(fields.texts("outputs"));
+    var outputs = OrderFields.outputs(fields.texts("outputs"));
     BoxOrder box = Orders.box(Fields.none(), caps).order();
     boolean certificate = true;
     if (place.isEmpty()) {

@@ -5,14 +5,18 @@ import dev.ebb.code.Language;
 import dev.ebb.code.Languages;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.OutputLog;
-import dev.ebb.pool.Beginning;
+import dev.ebb.pool.PlannedStart;
 import dev.ebb.pressure.Permit;
-import dev.ebb.server.access.Policy;
-import dev.ebb.server.boxes.Boxes;
-import dev.ebb.server.boxes.ServedBox;
-import dev.ebb.server.boxes.ServedExec;
-import dev.ebb.server.code.CodeResult;
-import dev.ebb.server.code.CodeRun;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.Route;
+import dev.ebb.server.service.BoxRegistry;
+import dev.ebb.server.service.CodeResult;
+import dev.ebb.server.service.RunService;
+import dev.ebb.server.service.TenantBox;
+import dev.ebb.server.service.TenantExec;
+import dev.ebb.server.service.access.Policy;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.attribute.FileTime;
@@ -27,7 +31,8 @@ final class CodeRoutes {
   private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(20);
   private static final Pattern VERSION = Pattern.compile("\\d+(\\.\\d+)+");
 
-  private final Boxes boxes;
+  private final BoxRegistry boxes;
+  private final RunService runs;
   private final Policy policy;
   private final Languages languages = Languages.ofHost();
   private final CodeCells cells;
@@ -36,10 +41,11 @@ final class CodeRoutes {
   /** What tells a version, and since when it is what it is. */
   private record Tools(List<String> version, List<FileTime> replaced) {}
 
-  CodeRoutes(Boxes boxes, Policy policy) {
+  CodeRoutes(BoxRegistry boxes, RunService runs, Policy policy) {
     this.boxes = boxes;
+    this.runs = runs;
     this.policy = policy;
-    cells = new CodeCells(boxes, policy, languages);
+    cells = new CodeCells(boxes, runs, policy, languages);
   }
 
   List<Route> routes() {
@@ -88,7 +94,7 @@ final class CodeRoutes {
       throws IOException, InterruptedException {
     try (Permit _ = boxes.admitRun(exchange.caller(), exchange::hasLeft)) {
       var order = Orders.box(Fields.none(), policy.caps()).order();
-      ServedBox box = boxes.createAdmitted(exchange.caller(), order, _ -> {}, Beginning.UNKNOWN);
+      TenantBox box = boxes.createAdmitted(exchange.caller(), order, _ -> {}, PlannedStart.UNKNOWN);
       try {
         for (Language each : which) {
           versions.put(tools(each), version(box, each));
@@ -99,10 +105,10 @@ final class CodeRoutes {
     }
   }
 
-  private String version(ServedBox box, Language language) throws InterruptedException {
-    ExecSpec spec = Orders.capped(ExecSpec.of(language.version()), policy.caps());
-    ServedExec exec = boxes.startAdmitted(box, spec.withTimeout(PROBE_TIMEOUT));
-    box.attend(exec, PROBE_TIMEOUT.plus(spec.grace()));
+  private String version(TenantBox box, Language language) throws InterruptedException {
+    ExecSpec spec = policy.caps().cap(ExecSpec.of(language.version()));
+    TenantExec exec = boxes.startAdmitted(box, spec.withTimeout(PROBE_TIMEOUT));
+    box.awaitEnd(exec, PROBE_TIMEOUT.plus(spec.grace()));
     String said = text(exec.exec().stdout()) + "\n" + text(exec.exec().stderr());
     var found = VERSION.matcher(said);
     return found.find() ? found.group() : "";
@@ -122,38 +128,28 @@ final class CodeRoutes {
     }
     CodeOrder order = CodeOrder.parse(fields, languages, policy.caps());
     policy.check(exchange.caller(), order.box().spec());
-    try (Permit permit = boxes.admitRun(exchange.caller(), exchange::hasLeft)) {
-      ServedBox box =
-          boxes.createAdmitted(exchange.caller(), order.box(), _ -> {}, order.task().beginning());
-      try {
-        run(exchange, order, box, permit);
-      } catch (IOException | InterruptedException | RuntimeException | Error e) {
-        boxes.remove(box, true);
-        throw e;
-      }
-    }
+    WaitingResponse answer = WaitingResponse.to(exchange);
+    // The code and its files are written with the code, not with the box.
+    var place = new RunService.Place(order.box(), List.of(), order.certificate());
+    runs.codeAlone(exchange.caller(), place, order.task(), answer, reading(exchange, answer));
   }
 
-  private void run(Exchange exchange, CodeOrder order, ServedBox box, Permit permit)
-      throws IOException, InterruptedException {
-    LateAnswer answer = LateAnswer.to(exchange);
-    Map<String, Object> document;
-    try {
-      var run = new CodeRun(boxes, box, order.task(), answer, exchange::hasLeft).admitted(permit);
-      document = document(exchange, run.run(), answer.isWhole());
-    } catch (SandboxException e) {
-      if (!exchange.isAnswered()) {
-        throw e;
+  private static RunService.Reading<CodeResult> reading(Exchange exchange, WaitingResponse answer) {
+    return new RunService.Reading<>() {
+      @Override
+      public RunService.Sending read(CodeResult result) throws InterruptedException {
+        return answer.ending(document(exchange, result, answer.isWhole()));
       }
-      // Its status has been told already: what it would have been comes in the end.
-      document = Documents.object("problem", Problem.of(e).document());
-    }
-    if (order.certificate()) {
-      document.put("certificate", Documents.certificate(boxes.remove(box, true)));
-    } else {
-      boxes.removeAside(box);
-    }
-    answer.end(document);
+
+      @Override
+      public RunService.Sending failed(SandboxException failure) {
+        if (!exchange.isAnswered()) {
+          throw failure;
+        }
+        // The status has been sent already: the problem comes in the end.
+        return answer.ending(Documents.object("problem", Problem.of(failure).document()));
+      }
+    };
   }
 
   private static Map<String, Object> document(Exchange exchange, CodeResult result, boolean isWhole)
@@ -161,7 +157,7 @@ final class CodeRoutes {
     var document =
         Documents.object(
             "language", result.language().name(),
-            "phase", result.phase().word(),
+            "phase", result.phase().wireName(),
             "outcome", result.outcome());
     // What a compiler wrote was not told before.
     boolean withOutput = isWhole || result.phase() == CodeResult.Phase.COMPILE;

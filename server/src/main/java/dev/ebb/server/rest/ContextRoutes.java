@@ -5,11 +5,17 @@ import dev.ebb.code.CellOrder;
 import dev.ebb.code.Languages;
 import dev.ebb.code.Runner;
 import dev.ebb.exec.ExecSpec;
-import dev.ebb.server.access.Caps;
-import dev.ebb.server.access.Policy;
-import dev.ebb.server.boxes.Boxes;
-import dev.ebb.server.boxes.ServedBox;
-import dev.ebb.server.boxes.ServedContext;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.OrderFields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.Route;
+import dev.ebb.server.service.BoxRegistry;
+import dev.ebb.server.service.RunService;
+import dev.ebb.server.service.TenantBox;
+import dev.ebb.server.service.TenantContext;
+import dev.ebb.server.service.access.Caps;
+import dev.ebb.server.service.access.Policy;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -18,12 +24,14 @@ import java.util.List;
 final class ContextRoutes {
   private static final Duration CELL_TIMEOUT = Duration.ofSeconds(60);
 
-  private final Boxes boxes;
+  private final BoxRegistry boxes;
+  private final RunService runs;
   private final Policy policy;
   private final Languages languages = Languages.ofHost();
 
-  ContextRoutes(Boxes boxes, Policy policy) {
+  ContextRoutes(BoxRegistry boxes, RunService runs, Policy policy) {
     this.boxes = boxes;
+    this.runs = runs;
     this.policy = policy;
   }
 
@@ -40,30 +48,30 @@ final class ContextRoutes {
         Route.of("POST", one + "/restart", this::restart));
   }
 
-  private ServedBox box(Exchange exchange) {
+  private TenantBox box(Exchange exchange) {
     return exchange.about(boxes.find(exchange.caller(), exchange.path("box")));
   }
 
-  private ServedContext context(Exchange exchange) {
+  private TenantContext context(Exchange exchange) {
     return box(exchange).context(exchange.path("context"));
   }
 
   // --- contexts ---
 
   private void create(Exchange exchange) throws IOException, InterruptedException {
-    ServedBox box = box(exchange);
-    ServedContext.Order order = order(exchange.fields(), policy.caps());
-    ServedContext made = boxes.createContext(box, order, exchange::hasLeft);
+    TenantBox box = box(exchange);
+    TenantContext.Order order = order(exchange.fields(), policy.caps());
+    TenantContext made = boxes.createContext(box, order, exchange::hasLeft);
     exchange.answer(201, Documents.context(made));
   }
 
-  private ServedContext.Order order(Fields fields, Caps caps) {
+  private TenantContext.Order order(Fields fields, Caps caps) {
     String word =
         fields
             .text("language")
             .orElseThrow(() -> new Problem(Problem.Code.BAD_REQUEST, "\"language\" is missing"));
     Runner runner = Runner.of(languages.require(word));
-    ServedContext.Order order = Orders.interpreter(fields.text("name"), runner, caps);
+    TenantContext.Order order = OrderFields.interpreter(fields.text("name"), runner, caps);
     var spec = order.spec().withEnvironment(fields.textMap("environment"));
     long output =
         fields.limit(
@@ -76,7 +84,7 @@ final class ContextRoutes {
     var workdir = fields.text("workdir");
     spec = workdir.isPresent() ? spec.withWorkdir(workdir.get()) : spec;
     fields.end();
-    return new ServedContext.Order(order.name(), runner, spec);
+    return new TenantContext.Order(order.name(), runner, spec);
   }
 
   private void list(Exchange exchange) throws IOException {
@@ -89,13 +97,13 @@ final class ContextRoutes {
   }
 
   private void remove(Exchange exchange) throws IOException, InterruptedException {
-    ServedContext context = context(exchange);
+    TenantContext context = context(exchange);
     context.box().remove(context);
     exchange.answer(200, Documents.context(context));
   }
 
   private void interrupt(Exchange exchange) throws IOException {
-    ServedContext context = context(exchange);
+    TenantContext context = context(exchange);
     boolean interrupted = context.interrupt();
     var document = Documents.context(context);
     document.put("interrupted", interrupted);
@@ -103,7 +111,7 @@ final class ContextRoutes {
   }
 
   private void restart(Exchange exchange) throws IOException, InterruptedException {
-    ServedContext context = context(exchange);
+    TenantContext context = context(exchange);
     boxes.restart(context, exchange::hasLeft);
     exchange.answer(200, Documents.context(context));
   }
@@ -111,16 +119,17 @@ final class ContextRoutes {
   // --- cells ---
 
   private void run(Exchange exchange) throws IOException, InterruptedException {
-    ServedContext context = context(exchange);
+    TenantContext context = context(exchange);
     CellOrder order = cell(exchange.fields(), policy.caps());
-    try (ServedContext.Ordered ordered = context.submit(order)) {
-      CellAnswer.give(
-          exchange,
-          context,
-          ordered,
-          order.grace(),
-          isWhole -> Documents.cell(exchange, context, ordered.cell(), isWhole));
-    }
+    WaitingResponse answer = WaitingResponse.to(exchange);
+    runs.cell(
+        context,
+        order,
+        answer,
+        cell -> {
+          answer.end(Documents.cell(exchange, context, cell, answer.isWhole()));
+          return cell;
+        });
   }
 
   static CellOrder cell(Fields fields, Caps caps) {

@@ -5,19 +5,21 @@ import dev.ebb.backend.Network;
 import dev.ebb.box.Limits;
 import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.CgroupUsage;
-import dev.ebb.cgroup.Pressure;
 import dev.ebb.code.Cell;
 import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.OutputLog;
-import dev.ebb.exec.Section;
+import dev.ebb.exec.Segment;
 import dev.ebb.ledger.Certificate;
 import dev.ebb.ledger.Kind;
 import dev.ebb.process.ExitCause;
 import dev.ebb.process.OutputLoss;
-import dev.ebb.server.boxes.ServedBox;
-import dev.ebb.server.boxes.ServedContext;
-import dev.ebb.server.boxes.ServedExec;
-import dev.ebb.server.code.CodeResult;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Output;
+import dev.ebb.server.service.CodeResult;
+import dev.ebb.server.service.OutputReading;
+import dev.ebb.server.service.TenantBox;
+import dev.ebb.server.service.TenantContext;
+import dev.ebb.server.service.TenantExec;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -45,7 +47,7 @@ final class Documents {
 
   // --- boxes ---
 
-  static Map<String, Object> box(ServedBox box) {
+  static Map<String, Object> box(TenantBox box) {
     var order = box.order();
     var document = object("id", box.id());
     order.name().ifPresent(name -> document.put("name", name));
@@ -62,7 +64,7 @@ final class Documents {
     box.expiresAt().ifPresent(at -> document.put("expiresAt", at.toString()));
     order.idleTimeout().ifPresent(idle -> document.put("idleTimeoutMillis", idle.toMillis()));
     box.endedAt().ifPresent(at -> document.put("endedAt", at.toString()));
-    box.endedBy().ifPresent(by -> document.put("endedBy", by.word()));
+    box.endedBy().ifPresent(by -> document.put("endedBy", by.wireName()));
     document.put("runningExecs", box.running());
     box.certificate().ifPresent(proof -> document.put("certificate", certificate(proof)));
     return document;
@@ -115,7 +117,7 @@ final class Documents {
 
   // --- execs ---
 
-  static Map<String, Object> exec(ServedExec exec) {
+  static Map<String, Object> exec(TenantExec exec) {
     var document =
         object(
             "box", exec.box().id(),
@@ -131,8 +133,8 @@ final class Documents {
     if (ending.isPresent()) {
       document.put("endedAt", ending.get().at().toString());
       switch (ending.get()) {
-        case ServedExec.Ending.Result(var result, _) -> result(document, result);
-        case ServedExec.Ending.Refused(var reason, _) -> {
+        case TenantExec.Ending.Result(var result, _) -> result(document, result);
+        case TenantExec.Ending.Refused(var reason, _) -> {
           document.put("status", "not-started");
           document.put("exitCode", 125);
           document.put(
@@ -145,7 +147,7 @@ final class Documents {
   }
 
   /** RACE: its box may end meanwhile, and the cgroup that would tell is gone. */
-  private static List<Integer> pids(ServedExec exec) {
+  private static List<Integer> pids(TenantExec exec) {
     try {
       return exec.exec().pids();
     } catch (SandboxException e) {
@@ -182,17 +184,6 @@ final class Documents {
         "peakProcesses", usage.peakPids(),
         "oomKills", usage.oomKills(),
         "forksRefused", usage.pidsRefused());
-  }
-
-  static Map<String, Object> pressure(Pressure pressure) {
-    return object(
-        "cpu", stall(pressure.cpu()),
-        "memory", stall(pressure.memory()),
-        "io", stall(pressure.io()));
-  }
-
-  private static Map<String, Object> stall(Pressure.Stall stall) {
-    return object("percent", stall.percent(), "totalMillis", stall.total().toMillis());
   }
 
   static Map<String, Object> cause(ExitCause cause) {
@@ -274,7 +265,7 @@ final class Documents {
 
   // --- contexts ---
 
-  static Map<String, Object> context(ServedContext context) {
+  static Map<String, Object> context(TenantContext context) {
     var document = object("id", context.id());
     context.name().ifPresent(name -> document.put("name", name));
     document.put("box", context.box().id());
@@ -301,7 +292,7 @@ final class Documents {
    * @param isWhole with what it wrote and showed
    */
   static Map<String, Object> cell(
-      Exchange exchange, ServedContext context, Cell cell, boolean isWhole)
+      Exchange exchange, TenantContext context, Cell cell, boolean isWhole)
       throws InterruptedException {
     Cell.Result result = cell.result().orElseThrow();
     var document =
@@ -326,12 +317,12 @@ final class Documents {
     result.cause().ifPresent(cause -> document.put("cause", cause(cause)));
     result.detail().ifPresent(detail -> document.put("broken", detail));
     boolean isCut = cell.isCut();
-    if (cell.section().isPresent()) {
-      Section section = cell.section().get();
-      document.put("stdoutBytes", section.stdout().size());
-      document.put("stderrBytes", section.stderr().size());
-      addLoss(document, section.loss());
-      isCut |= isWhole && addOutput(exchange, document, section);
+    if (cell.segment().isPresent()) {
+      Segment segment = cell.segment().get();
+      document.put("stdoutBytes", segment.stdout().size());
+      document.put("stderrBytes", segment.stderr().size());
+      addLoss(document, segment.loss());
+      isCut |= isWhole && addOutput(exchange, document, segment);
     }
     document.put("truncated", isCut);
     if (isWhole) {
@@ -344,15 +335,15 @@ final class Documents {
   }
 
   /** True when there is more. */
-  private static boolean addOutput(Exchange exchange, Map<String, Object> document, Section section)
+  private static boolean addOutput(Exchange exchange, Map<String, Object> document, Segment segment)
       throws InterruptedException {
-    var reading = new OutputReading(section);
-    byte[] stdout = reading.stdout(0, most(exchange, section.stdout(), 0));
-    byte[] stderr = reading.stderr(0, most(exchange, section.stderr(), 0));
+    var reading = new OutputReading(segment);
+    byte[] stdout = reading.stdout(0, most(exchange, segment.stdout(), 0));
+    byte[] stderr = reading.stderr(0, most(exchange, segment.stderr(), 0));
     document.put("stdout", output(stdout));
     document.put("stderr", output(stderr));
     addUnread(document, reading.unread());
-    return stdout.length < section.stdout().size() || stderr.length < section.stderr().size();
+    return stdout.length < segment.stdout().size() || stderr.length < segment.stderr().size();
   }
 
   static Map<String, Object> forms(Cell.Shown shown) {
@@ -382,10 +373,10 @@ final class Documents {
   // --- output ---
 
   /** With the beginning of what it wrote. */
-  static Map<String, Object> result(Exchange exchange, ServedExec exec)
+  static Map<String, Object> result(Exchange exchange, TenantExec exec)
       throws InterruptedException {
     var document = exec(exec);
-    if (addOutput(exchange, document, exec.exec().section())) {
+    if (addOutput(exchange, document, exec.exec().segment())) {
       document.put("truncated", true);
     }
     return document;

@@ -1,11 +1,14 @@
 package dev.ebb.server.rest;
 
 import dev.ebb.box.SandboxException;
-import dev.ebb.engine.Engine;
-import dev.ebb.kernel.StallDetector.Stall;
-import dev.ebb.server.boxes.Boxes;
-import dev.ebb.server.boxes.Events;
+import dev.ebb.engine.HomeTools;
+import dev.ebb.server.http.EventStream;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.Route;
 import dev.ebb.server.pressure.Watchdog;
+import dev.ebb.server.service.BoxRegistry;
+import dev.ebb.server.service.Events;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -13,11 +16,11 @@ import java.util.Map;
 
 /** What happens, why something is there, and how the daemon itself is. */
 final class EventRoutes {
-  private final Boxes boxes;
+  private final BoxRegistry boxes;
   private final Watchdog watchdog;
   private final String version;
 
-  EventRoutes(Boxes boxes, Watchdog watchdog, String version) {
+  EventRoutes(BoxRegistry boxes, Watchdog watchdog, String version) {
     this.boxes = boxes;
     this.watchdog = watchdog;
     this.version = version;
@@ -28,17 +31,14 @@ final class EventRoutes {
         Route.of("GET", "/v1/events", this::events, "after"),
         Route.of("GET", "/v1/why/{subject}", this::why),
         Route.of("GET", "/v1/version", this::version),
-        Route.of("GET", "/v1/openapi.json", EventRoutes::openapi));
-  }
-
-  /** Without a key: they say nothing but that. */
-  List<Route> open() {
-    return List.of(
-        Route.of("GET", "/healthz", this::healthy), Route.of("GET", "/readyz", this::ready));
+        Route.of("GET", "/v1/openapi.json", EventRoutes::openapi),
+        // Without a key: they say nothing but that.
+        Route.open("GET", "/healthz", this::healthy),
+        Route.open("GET", "/readyz", this::ready));
   }
 
   private void healthy(Exchange exchange) throws IOException {
-    List<Stall> stalls = watchdog.stalls();
+    List<Watchdog.Standstill> stalls = watchdog.stalls();
     var document = Documents.object("alive", stalls.isEmpty());
     if (!stalls.isEmpty()) {
       document.put("stalled", stalls.stream().map(EventRoutes::describe).toList());
@@ -46,13 +46,13 @@ final class EventRoutes {
     exchange.answer(stalls.isEmpty() ? 200 : 503, document);
   }
 
-  private static Map<String, Object> describe(Stall stall) {
+  private static Map<String, Object> describe(Watchdog.Standstill stall) {
     var document = Documents.object("what", stall.what());
-    document.put("seconds", stall.looks());
+    document.put("seconds", stall.seconds());
     document.put("deadlock", stall.isDeadlock());
     document.put(
         "threads",
-        stall.traces().stream()
+        stall.stacks().stream()
             .map(
                 trace -> {
                   var thread = Documents.object("thread", trace.thread());
@@ -116,7 +116,7 @@ final class EventRoutes {
     exchange.requireAdmin();
     String subject = exchange.path("subject");
     var answer =
-        Engine.why(id(exchange, subject))
+        HomeTools.why(id(exchange, subject))
             .orElseThrow(
                 () -> new Problem(Problem.Code.NOT_FOUND, "nobody knows \"" + subject + "\""));
     exchange.answer(

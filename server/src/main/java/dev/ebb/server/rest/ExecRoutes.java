@@ -1,22 +1,25 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.backend.ExecKind;
 import dev.ebb.box.ErrorCode;
 import dev.ebb.box.SandboxException;
 import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Stdin;
-import dev.ebb.kernel.Deadline;
-import dev.ebb.kernel.Signal;
-import dev.ebb.ledger.Certificate;
-import dev.ebb.pool.Beginning;
-import dev.ebb.pressure.Permit;
-import dev.ebb.server.access.Policy;
-import dev.ebb.server.boxes.BoxOrder;
-import dev.ebb.server.boxes.Boxes;
-import dev.ebb.server.boxes.NewFile;
-import dev.ebb.server.boxes.ServedBox;
-import dev.ebb.server.boxes.ServedExec;
+import dev.ebb.model.ExecKind;
+import dev.ebb.server.http.EventStream;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Patience;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.Route;
+import dev.ebb.server.service.BoxRegistry;
+import dev.ebb.server.service.CommandTask;
+import dev.ebb.server.service.ExecSignal;
+import dev.ebb.server.service.RunService;
+import dev.ebb.server.service.RunService.Place;
+import dev.ebb.server.service.TenantBox;
+import dev.ebb.server.service.TenantExec;
+import dev.ebb.server.service.access.Policy;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -32,11 +35,13 @@ final class ExecRoutes {
 
   private static final int CHUNK = 64 * 1024;
 
-  private final Boxes boxes;
+  private final BoxRegistry boxes;
+  private final RunService runs;
   private final Policy policy;
 
-  ExecRoutes(Boxes boxes, Policy policy) {
+  ExecRoutes(BoxRegistry boxes, RunService runs, Policy policy) {
     this.boxes = boxes;
+    this.runs = runs;
     this.policy = policy;
   }
 
@@ -64,12 +69,12 @@ final class ExecRoutes {
         Route.of("POST", "/v1/run", this::run, "detach"));
   }
 
-  private ServedBox box(Exchange exchange) {
+  private TenantBox box(Exchange exchange) {
     return exchange.about(boxes.find(exchange.caller(), exchange.path("box")));
   }
 
-  private ServedExec exec(Exchange exchange) {
-    ServedBox box = box(exchange);
+  private TenantExec exec(Exchange exchange) {
+    TenantBox box = box(exchange);
     try {
       return box.exec(Integer.parseInt(exchange.path("exec")));
     } catch (NumberFormatException e) {
@@ -92,59 +97,19 @@ final class ExecRoutes {
   private void start(Exchange exchange) throws IOException, InterruptedException {
     boolean wait = exchange.flag("wait", false);
     boolean detach = exchange.flag("detach", false);
-    Orders.Command command = Orders.command(exchange.fields(), Duration.ZERO, policy.caps());
+    CommandTask command = Orders.command(exchange.fields(), Duration.ZERO, policy.caps());
     permit(exchange, command);
+    WaitingResponse answer = WaitingResponse.to(exchange).leaving(detach);
     if (wait) {
-      ServedExec exec = boxes.start(box(exchange), command.spec(), exchange::hasLeft);
-      attend(exchange, exec, command, detach, ended -> Documents.result(exchange, ended));
-      return;
-    }
-    ServedExec exec = start(exchange, command);
-    exec.awaitStart();
-    requireBegun(exec);
-    exchange.answer(201, Documents.exec(exec));
-  }
-
-  /** In the background. */
-  private ServedExec start(Exchange exchange, Orders.Command command) throws InterruptedException {
-    ServedExec exec = boxes.start(box(exchange), command.spec(), exchange::hasLeft);
-    return attended(exchange, exec, command);
-  }
-
-  private static ServedExec attended(Exchange exchange, ServedExec exec, Orders.Command command) {
-    feed(exchange, exec, command);
-    exec.box().attend(exec);
-    return exec;
-  }
-
-  /** What it is to read is kept until it has read it, or has ended, however long that takes. */
-  private static void feed(Exchange exchange, ServedExec exec, Orders.Command command) {
-    command.input().ifPresent(bytes -> exec.feed(bytes, exchange.keep(bytes)));
-    exchange.forgetBody();
-  }
-
-  private void requireBegun(ServedExec exec) {
-    if (exec.ending().orElse(null) instanceof ServedExec.Ending.Refused(var reason, _)) {
-      throw boxes.explain(reason, exec);
+      TenantExec exec = runs.run(box(exchange), command, answer);
+      answer.end(Documents.result(exchange, exec));
+    } else {
+      TenantExec exec = runs.start(box(exchange), command, answer);
+      exchange.answer(201, Documents.exec(exec));
     }
   }
 
-  private interface Last {
-    Map<String, Object> document(ServedExec exec) throws InterruptedException;
-  }
-
-  /** Waits for the end for the caller; one who goes away takes the command along. */
-  private void attend(
-      Exchange exchange, ServedExec exec, Orders.Command command, boolean detach, Last last)
-      throws IOException, InterruptedException {
-    LateAnswer answer = LateAnswer.to(exchange).leaving(detach);
-    feed(exchange, exec, command);
-    answer.follow(exec);
-    requireBegun(exec);
-    answer.end(last.document(exec));
-  }
-
-  private static void permit(Exchange exchange, Orders.Command command) {
+  private static void permit(Exchange exchange, CommandTask command) {
     if (command.spec().operator() && !exchange.caller().isAdmin()) {
       throw new Problem(Problem.Code.FORBIDDEN, "\"operator\" needs an admin key");
     }
@@ -155,7 +120,7 @@ final class ExecRoutes {
     Fields fields = exchange.fields();
     Orders.Ordered ordered =
         Orders.box(fields.object("box").orElseGet(Fields::none), policy.caps());
-    Orders.Command command =
+    CommandTask command =
         Orders.command(
             fields.object("exec").orElseGet(Fields::none),
             detach ? Duration.ZERO : RUN_TIMEOUT,
@@ -168,81 +133,41 @@ final class ExecRoutes {
     }
     permit(exchange, command);
     policy.check(exchange.caller(), ordered.order().spec());
-    BoxOrder order = detach ? ordered.order().forOneCommand() : ordered.order();
-    Permit permit = boxes.admitRun(exchange.caller(), exchange::hasLeft);
-    try (permit) {
-      run(exchange, order, ordered.files(), command, permit, certificate);
-    }
-  }
-
-  private void run(
-      Exchange exchange,
-      BoxOrder order,
-      List<NewFile> files,
-      Orders.Command command,
-      Permit permit,
-      boolean certificate)
-      throws IOException, InterruptedException {
-    boolean detach = order.goesWithCommand();
-    // Only one that is to hold nothing can have been waiting for its command.
-    boolean isBare = !detach && files.isEmpty();
-    ServedBox box =
-        boxes.createAdmitted(
-            exchange.caller(),
-            order,
-            made -> NewFile.write(made, files),
-            isBare ? Beginning.of(command.spec()) : Beginning.UNKNOWN);
-    try {
-      ServedExec exec = boxes.startAdmitted(box, command.spec());
-      if (detach) {
-        attended(exchange, exec, command);
-        exec.awaitStart();
-        requireBegun(exec);
-        boxes.removeAfterCommand(box);
-        exchange.answer(201, Documents.exec(exec));
-        return;
-      }
-      permit.close();
-      Last last =
-          certificate
-              ? ended -> runResult(exchange, box, ended)
-              : ended -> runResult(exchange, ended);
-      attend(exchange, exec, command, false, last);
-    } catch (IOException | InterruptedException | RuntimeException | Error e) {
-      boxes.remove(box, true);
-      throw e;
-    }
-    if (certificate) {
-      boxes.remove(box, true);
+    WaitingResponse answer = WaitingResponse.to(exchange);
+    if (detach) {
+      var place = new Place(ordered.order().forOneCommand(), ordered.files(), false);
+      runs.startAlone(
+          exchange.caller(),
+          place,
+          command,
+          answer,
+          exec -> _ -> exchange.answer(201, Documents.exec(exec)));
     } else {
-      boxes.removeAside(box);
+      var place = new Place(ordered.order(), ordered.files(), certificate);
+      runs.runAlone(
+          exchange.caller(),
+          place,
+          command,
+          answer,
+          exec -> answer.ending(runResult(exchange, exec)));
     }
   }
 
-  private static Map<String, Object> runResult(Exchange exchange, ServedExec exec)
+  private static Map<String, Object> runResult(Exchange exchange, TenantExec exec)
       throws InterruptedException {
     return exchange.accepts("text/event-stream")
         ? Documents.exec(exec)
         : Documents.result(exchange, exec);
   }
 
-  /** ORDER: the output is read before the box goes, and the box is gone before the answer does. */
-  private Map<String, Object> runResult(Exchange exchange, ServedBox box, ServedExec exec)
-      throws InterruptedException {
-    var document = runResult(exchange, exec);
-    Certificate certificate = boxes.remove(box, true);
-    document.put("certificate", Documents.certificate(certificate));
-    return document;
-  }
-
   // --- end ---
 
   private void await(Exchange exchange) throws IOException, InterruptedException {
     Duration patience = exchange.millis("timeoutMillis", LONG);
-    ServedExec exec = exec(exchange);
-    Deadline end = Deadline.in(patience);
+    TenantExec exec = exec(exchange);
+    Patience left = Patience.of(patience);
     boolean isLong = EventStream.HEARTBEAT.compareTo(patience) < 0;
-    if (exec.awaitSurely(isLong ? EventStream.HEARTBEAT : patience).isPresent() || end.isOver()) {
+    if (exec.awaitSurely(isLong ? EventStream.HEARTBEAT : patience).isPresent() || left.isOver()) {
       exchange.answer(200, Documents.exec(exec));
       return;
     }
@@ -250,7 +175,7 @@ final class ExecRoutes {
       do {
         out.write('\n');
         out.flush();
-      } while (exec.awaitSurely(EventStream.HEARTBEAT).isEmpty() && !end.isOver());
+      } while (exec.awaitSurely(EventStream.HEARTBEAT).isEmpty() && !left.isOver());
       out.write(Exchange.json(Documents.exec(exec)));
     }
   }
@@ -259,18 +184,14 @@ final class ExecRoutes {
     String signal = exchange.query("signal").orElse("TERM");
     Duration grace = policy.caps().grace(exchange.millis("graceMillis", ExecSpec.DEFAULT_GRACE));
     boolean wait = exchange.flag("wait", true);
-    ServedExec exec = exec(exchange);
-    Signal known =
-        Signal.parse(signal)
+    TenantExec exec = exec(exchange);
+    ExecSignal known =
+        ExecSignal.of(signal)
             .orElseThrow(
                 () -> new Problem(Problem.Code.BAD_REQUEST, "unknown signal \"" + signal + "\""));
-    switch (known) {
-      case TERM -> exec.kill(grace);
-      case KILL -> exec.kill(Duration.ZERO);
-      default -> exec.exec().signal(known);
-    }
-    if (wait && (known == Signal.TERM || known == Signal.KILL)) {
-      exec.awaitSurely(grace.plus(LateAnswer.LADDER_SLACK));
+    known.send(exec, grace);
+    if (wait && known.isEnding()) {
+      exec.awaitSurely(grace.plus(WaitingResponse.LADDER_SLACK));
     }
     exchange.answer(200, Documents.exec(exec));
   }
@@ -280,8 +201,8 @@ final class ExecRoutes {
     boolean wait = exchange.flag("wait", true);
     var killed = box(exchange).killAll(grace);
     if (wait) {
-      for (ServedExec exec : killed) {
-        exec.awaitSurely(grace.plus(LateAnswer.LADDER_SLACK));
+      for (TenantExec exec : killed) {
+        exec.awaitSurely(grace.plus(WaitingResponse.LADDER_SLACK));
       }
     }
     exchange.answer(200, Documents.object("execs", killed.stream().map(Documents::exec).toList()));
@@ -291,7 +212,7 @@ final class ExecRoutes {
 
   private void stdin(Exchange exchange) throws IOException, InterruptedException {
     boolean close = exchange.flag("close", false);
-    ServedExec exec = exec(exchange);
+    TenantExec exec = exec(exchange);
     exec.box().use();
     Stdin stdin = exec.exec().stdin().orElseThrow(() -> closed(exec));
     byte[] chunk = new byte[CHUNK];
@@ -313,7 +234,7 @@ final class ExecRoutes {
    * Whoever types may pause for longer than a connection may be idle, while the command runs. A
    * timeout that comes again is the last one: then there is no more to wait for.
    */
-  private static int read(InputStream content, byte[] chunk, ServedExec exec) throws IOException {
+  private static int read(InputStream content, byte[] chunk, TenantExec exec) throws IOException {
     Throwable last = null;
     while (true) {
       try {
@@ -330,14 +251,14 @@ final class ExecRoutes {
     }
   }
 
-  private static SandboxException closed(ServedExec exec) {
+  private static SandboxException closed(TenantExec exec) {
     return new SandboxException(
         ErrorCode.WRONG_STATE, "exec " + exec.number() + " reads no input, or no longer");
   }
 
   private void terminal(Exchange exchange) {
     boolean output = exchange.flag("output", true);
-    ServedExec exec = exec(exchange);
+    TenantExec exec = exec(exchange);
     if (!(exec.spec().kind() instanceof ExecKind.Terminal)) {
       throw new SandboxException(
           ErrorCode.WRONG_STATE, "exec " + exec.number() + " has no terminal");
@@ -353,19 +274,19 @@ final class ExecRoutes {
   }
 
   private void output(Exchange exchange) throws IOException, InterruptedException {
-    ServedExec exec = exec(exchange);
+    TenantExec exec = exec(exchange);
     exec.read(() -> output(exchange, exec));
   }
 
-  private static void output(Exchange exchange, ServedExec exec)
+  private static void output(Exchange exchange, TenantExec exec)
       throws IOException, InterruptedException {
     if (exchange.accepts("text/event-stream")) {
       var from =
           exchange
               .header("Last-Event-ID")
-              .map(EventStream.Position::parse)
+              .map(OutputEvents.Position::parse)
               .orElseGet(() -> position(exchange));
-      var events = new EventStream(exchange);
+      var events = new OutputEvents(exchange);
       events.end(events.follow(exec, from), Documents.exec(exec));
     } else if (exchange.flag("follow", false)) {
       // Whoever follows raw bytes and goes away could not be noticed until the next of them.
@@ -377,13 +298,13 @@ final class ExecRoutes {
     }
   }
 
-  private static EventStream.Position position(Exchange exchange) {
-    return new EventStream.Position(
+  private static OutputEvents.Position position(Exchange exchange) {
+    return new OutputEvents.Position(
         exchange.number("stdoutOffset", 0, Long.MAX_VALUE),
         exchange.number("stderrOffset", 0, Long.MAX_VALUE));
   }
 
-  private static void json(Exchange exchange, ServedExec exec, EventStream.Position from)
+  private static void json(Exchange exchange, TenantExec exec, OutputEvents.Position from)
       throws IOException, InterruptedException {
     byte[] stdout = Documents.read(exchange, exec.exec().stdout(), from.stdout());
     byte[] stderr = Documents.read(exchange, exec.exec().stderr(), from.stderr());
@@ -404,7 +325,7 @@ final class ExecRoutes {
             exec.exec().stdout().isEnd(stdoutEnd) && exec.exec().stderr().isEnd(stderrEnd)));
   }
 
-  private static void raw(Exchange exchange, ServedExec exec) throws IOException {
+  private static void raw(Exchange exchange, TenantExec exec) throws IOException {
     OutputLog log =
         switch (exchange.query("stream").orElse("stdout")) {
           case "stdout" -> exec.exec().stdout();

@@ -4,9 +4,12 @@ import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.FileContent;
 import dev.ebb.exec.FileEntry;
 import dev.ebb.exec.FileListing;
-import dev.ebb.server.boxes.Boxes;
-import dev.ebb.server.boxes.NewFile;
-import dev.ebb.server.boxes.ServedBox;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.Route;
+import dev.ebb.server.service.BoxRegistry;
+import dev.ebb.server.service.NewFile;
+import dev.ebb.server.service.TenantBox;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -17,9 +20,9 @@ import java.util.Map;
 
 /** Files of a box: all of it happens in the box, as its user. */
 final class FileRoutes {
-  private final Boxes boxes;
+  private final BoxRegistry boxes;
 
-  FileRoutes(Boxes boxes) {
+  FileRoutes(BoxRegistry boxes) {
     this.boxes = boxes;
   }
 
@@ -43,7 +46,7 @@ final class FileRoutes {
   }
 
   private void with(Exchange exchange, Work work) throws IOException, InterruptedException {
-    ServedBox box = exchange.about(boxes.find(exchange.caller(), exchange.path("box")));
+    TenantBox box = exchange.about(boxes.find(exchange.caller(), exchange.path("box")));
     boxes.useFiles(box, () -> work.on(box.files()), exchange::hasLeft);
   }
 

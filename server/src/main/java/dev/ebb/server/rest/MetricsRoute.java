@@ -1,7 +1,10 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.server.access.Caller;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.Route;
 import dev.ebb.server.metrics.Metrics;
+import dev.ebb.server.service.access.Caller;
 import java.io.IOException;
 import java.util.Map;
 

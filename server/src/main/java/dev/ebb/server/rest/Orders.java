@@ -1,30 +1,26 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.backend.ExecKind;
 import dev.ebb.backend.Mount;
 import dev.ebb.backend.Network;
 import dev.ebb.box.BoxSpec;
-import dev.ebb.box.Limits;
 import dev.ebb.cgroup.ByteSize;
-import dev.ebb.code.Runner;
 import dev.ebb.exec.ExecSpec;
-import dev.ebb.server.access.Caps;
-import dev.ebb.server.boxes.BoxOrder;
-import dev.ebb.server.boxes.NewFile;
-import dev.ebb.server.boxes.ServedContext;
+import dev.ebb.model.ExecKind;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.OrderFields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.service.BoxOrder;
+import dev.ebb.server.service.CommandTask;
+import dev.ebb.server.service.NewFile;
+import dev.ebb.server.service.access.Caps;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.Pattern;
 
 /** Boxes and commands as requests order them. */
-@SuppressWarnings("exports") // for the door of MCP, see module-info
-public final class Orders {
-  private static final Pattern NAME =
-      Pattern.compile("(?!c[0-9]+$)[A-Za-z0-9][A-Za-z0-9_.-]{0,63}");
-
+final class Orders {
   private static final int MOST_PLACES = 256;
 
   private Orders() {}
@@ -32,16 +28,16 @@ public final class Orders {
   // --- boxes ---
 
   /** A box, and what is to be written into it. */
-  public record Ordered(BoxOrder order, List<NewFile> files) {}
+  record Ordered(BoxOrder order, List<NewFile> files) {}
 
-  public static Ordered box(Fields fields, Caps caps) {
+  static Ordered box(Fields fields, Caps caps) {
     var files = fields.objects("files").stream().map(Orders::file).toList();
     var order =
         new BoxOrder(
             fields.text("name"),
             fields.textMap("labels"),
             spec(fields, caps),
-            ttl(fields, caps),
+            OrderFields.ttl(fields, caps),
             fields.millis("idleTimeoutMillis"),
             fields.flag("detached"),
             false);
@@ -60,8 +56,9 @@ public final class Orders {
   }
 
   private static BoxSpec spec(Fields fields, Caps caps) {
-    var limits = limits(fields.object("limits").orElseGet(Fields::none), caps);
-    var spec = BoxSpec.defaults().withLimits(limits);
+    Fields limits = fields.object("limits").orElseGet(Fields::none);
+    var spec = BoxSpec.defaults().withLimits(OrderFields.limits(limits, caps));
+    limits.end();
     spec = spec.withNetwork(network(fields).orElse(Network.NONE));
     List<Mount> mounts =
         fewer(fields.objects("mounts"), "mounts").stream().map(Orders::mount).toList();
@@ -81,47 +78,15 @@ public final class Orders {
     return all;
   }
 
-  private static Limits limits(Fields fields, Caps caps) {
-    var otherwise = Limits.defaults();
-    long memory =
-        fields.limit(
-            "memoryBytes", 1, Long.MAX_VALUE, otherwise.memory().bytes(), caps.memory().bytes());
-    long pids = fields.limit("pids", 1, Caps.ANY_PIDS, otherwise.pids(), caps.pids());
-    long disk =
-        fields.limit("diskBytes", 1, Long.MAX_VALUE, otherwise.disk().bytes(), caps.disk().bytes());
-    double cpus = fields.limit("cpus", Caps.ANY_CPUS, otherwise.cpus(), caps.cpus());
-    fields.end();
-    return new Limits(
-        new ByteSize(memory), (int) pids, cpus, new ByteSize(disk), otherwise.temporary());
-  }
-
-  /** One of zero is refused with the order. */
-  private static Optional<Duration> ttl(Fields fields, Caps caps) {
-    Optional<Duration> asked = fields.millis("ttlMillis");
-    if (asked.filter(Duration::isZero).isPresent()) {
-      return asked;
-    }
-    Duration ttl = fields.limit("ttlMillis", Duration.ZERO, caps.ttl());
-    return Optional.of(ttl).filter(Duration::isPositive);
-  }
-
   /** {@code "none"}, {@code "host"} or {@code {"allow": […]}}. */
   static Optional<Network> network(Fields fields) {
     Optional<Fields> object = fields.objectOrElse("network");
     if (object.isPresent()) {
       List<String> rules = object.get().texts("allow");
       object.get().end();
-      return Optional.of(allow(rules));
+      return Optional.of(OrderFields.allow(rules));
     }
     return fields.text("network").map(Orders::network);
-  }
-
-  private static Network allow(List<String> rules) {
-    try {
-      return rules.isEmpty() ? Network.NONE : Network.allow(rules);
-    } catch (IllegalArgumentException e) {
-      throw new Problem(Problem.Code.BAD_REQUEST, String.valueOf(e.getMessage()));
-    }
   }
 
   private static Network network(String word) {
@@ -173,15 +138,8 @@ public final class Orders {
     return spec.withTerminal((int) rows.orElse(24), (int) columns.orElse(80));
   }
 
-  /**
-   * A command, and what it is to read.
-   *
-   * @param input all of its stdin; empty: what is written to it later, or nothing
-   */
-  record Command(ExecSpec spec, Optional<byte[]> input) {}
-
   /** One with a terminal is for a person, whom no default cuts short. */
-  static Command command(Fields fields, Duration defaultTimeout, Caps caps) {
+  static CommandTask command(Fields fields, Duration defaultTimeout, Caps caps) {
     var input = fields.bytes("input");
     boolean stdin = fields.flag("stdin");
     if (stdin && input.isPresent()) {
@@ -199,31 +157,7 @@ public final class Orders {
     spec = terminal(spec, size);
     spec = fields.flag("operator") ? spec.withOperator() : spec;
     fields.end();
-    return new Command(spec, input);
-  }
-
-  /** An interpreter that keeps its state, as it is when nobody says more. */
-  public static ServedContext.Order interpreter(Optional<String> name, Runner runner, Caps caps) {
-    if (name.filter(text -> !NAME.matcher(text).matches()).isPresent()) {
-      throw new Problem(
-          Problem.Code.BAD_REQUEST,
-          "\"name\" must be up to 64 letters, digits, dots, dashes and underscores, and not be as"
-              + " an id, c1");
-    }
-    var spec = capped(ExecSpec.of(runner.command()), caps).withTimeout(Duration.ZERO);
-    return new ServedContext.Order(name, runner, spec.withDialogue());
-  }
-
-  /** The defaults, or less where less is allowed. */
-  public static ExecSpec capped(ExecSpec spec, Caps caps) {
-    return spec.withOutputLimit(least(ExecSpec.DEFAULT_OUTPUT_LIMIT, caps.output()))
-        .withOpenFiles(Math.min(ExecSpec.DEFAULT_OPEN_FILES, caps.openFiles()))
-        .withFileSize(least(ExecSpec.DEFAULT_FILE_SIZE, caps.fileSize()))
-        .withGrace(caps.grace(ExecSpec.DEFAULT_GRACE));
-  }
-
-  private static ByteSize least(ByteSize one, ByteSize other) {
-    return one.bytes() <= other.bytes() ? one : other;
+    return new CommandTask(spec, input);
   }
 
   /** Between the polite and the other signal; a command has no more time after its time. */

@@ -2,7 +2,9 @@ package dev.ebb.server.rest;
 
 import dev.ebb.pool.Fate;
 import dev.ebb.pool.PoolState;
-import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Route;
+import dev.ebb.server.service.BoxRegistry;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -10,9 +12,9 @@ import java.util.TreeMap;
 
 /** The boxes that were made ahead. */
 final class PoolRoutes {
-  private final Boxes boxes;
+  private final BoxRegistry boxes;
 
-  PoolRoutes(Boxes boxes) {
+  PoolRoutes(BoxRegistry boxes) {
     this.boxes = boxes;
   }
 

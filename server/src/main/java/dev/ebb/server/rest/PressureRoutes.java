@@ -5,6 +5,8 @@ import dev.ebb.pressure.DescriptorKind;
 import dev.ebb.pressure.Reading;
 import dev.ebb.pressure.Readings;
 import dev.ebb.pressure.Refusal;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Route;
 import dev.ebb.server.pressure.BaselineWatch;
 import dev.ebb.server.pressure.Cleaned;
 import dev.ebb.server.pressure.PressureWatch;
@@ -104,7 +106,7 @@ final class PressureRoutes {
                 .map(
                     step ->
                         Documents.object(
-                            "stage", step.stage().word(),
+                            "stage", step.stage().wireName(),
                             "released", step.released(),
                             "use", step.use()))
                 .toList());

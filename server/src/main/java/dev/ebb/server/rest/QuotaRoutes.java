@@ -1,9 +1,13 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.server.access.Caller;
-import dev.ebb.server.access.Quota;
-import dev.ebb.server.access.Quotas;
-import dev.ebb.server.boxes.Boxes;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.Route;
+import dev.ebb.server.service.BoxRegistry;
+import dev.ebb.server.service.access.Caller;
+import dev.ebb.server.service.access.Quota;
+import dev.ebb.server.service.access.Quotas;
 import java.io.IOException;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
@@ -13,9 +17,9 @@ import java.util.Map;
 /** What tenants may have, and have. A tenant sees its own; admins see and set all. */
 final class QuotaRoutes {
   private final Quotas quotas;
-  private final Boxes boxes;
+  private final BoxRegistry boxes;
 
-  QuotaRoutes(Quotas quotas, Boxes boxes) {
+  QuotaRoutes(Quotas quotas, BoxRegistry boxes) {
     this.quotas = quotas;
     this.boxes = boxes;
   }
@@ -96,7 +100,7 @@ final class QuotaRoutes {
     return switch (kind) {
       case MEMORY -> "memoryBytes";
       case RATE -> "requestsPerSecond";
-      case BOXES, EXECS, CPUS, PIDS -> kind.word();
+      case BOXES, EXECS, CPUS, PIDS -> kind.wireName();
     };
   }
 }

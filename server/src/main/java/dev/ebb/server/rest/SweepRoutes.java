@@ -1,6 +1,8 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.server.boxes.Sweeper;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Route;
+import dev.ebb.server.service.Sweeper;
 import dev.ebb.supervision.Recovery.Finding;
 import java.io.IOException;
 import java.util.List;

@@ -5,8 +5,14 @@ import static java.util.Objects.requireNonNull;
 import dev.ebb.box.SandboxException;
 import dev.ebb.exec.Stdin;
 import dev.ebb.process.OutputLoss;
-import dev.ebb.server.access.TenantMemory;
-import dev.ebb.server.boxes.ServedExec;
+import dev.ebb.server.http.EventStream;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Listeners;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.service.OutputReading;
+import dev.ebb.server.service.TenantExec;
+import dev.ebb.server.service.access.TenantMemory;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -31,9 +37,9 @@ public final class TerminalSocket implements Session.Listener {
   private static final int CHUNK = 32 * 1024;
 
   /** A message as it comes, as it is written, and what is shown. */
-  private static final long WEIGHT = 2L * Rest.BINARY_MOST + 2 * CHUNK;
+  private static final long WEIGHT = 2L * Listeners.BINARY_MOST + 2 * CHUNK;
 
-  private final ServedExec exec;
+  private final TenantExec exec;
   private final Stdin stdin;
   private final boolean output;
   private final TenantMemory.Claim room;
@@ -45,7 +51,7 @@ public final class TerminalSocket implements Session.Listener {
    *
    * @param output false for keys and sizes alone
    */
-  TerminalSocket(ServedExec exec, Stdin stdin, boolean output) {
+  TerminalSocket(TenantExec exec, Stdin stdin, boolean output) {
     this.exec = exec;
     room = exec.box().claim();
     room.add(WEIGHT);
@@ -64,14 +70,14 @@ public final class TerminalSocket implements Session.Listener {
 
   private void read(Session to) {
     try {
-      exec.read(() -> tell(to));
+      exec.read(() -> sendOutput(to));
     } catch (IOException | InterruptedException | SandboxException e) {
       hangUp(to, e);
     }
   }
 
   /** What the terminal shows, from the beginning; then how the command ended. */
-  private void tell(Session to) throws InterruptedException {
+  private void sendOutput(Session to) throws InterruptedException {
     byte[] chunk = new byte[CHUNK];
     long position = 0;
     OutputLoss unread = OutputLoss.NONE;

@@ -1,10 +1,11 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.server.access.Quotas;
-import dev.ebb.server.boxes.Sweeper;
+import dev.ebb.server.http.Disconnects;
 import dev.ebb.server.pressure.BaselineWatch;
 import dev.ebb.server.pressure.PressureWatch;
 import dev.ebb.server.pressure.Watchdog;
+import dev.ebb.server.service.Sweeper;
+import dev.ebb.server.service.access.Quotas;
 
 /** Those who look after the daemon as a whole. */
 @SuppressWarnings("exports") // for the daemon, see module-info
@@ -13,5 +14,5 @@ public record Watches(
     PressureWatch pressure,
     BaselineWatch baseline,
     Quotas quotas,
-    Departures departures,
+    Disconnects disconnects,
     Watchdog watchdog) {}

@@ -11,6 +11,7 @@ import dev.ebb.kernel.Scope;
 import dev.ebb.pressure.Cost;
 import dev.ebb.pressure.Gauges;
 import dev.ebb.pressure.PressureLevel;
+import dev.ebb.pressure.Resource;
 import dev.ebb.pressure.Thresholds;
 import dev.ebb.testkit.FakeCgroupFs;
 import dev.ebb.testkit.TestHost;
@@ -25,6 +26,9 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -81,6 +85,14 @@ class PressureWatchTest {
     Files.writeString(path, text + "\n");
   }
 
+  private void writeUnchecked(String file, String text) {
+    try {
+      write(file, text);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   /** Whole or not at all: somebody reads meanwhile. */
   private void use(int pids) {
     try {
@@ -93,8 +105,12 @@ class PressureWatchTest {
   }
 
   private void start() {
+    start((kind, data) -> told.add(kind + " " + data.get("resource") + " " + data.get("level")));
+  }
+
+  private void start(PressureWatch.Publisher publisher) {
     watch.start(
-        (kind, data) -> told.add(kind + " " + data.get("resource") + " " + data.get("level")),
+        publisher,
         new BaselineWatch(InstantSource.system(), Duration.ofDays(1), () -> true, () -> 0));
   }
 
@@ -103,7 +119,7 @@ class PressureWatchTest {
     watch.register(
         stage,
         enough -> {
-          cleaned.add(stage.word());
+          cleaned.add(stage.wireName());
           use(usedThen);
           return 1;
         });
@@ -158,6 +174,31 @@ class PressureWatchTest {
   }
 
   @Test
+  void aCleanupIsReportedForTheResourceThatCalledForIt() {
+    stage(Cleanup.Stage.SWEEP, 5);
+    start(
+        (kind, data) -> {
+          String event = kind + " " + data.get("resource") + " " + data.get("level");
+          told.add(event);
+          if (event.equals("pressure pids alert")) {
+            // From now on memory is the worst.
+            use(5);
+            writeUnchecked("proc/meminfo", "MemTotal: 1048576 kB\nMemAvailable: 300000 kB");
+            await().atMost(PATIENCE).until(() -> isWorst(Resource.MEMORY));
+          }
+        });
+    use(90);
+    await().atMost(PATIENCE).until(() -> watch.lastCleanup().isPresent());
+    awaitTold("pressure pids cleanup");
+    assertThat(told).doesNotContain("pressure memory cleanup");
+    assertThat(watch.lastCleanup().orElseThrow().before().use()).isEqualTo(90);
+  }
+
+  private boolean isWorst(Resource resource) {
+    return watch.fresh().worst().resource() == resource;
+  }
+
+  @Test
   void oneStageThatFailsDoesNotKeepTheNextFromHelping() {
     watch.register(
         Cleanup.Stage.SWEEP,
@@ -203,5 +244,34 @@ class PressureWatchTest {
         .until(() -> watch.explain(failure, begun).code() == ErrorCode.PRESSURE);
     var other = new SandboxException(ErrorCode.BAD_REQUEST, "no");
     assertThat(watch.explain(other, begun)).isSameAs(other);
+  }
+
+  /** What a publisher calls may wait for a thread that reads or asks for admission. */
+  @Test
+  void nothingIsPublishedUnderTheLockOfTheReadings() throws Exception {
+    var isPublishing = new CountDownLatch(1);
+    var gate = new CountDownLatch(1);
+    start(
+        (kind, data) -> {
+          isPublishing.countDown();
+          awaitQuietly(gate);
+        });
+    use(65);
+    try {
+      assertThat(isPublishing.await(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)).isTrue();
+      var reading = new FutureTask<>(watch::fresh);
+      Thread.ofVirtual().start(reading);
+      assertThat(reading.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)).isNotNull();
+    } finally {
+      gate.countDown();
+    }
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

@@ -4,15 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.ebb.code.Languages;
-import dev.ebb.server.access.Caps;
-import dev.ebb.server.access.Policy;
-import dev.ebb.server.boxes.Boxes;
+import dev.ebb.json.Json;
+import dev.ebb.json.JsonException;
+import dev.ebb.json.JsonObject;
+import dev.ebb.server.http.Door;
+import dev.ebb.server.http.DoorSessions;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.Route;
+import dev.ebb.server.http.SessionLimits;
 import dev.ebb.server.metrics.Metrics;
-import io.avaje.json.mapper.JsonMapper;
+import dev.ebb.server.service.access.Caps;
+import dev.ebb.server.service.access.Policy;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -25,44 +32,36 @@ import org.junit.jupiter.api.Test;
 class OpenApiTest {
   private static final Set<String> METHODS = Set.of("get", "put", "post", "delete");
 
-  private final Map<String, Object> document = read();
+  private final JsonObject document = read();
 
-  private static Map<String, Object> read() {
-    try (var in = Rest.class.getResourceAsStream("openapi.json")) {
-      return JsonMapper.builder()
-          .build()
-          .fromJsonObject(new String(in.readAllBytes(), StandardCharsets.UTF_8));
+  private static JsonObject read() {
+    try (var in = RestDoor.class.getResourceAsStream("openapi.json")) {
+      return Json.readObject(in.readAllBytes());
     } catch (IOException e) {
       throw new AssertionError(e);
     }
   }
 
-  @SuppressWarnings("unchecked")
   private static Map<String, Object> object(Object value, String... path) {
-    Map<String, Object> at = (Map<String, Object>) value;
-    for (String name : path) {
-      at = (Map<String, Object>) at.get(name);
-      assertThat(at).as(name).isNotNull();
+    try {
+      JsonObject at = (JsonObject) value;
+      for (String name : path) {
+        at = at.object(name);
+      }
+      return at.members();
+    } catch (JsonException e) {
+      throw new AssertionError(e);
     }
-    return at;
   }
 
   /** No route is handled here, so nobody needs boxes. */
   @SuppressWarnings("NullAway")
   private static List<Route> routes() {
-    Boxes none = null;
-    var events = new EventRoutes(none, null, "test");
-    var routes =
-        new ArrayList<>(
-            Rest.routes(
-                none,
-                new Watches(null, null, null, null, null, null),
-                Policy.STRICT,
-                McpSettings.DEFAULT,
-                events,
-                new Metrics()));
-    routes.addAll(events.open());
-    return routes;
+    var house =
+        new Door.House(null, Policy.STRICT, SessionLimits.DEFAULT, InstantSource.system(), "test");
+    var watches = new Watches(null, null, null, null, null, null);
+    return new RestDoor(house, watches, new Metrics(), Map.of("mcp", () -> DoorSessions.NONE))
+        .routes();
   }
 
   @Test
@@ -73,9 +72,11 @@ class OpenApiTest {
     object(document, "paths")
         .forEach(
             (path, item) ->
-                object(item).keySet().stream()
-                    .filter(METHODS::contains)
-                    .forEach(method -> said.add(method.toUpperCase(Locale.ROOT) + " " + path)));
+                // Those of another door are held to it by that door's own test.
+                (path.startsWith("/mcp") ? Map.<String, Object>of() : object(item))
+                    .keySet().stream()
+                        .filter(METHODS::contains)
+                        .forEach(method -> said.add(method.toUpperCase(Locale.ROOT) + " " + path)));
     assertThat(said).isEqualTo(served).hasSizeGreaterThan(25);
   }
 
@@ -88,8 +89,7 @@ class OpenApiTest {
             "POST /v1/boxes/{box}/kill-all",
             "POST /v1/boxes/{box}/execs/{exec}/kill",
             "DELETE /v1/boxes/{box}/contexts/{context}",
-            "POST /v1/boxes/{box}/contexts/{context}/interrupt",
-            "DELETE /mcp");
+            "POST /v1/boxes/{box}/contexts/{context}/interrupt");
   }
 
   @Test
@@ -177,7 +177,7 @@ class OpenApiTest {
     var said = (List<?>) code.getOrDefault("enum", List.of());
     var codes = new TreeSet<String>();
     for (Problem.Code each : Problem.Code.values()) {
-      codes.add(each.word());
+      codes.add(each.wireName());
     }
     assertThat(said.stream().map(String::valueOf)).containsExactlyInAnyOrderElementsOf(codes);
   }

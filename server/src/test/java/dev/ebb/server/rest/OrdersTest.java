@@ -7,7 +7,9 @@ import dev.ebb.box.Limits;
 import dev.ebb.cgroup.ByteSize;
 import dev.ebb.code.Languages;
 import dev.ebb.exec.ExecSpec;
-import dev.ebb.server.access.Caps;
+import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.service.access.Caps;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -118,7 +120,7 @@ class OrdersTest {
         CellCode.parse(
             parse("{'code':'1','language':'python','rich':true}"), Languages.ofHost(), CAPS);
     assertThat(cell.task().cell().grace()).isEqualTo(Duration.ofSeconds(3));
-    assertThat(Orders.capped(ExecSpec.of("a"), CAPS).grace()).isEqualTo(Duration.ofSeconds(3));
+    assertThat(CAPS.cap(ExecSpec.of("a")).grace()).isEqualTo(Duration.ofSeconds(3));
     assertThat(CAPS.grace(Duration.ofDays(1))).isEqualTo(Duration.ofSeconds(3));
     assertThat(Caps.NONE.grace(Duration.ofDays(1))).isEqualTo(Duration.ofDays(1));
   }

@@ -7,7 +7,7 @@ import java.util.List;
  * Where it takes place.
  *
  * @param script the program {@code ebb}
- * @param home a home that nobody else has, and that whoever lends it takes away
+ * @param home an unshared home, which the caller removes
  * @param environment for {@code ebb}, of words NAME=VALUE
  * @param description what kind of host this is, in a few words
  */

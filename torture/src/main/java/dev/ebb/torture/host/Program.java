@@ -14,17 +14,15 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /** Programs of the host that are run to their end. */
 public final class Program {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(2);
 
   private Program() {}
 
-  /** What one said, and its exit code, 128 and its number for a signal. */
+  /** The output of a program, and its exit code: 128 + n for signal n. */
   public record Outcome(int code, String text) {}
 
   /** Runs it without input, with what it says on both streams as one. */
@@ -64,7 +62,7 @@ public final class Program {
       if (deadline.isOver()) {
         child.signal(Signal.KILL);
       }
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      Deadline.never().pause(LOOK_AGAIN);
       ended = child.reap();
     }
     return ended.get().isExit() ? ended.get().status() : 128 + ended.get().status();

@@ -14,8 +14,8 @@ import java.util.List;
 
 /**
  * A file system of a few MiB for the home of a daemon. It is mounted in a mount namespace of its
- * own, which a process holds whose stdin we have: whatever becomes of us, it is unmounted when that
- * process and the daemon have ended.
+ * own, which a process holds whose stdin we have: when we end, for any reason, it is unmounted when
+ * that process and the daemon have ended.
  */
 public final class SmallDisk implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(20);

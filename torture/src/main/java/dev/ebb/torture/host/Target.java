@@ -23,8 +23,8 @@ public record Target(int pid, long startTime) {
   }
 
   /**
-   * Kills it, and nobody else: the handle is opened first, and what the number means is looked at
-   * once more then.
+   * Kills it, and no other process: the handle is opened first, and what the number means is looked
+   * at once more then.
    *
    * @return false if it was gone
    */

@@ -12,9 +12,9 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
 
-/** One thing that is asked of a daemon, and what must come of it. */
+/** One request to a daemon, and its expected result. */
 enum Errand {
-  /** What most people do most of the time. */
+  /** The most common use. */
   IMPORT,
   /** A command that fails by itself. */
   FAIL,
@@ -52,7 +52,7 @@ enum Errand {
     };
   }
 
-  String word() {
+  String wireName() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
@@ -117,7 +117,7 @@ enum Errand {
 
   private void require(boolean holds, String otherwise) throws IOException {
     if (!holds) {
-      throw new IOException(word() + ": " + otherwise);
+      throw new IOException(wireName() + ": " + otherwise);
     }
   }
 }

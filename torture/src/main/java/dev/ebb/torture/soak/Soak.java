@@ -22,10 +22,8 @@ import java.util.Queue;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -34,7 +32,7 @@ public final class Soak {
   private static final int ROUNDS = 50;
   private static final int FEWEST_A_ROUND = 10;
   private static final Duration SETTLES = Duration.ofSeconds(20);
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(20);
   private static final int FAILURES_TOLD = 20;
 
   /** A daemon that refuses for so long does not recover. */
@@ -63,7 +61,7 @@ public final class Soak {
   /**
    * Runs, and reports on stdout and in files.
    *
-   * @param isCalledOff somebody wants it to end early, and in good order
+   * @param isCalledOff true once it is to end early, in good order
    * @return 0 if every errand went well and nothing grew, else 1
    */
   public static int run(SoakSettings settings, Host host, BooleanSupplier isCalledOff)
@@ -146,7 +144,7 @@ public final class Soak {
     while (true) {
       try {
         errand.run(client, settings.packages());
-        count(errand.word());
+        count(errand.wireName());
         return;
       } catch (EbbException e) {
         boolean isLater = e.status() == 503 || e.status() == 429;
@@ -154,7 +152,7 @@ public final class Soak {
           throw e;
         }
         count("refused: " + e.code());
-        LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+        deadline.pause(LOOK_AGAIN);
       }
     }
   }
@@ -173,8 +171,7 @@ public final class Soak {
     Deadline deadline = Deadline.in(SETTLES);
     Footprint first = baseline;
     Footprint now = Footprint.of(daemon.pid());
-    while (first != null && !now.growthSince(first).isEmpty() && !deadline.isOver()) {
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    while (first != null && !now.growthSince(first).isEmpty() && deadline.pause(LOOK_AGAIN)) {
       now = Footprint.of(daemon.pid());
     }
     Measurement measurement = Measurement.of(next.get(), daemon.pid(), home);
@@ -183,7 +180,7 @@ public final class Soak {
     }
     measured.add(measurement);
     daemon.reconnect();
-    tell(measurement);
+    print(measurement);
   }
 
   /** Garbage is no leak. Without the JDK's own tool it is measured as it is. */
@@ -193,11 +190,11 @@ public final class Soak {
     boolean isCollected =
         Files.isExecutable(jcmd) && Program.run(jcmd, words, host.environment()).code() == 0;
     if (!isCollected) {
-      count("measured without a collection");
+      count("measured without a garbage collection");
     }
   }
 
-  private void tell(Measurement now) {
+  private void print(Measurement now) {
     double seconds = (System.nanoTime() - began) / 1e9;
     String line =
         "ebb soak: %d of %d runs, %.0f a second; %.0f descriptors, %.0f threads, %.0f MiB"

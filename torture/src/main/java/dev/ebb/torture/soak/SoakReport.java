@@ -1,6 +1,6 @@
 package dev.ebb.torture.soak;
 
-import dev.ebb.client.json.JsonObject;
+import dev.ebb.json.JsonObject;
 import dev.ebb.torture.page.Page;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** What was run, and what grew. */
+/** The report of a soak: what was run, and what grew. */
 record SoakReport(
     SoakSettings settings,
     String host,

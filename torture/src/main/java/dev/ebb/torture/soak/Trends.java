@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 
-/** From measurements to what grows. */
+/** Finds what grows in a series of measurements. */
 final class Trends {
   /** A thing that is counted is there or not. */
   private static final double COUNT = 0.5;

@@ -1,0 +1,58 @@
+package dev.ebb.cli.exec;
+
+import dev.ebb.cli.output.ExitCode;
+import dev.ebb.exec.Exec;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import sun.misc.Signal;
+
+/**
+ * What Ctrl-C and its kin do: the first runs the kill ladder, the second skips its grace. While the
+ * box is still being made, the making is interrupted.
+ */
+final class Interruption {
+  private static final List<String> SIGNALS = List.of("INT", "TERM", "HUP");
+
+  private final Thread maker;
+  private @Nullable Exec exec;
+  private Duration grace = Duration.ZERO;
+  private int signal;
+
+  Interruption(Thread maker) {
+    this.maker = maker;
+  }
+
+  void install() {
+    for (String name : SIGNALS) {
+      Signal.handle(new Signal(name), this::handle);
+    }
+  }
+
+  synchronized void attach(Exec running, Duration itsGrace) {
+    exec = running;
+    grace = itsGrace;
+    if (signal != 0) {
+      exec.kill(grace);
+    }
+  }
+
+  private synchronized void handle(Signal caught) {
+    boolean again = signal != 0;
+    signal = caught.getNumber();
+    if (exec == null) {
+      maker.interrupt();
+    } else {
+      exec.kill(again ? Duration.ZERO : grace);
+    }
+  }
+
+  /** 128 + n once we were signalled, else 0. */
+  synchronized int code() {
+    return signal == 0 ? 0 : ExitCode.SIGNALLED + signal;
+  }
+
+  int code(int otherwise) {
+    return code() == 0 ? otherwise : code();
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * Commands about commands: run, exec, logs, wait and kill, with our own streams, signals and
+ * terminal. May use {@code option}, {@code output} and {@code daemon}.
+ */
+@NullMarked
+package dev.ebb.cli.exec;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,128 @@
+package dev.ebb.cli.files;
+
+import dev.ebb.cli.daemon.DaemonConnection;
+import dev.ebb.cli.option.Options;
+import dev.ebb.client.BoxFiles;
+import dev.ebb.client.EbbClient;
+import dev.ebb.client.Entry;
+import dev.ebb.client.NotFoundException;
+import dev.ebb.kernel.Terminal;
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
+
+/** {@code ebb cp}: a file or a directory, between a box and the host; {@code -} is a tar. */
+public final class CopyCommand {
+  private final BoxFiles files;
+
+  private CopyCommand(BoxFiles files) {
+    this.files = files;
+  }
+
+  public static CommandSpec spec() {
+    CommandSpec spec =
+        Options.command("cp", "Copy files between a box and the host.")
+            .addPositional(
+                Options.positional(
+                    "FROM TO",
+                    "2",
+                    "one of them is BOX:PATH; - is a tar stream on stdin or stdout"));
+    spec.usageMessage().customSynopsis("ebb cp BOX:PATH PATH|-", "ebb cp PATH|- BOX:PATH");
+    return spec;
+  }
+
+  public static int run(ParseResult parsed) throws IOException {
+    List<String> words = Options.words(parsed);
+    CopyPath from = CopyPath.parse(words.get(0));
+    CopyPath to = CopyPath.parse(words.get(1));
+    if (from.isHost() == to.isHost()) {
+      throw Options.bad(parsed, "one of the two must be in a box: write it as BOX:PATH");
+    }
+    String box = Options.box(parsed, (from.isHost() ? to : from).box().orElseThrow());
+    try (EbbClient client = DaemonConnection.open()) {
+      var command = new CopyCommand(client.files(box));
+      if (from.isHost()) {
+        command.copyIn(from, to);
+      } else {
+        command.copyOut(from, to);
+      }
+    }
+    return 0;
+  }
+
+  private void copyIn(CopyPath from, CopyPath to) throws IOException {
+    if (from.path().equals("-")) {
+      files.untar(to.path(), new FileInputStream(FileDescriptor.in));
+      return;
+    }
+    Path source = Path.of(from.path());
+    if (!Files.exists(source)) {
+      throw new NoSuchFileException(from.path());
+    }
+    boolean intoDirectory = stat(to.path()).map(Entry::isDirectory).orElse(to.meansDirectory());
+    if (!Files.isDirectory(source)) {
+      String target = intoDirectory ? to.below(from.name()) : to.path();
+      try (InputStream content = Files.newInputStream(source)) {
+        files.write(target, content, TarWriter.mode(source));
+      }
+      return;
+    }
+    boolean nested = intoDirectory && !from.meansContent() && exists(to);
+    String target = nested ? to.below(realName(source)) : to.path();
+    files.mkdir(target);
+    TarPipe.pack(source, tar -> files.untar(target, tar));
+  }
+
+  private boolean exists(CopyPath path) throws IOException {
+    return stat(path.path()).isPresent();
+  }
+
+  private static String realName(Path source) throws IOException {
+    return String.valueOf(source.toRealPath().getFileName());
+  }
+
+  private Optional<Entry> stat(String path) throws IOException {
+    try {
+      return Optional.of(files.stat(path));
+    } catch (NotFoundException e) {
+      return Optional.empty();
+    }
+  }
+
+  private void copyOut(CopyPath from, CopyPath to) throws IOException {
+    if (to.path().equals("-")) {
+      if (Terminal.isAt(Terminal.Stream.STDOUT)) {
+        throw new IOException(
+            "refusing to write a tar to a terminal: redirect it to a file or a pipe");
+      }
+      try (InputStream tar = files.tar(from.path())) {
+        tar.transferTo(new FileOutputStream(FileDescriptor.out));
+      }
+      return;
+    }
+    Path target = Path.of(to.path());
+    boolean intoDirectory = Files.isDirectory(target);
+    if (!files.stat(from.path()).isDirectory()) {
+      try (InputStream content = files.read(from.path())) {
+        Path file = intoDirectory ? target.resolve(from.name()) : target;
+        Files.copy(content, file, StandardCopyOption.REPLACE_EXISTING);
+      }
+      return;
+    }
+    boolean nested = intoDirectory && !from.meansContent() && !from.name().isEmpty();
+    Path directory = nested ? target.resolve(from.name()) : target;
+    try (InputStream tar = files.tar(from.path())) {
+      new Unpacking(directory).unpack(tar);
+    }
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * {@code ebb cp}: files between a box and the host, by a tar that is not trusted. May use {@code
+ * option}, {@code output} and {@code daemon}.
+ */
+@NullMarked
+package dev.ebb.cli.files;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,8 @@
+/**
+ * {@code ebb mcp}: a bridge between stdin and stdout and the MCP interface of the daemon. May use
+ * {@code option}, {@code output} and {@code daemon}.
+ */
+@NullMarked
+package dev.ebb.cli.mcp;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,93 @@
+package dev.ebb.cli.operate;
+
+import dev.ebb.cli.option.Options;
+import dev.ebb.torture.soak.Soak;
+import dev.ebb.torture.soak.SoakSettings;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
+
+/** {@code ebb soak}: thousands of runs on a daemon of its own, and what of it grows. */
+public final class SoakCommand {
+  private static final int RUNS = 1000;
+  private static final int CLIENTS = 8;
+  private static final int MOST_CLIENTS = 200;
+
+  /** Fewer, and neither a JVM nor a few boxes fit. */
+  private static final int LEAST_FILES = 256;
+
+  private SoakCommand() {}
+
+  public static CommandSpec spec() {
+    return Options.command(
+            "soak", "Run thousands of commands on a separate daemon, and report what grows.")
+        .addOption(
+            Options.value(
+                "--runs",
+                "N",
+                Integer.class,
+                Options::count,
+                "number of commands (default: " + RUNS + ")"))
+        .addOption(
+            Options.value(
+                "--clients",
+                "N",
+                Integer.class,
+                Options::count,
+                "number of clients at a time (default: " + CLIENTS + ")"))
+        .addOption(
+            Options.value(
+                "--nofile",
+                "N",
+                Integer.class,
+                Options::count,
+                "descriptor limit of the daemon (default: that of this command)"))
+        .addOption(
+            Options.text(
+                "--packages",
+                "DIR",
+                "directory of python packages that the boxes mount and import"))
+        .addOption(
+            Options.text(
+                "--report",
+                "DIR",
+                "write report.txt, report.json and report.html to this directory"))
+        .addOption(Options.json());
+  }
+
+  public static int run(ParseResult parsed) throws IOException, InterruptedException {
+    SoakSettings settings = settings(parsed);
+    return TrialHome.visit("soak", (host, isCalledOff) -> Soak.run(settings, host, isCalledOff));
+  }
+
+  private static SoakSettings settings(ParseResult parsed) {
+    int clients = Options.get(parsed, "--clients", CLIENTS);
+    if (clients > MOST_CLIENTS) {
+      throw Options.bad(parsed, "too many clients: at most " + MOST_CLIENTS);
+    }
+    int files = Options.get(parsed, "--nofile", 0);
+    if (files > 0 && files < LEAST_FILES) {
+      throw Options.bad(parsed, "--nofile too small: a daemon needs at least " + LEAST_FILES);
+    }
+    Optional<Path> packages = Options.<String>find(parsed, "--packages").map(SoakCommand::path);
+    if (packages.filter(path -> !Files.isDirectory(path)).isPresent()) {
+      throw Options.bad(parsed, "--packages " + packages.get() + " is not a directory");
+    }
+    return new SoakSettings(
+        Options.get(parsed, "--runs", RUNS),
+        clients,
+        files,
+        packages,
+        List.of(),
+        Options.<String>find(parsed, "--report").map(SoakCommand::path),
+        parsed.hasMatchedOption("--json"));
+  }
+
+  private static Path path(String text) {
+    return Path.of(text).toAbsolutePath();
+  }
+}

@@ -1,0 +1,126 @@
+package dev.ebb.cli.operate;
+
+import dev.ebb.cli.option.Options;
+import dev.ebb.torture.Profile;
+import dev.ebb.torture.Settings;
+import dev.ebb.torture.Torture;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.TypeConversionException;
+
+/** {@code ebb torture}: hostile work on a daemon of its own, and the proof that nothing is left. */
+public final class TortureCommand {
+  private static final int MOST_BOXES = 64;
+
+  private TortureCommand() {}
+
+  public static CommandSpec spec() {
+    return Options.command(
+            "torture",
+            "Run hostile code on a separate daemon, kill at random, and report what is left.")
+        .addOption(
+            Options.value(
+                "--minutes",
+                "N",
+                Integer.class,
+                Options::count,
+                "duration in minutes (default: 1)"))
+        .addOption(
+            Options.value(
+                "--seed",
+                "S",
+                Long.class,
+                TortureCommand::seed,
+                "seed of the random plan, to repeat a run (default: random)"))
+        .addOption(
+            Options.value(
+                "--boxes",
+                "N",
+                Integer.class,
+                Options::count,
+                "number of boxes at a time (default: 4; 8 with --profile full)"))
+        .addOption(
+            Options.value(
+                "--profile",
+                "PROFILE",
+                Profile.class,
+                TortureCommand::profile,
+                "quick or full (default: quick)"))
+        .addOption(
+            Options.value(
+                "--only",
+                "KIND",
+                String.class,
+                TortureCommand::kind,
+                "only this kind of kill or fault: " + String.join(", ", Settings.kinds())))
+        .addOption(
+            Options.text(
+                "--report",
+                "DIR",
+                "write report.txt, report.json and report.html to this directory"))
+        .addOption(
+            Options.flag(
+                "plant each kind of leak and check that it is detected", "--oracle-selftest"))
+        .addOption(Options.json());
+  }
+
+  private static Long seed(String text) {
+    try {
+      return Long.valueOf(text);
+    } catch (NumberFormatException e) {
+      throw new TypeConversionException("bad seed \"" + text + "\": write a whole number");
+    }
+  }
+
+  private static Profile profile(String word) {
+    for (Profile profile : Profile.values()) {
+      if (profile.wireName().equals(word)) {
+        return profile;
+      }
+    }
+    throw new TypeConversionException("bad profile \"" + word + "\": write quick or full");
+  }
+
+  private static String kind(String word) {
+    if (!Settings.kinds().contains(word)) {
+      throw new TypeConversionException(
+          "bad kind \"" + word + "\": write one of " + String.join(", ", Settings.kinds()));
+    }
+    return word;
+  }
+
+  public static int run(ParseResult parsed) throws IOException, InterruptedException {
+    Settings settings = settings(parsed);
+    boolean selfTest = parsed.hasMatchedOption("--oracle-selftest");
+    return TrialHome.visit(
+        "torture",
+        (host, isCalledOff) ->
+            selfTest
+                ? Torture.selfTest(host, settings.json())
+                : Torture.run(settings, host, isCalledOff));
+  }
+
+  private static Settings settings(ParseResult parsed) {
+    Profile profile = Options.get(parsed, "--profile", Profile.QUICK);
+    int boxes = Options.get(parsed, "--boxes", profile.boxes());
+    if (boxes > MOST_BOXES) {
+      throw Options.bad(parsed, "too many boxes: at most " + MOST_BOXES);
+    }
+    return new Settings(
+        Duration.ofMinutes(Options.get(parsed, "--minutes", 1)),
+        Options.<Long>find(parsed, "--seed").orElseGet(TortureCommand::randomSeed),
+        boxes,
+        profile,
+        Options.find(parsed, "--only"),
+        Options.<String>find(parsed, "--report").map(Path::of).map(Path::toAbsolutePath),
+        parsed.hasMatchedOption("--json"));
+  }
+
+  private static long randomSeed() {
+    return ThreadLocalRandom.current().nextInt(1, Integer.MAX_VALUE);
+  }
+}

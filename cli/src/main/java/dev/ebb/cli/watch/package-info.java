@@ -1,0 +1,8 @@
+/**
+ * Commands that show what a daemon does now: processes, use of resources, events, pressure, pools.
+ * May use {@code option}, {@code output} and {@code daemon}.
+ */
+@NullMarked
+package dev.ebb.cli.watch;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,56 @@
+package dev.ebb.cli;
+
+import dev.ebb.testkit.ArchitectureRules;
+import java.util.List;
+import java.util.Set;
+
+/** The command reaches boxes by the exported packages of the runtime, or by the client. */
+class ArchitectureTest implements ArchitectureRules {
+  @Override
+  public String module() {
+    return "cli";
+  }
+
+  @Override
+  public List<String> packages() {
+    return List.of(
+        "dev.ebb.cli.option",
+        "dev.ebb.cli.output",
+        "dev.ebb.cli.daemon",
+        "dev.ebb.cli.box",
+        "dev.ebb.cli.exec",
+        "dev.ebb.cli.code",
+        "dev.ebb.cli.files",
+        "dev.ebb.cli.watch",
+        "dev.ebb.cli.operate",
+        "dev.ebb.cli.mcp",
+        "dev.ebb.cli");
+  }
+
+  @Override
+  public Set<String> separatePackages() {
+    return Set.of(
+        "dev.ebb.cli.box",
+        "dev.ebb.cli.exec",
+        "dev.ebb.cli.code",
+        "dev.ebb.cli.files",
+        "dev.ebb.cli.watch",
+        "dev.ebb.cli.operate",
+        "dev.ebb.cli.mcp");
+  }
+
+  @Override
+  public int leastClasses() {
+    return 60;
+  }
+
+  @Override
+  public Set<String> usedModules() {
+    return Set.of("runtime", "client", "json", "torture", "kernel");
+  }
+
+  @Override
+  public Set<String> libraries() {
+    return Set.of("picocli");
+  }
+}

@@ -1,0 +1,6 @@
+/** A strict JSON reader and writer; needs nothing but the JDK. */
+module dev.ebb.json {
+  requires static org.jspecify;
+
+  exports dev.ebb.json;
+}

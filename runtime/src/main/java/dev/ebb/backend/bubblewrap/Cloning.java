@@ -1,0 +1,80 @@
+package dev.ebb.backend.bubblewrap;
+
+import dev.ebb.fault.Step;
+import dev.ebb.init.InitChannel;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import java.util.Optional;
+
+/** A box that a {@link Forkserver} was ordered to make. */
+final class Cloning implements Launch {
+  private final Forkserver forkserver;
+  private final InitChannel channel;
+  private volatile boolean up;
+
+  Cloning(Forkserver forkserver, InitChannel channel) {
+    this.forkserver = forkserver;
+    this.channel = channel;
+  }
+
+  @Override
+  public InitChannel channel() {
+    return channel;
+  }
+
+  @Override
+  public Optional<Pidfd> outside() {
+    return Optional.empty();
+  }
+
+  @Override
+  public void await(Deadline deadline)
+      throws KernelException, SetupException, MakerLostException, InterruptedException {
+    try {
+      Step.AWAIT_CLONE.reach();
+      up = channel.awaitHello(deadline.sooner(Forkserver.PATIENCE)).isPresent();
+      if (!up) {
+        throw refusal();
+      }
+    } finally {
+      forkserver.finish(channel);
+    }
+  }
+
+  /** RACE: its end is heard of on the box's socket as well, and perhaps there first. */
+  private SetupException refusal() throws KernelException, MakerLostException {
+    if (channel.unmade().isPresent()) {
+      String why = channel.unmade().get();
+      // A box has none yet, so the limit that refused its first is the host's.
+      return new SetupException(
+          "the box could not be made" + Refusal.explain(": " + why), why.endsWith("EAGAIN"));
+    }
+    if (forkserver.isGone()) {
+      throw forkserver.dismiss("is gone");
+    }
+    if (channel.init().isEmpty()) {
+      throw forkserver.dismiss("does not answer");
+    }
+    return new SetupException("the box's init did not say hello");
+  }
+
+  /**
+   * RACE: the order may still be on its way. An init that it makes sees EOF on its control socket
+   * and ends. Once every copy of init's end of the socket is closed, no init exists or will.
+   */
+  @Override
+  public boolean callOff(Deadline deadline) throws KernelException, InterruptedException {
+    channel.sayNoMore();
+    if (channel.awaitClosed(deadline.sooner(Forkserver.PATIENCE))) {
+      return true;
+    }
+    var _ = forkserver.dismiss("does not answer");
+    return channel.awaitClosed(deadline);
+  }
+
+  @Override
+  public boolean isUp() {
+    return up;
+  }
+}

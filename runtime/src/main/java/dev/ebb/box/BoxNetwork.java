@@ -1,0 +1,102 @@
+package dev.ebb.box;
+
+import dev.ebb.backend.Network;
+import dev.ebb.egress.BoxEgress;
+import dev.ebb.egress.Egress;
+import dev.ebb.egress.EgressPolicy;
+import dev.ebb.fault.Step;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way out of a box through the egress proxy.
+ *
+ * <p>Used by the thread that makes, adopts or hands out the box, then under its release lock.
+ */
+final class BoxNetwork {
+  private static final Duration LISTEN_BOUND = Duration.ofSeconds(5);
+
+  private final BoxId id;
+  private final BoxHost host;
+  private final Scope scope;
+  private final BoxLifecycle lifecycle;
+  private final InitProcess init;
+  private @Nullable BoxEgress egress;
+
+  BoxNetwork(BoxId id, BoxHost host, Scope scope, BoxLifecycle lifecycle, InitProcess init) {
+    this.id = id;
+    this.host = host;
+    this.scope = scope;
+    this.lifecycle = lifecycle;
+    this.init = init;
+  }
+
+  /** A box without a policy has no way out, and need not ask for one. */
+  void open(EgressPolicy policy) throws KernelException, InterruptedException {
+    if (!policy.isEmpty()) {
+      openAlways(policy);
+    }
+  }
+
+  /** Opens it also for a policy that allows nothing: then a connection is refused at once. */
+  void openAlways(EgressPolicy policy) throws KernelException, InterruptedException {
+    Fd listener =
+        init.anyChannel().orElseThrow().queries().listen(Egress.PORT, Deadline.in(LISTEN_BOUND));
+    Step.OPEN_EGRESS.reach();
+    egress =
+        host.egress()
+            .open(scope, id.value(), listener, policy, () -> lifecycle.state() == BoxState.PAUSED);
+  }
+
+  /** Changes the policy and notes it in the record, or leaves both as they were. */
+  void change(Network before, Network wanted, Detachment record) throws InterruptedException {
+    if (!wanted.isOwn() || !before.isOwn()) {
+      throw new SandboxException(
+          ErrorCode.BAD_REQUEST, "a box has the network of the host from its beginning, or never");
+    }
+    try {
+      apply(wanted.policy());
+      try {
+        record.noteNetwork(wanted);
+      } catch (KernelException e) {
+        apply(before.policy());
+        throw e;
+      }
+    } catch (KernelException e) {
+      throw cannotChange(e);
+    }
+  }
+
+  private void apply(EgressPolicy policy) throws KernelException, InterruptedException {
+    BoxEgress current = egress;
+    if (current == null) {
+      open(policy);
+    } else {
+      current.change(policy);
+    }
+  }
+
+  private SandboxException cannotChange(KernelException e) {
+    ErrorCode code =
+        switch (e.errno()) {
+          case EADDRINUSE -> ErrorCode.CONFLICT;
+          case EOPNOTSUPP -> ErrorCode.UNSUPPORTED;
+          default -> ErrorCode.SETUP_FAILED;
+        };
+    return new SandboxException(
+        code, "cannot change the network of box " + id + ": " + e.getMessage(), e);
+  }
+
+  /** At once, whatever becomes of the processes of the box. */
+  void close() throws KernelException {
+    BoxEgress current = egress;
+    egress = null;
+    if (current != null) {
+      scope.release(current);
+    }
+  }
+}

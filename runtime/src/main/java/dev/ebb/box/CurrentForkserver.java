@@ -1,0 +1,201 @@
+package dev.ebb.box;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.backend.bubblewrap.Forkserver;
+import dev.ebb.backend.bubblewrap.Launch;
+import dev.ebb.backend.bubblewrap.Zygote;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps one forkserver, or one zygote, of the wanted kind running.
+ *
+ * <p>A forkserver that dies, or that the host refuses, is replaced after a pause. Thread-safe.
+ */
+final class CurrentForkserver {
+  private static final Logger LOG = System.getLogger(CurrentForkserver.class.getName());
+  private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
+  private static final Duration LONGEST_PAUSE = Duration.ofMinutes(5);
+
+  private final Optional<ZygotePolicy> zygote;
+  private final OrderedLock lock = new OrderedLock(LockOrder.FORKSERVER_START);
+
+  /** The current process, or one that could not be ended yet. */
+  @GuardedBy("lock")
+  private @Nullable ForkserverProcess process;
+
+  @GuardedBy("lock")
+  private @Nullable Forkserver forkserver;
+
+  @GuardedBy("lock")
+  private @Nullable String refusal;
+
+  @GuardedBy("lock")
+  private Deadline pause = Deadline.in(Duration.ZERO);
+
+  @GuardedBy("lock")
+  private Duration nextPause = FIRST_PAUSE;
+
+  /** Of the one there is: until when it makes boxes, and how many yet. */
+  @GuardedBy("lock")
+  private Deadline age = Deadline.in(Duration.ZERO);
+
+  @GuardedBy("lock")
+  private long left;
+
+  CurrentForkserver(Optional<ZygotePolicy> zygote) {
+    this.zygote = zygote;
+  }
+
+  private String name() {
+    return zygote.isPresent() ? Zygote.NAME : Forkserver.NAME;
+  }
+
+  /** Why there is none, if one was wanted and is not there. */
+  Optional<String> refusal() {
+    lock.lock();
+    try {
+      return Optional.ofNullable(refusal);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The one that shall make the next box, started if {@code isWanted}; empty: another maker. */
+  Optional<Forkserver> next(BoxHost host, boolean isWanted) throws InterruptedException {
+    lock.lock();
+    try {
+      if (forkserver != null && forkserver.isLost()) {
+        lose(host, "the " + name() + " is gone");
+      }
+      if (forkserver != null && (forkserver.isOutdated() || isSpent())) {
+        forkserver = null;
+      }
+      if (forkserver == null && isWanted && pause.isOver()) {
+        start(host);
+      }
+      left--;
+      return Optional.ofNullable(forkserver);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Starts one, if there is none. */
+  void prepare(BoxHost host) throws InterruptedException {
+    lock.lock();
+    try {
+      if (forkserver == null && pause.isOver()) {
+        start(host);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Its copies have much in common, see docs/adr/0008-zygote.md: not too many, nor for long. */
+  @GuardedBy("lock")
+  private boolean isSpent() {
+    return zygote.isPresent() && (age.isOver() || left <= 0);
+  }
+
+  @GuardedBy("lock")
+  private void start(BoxHost host) throws InterruptedException {
+    try {
+      end();
+      process = new ForkserverProcess(host, zygote.map(ZygotePolicy::zygote));
+      Forkserver started = process.start();
+      forkserver = started;
+      started.whenLost(() -> endAside(host, started));
+      zygote.ifPresent(policy -> age = Deadline.in(policy.age()));
+      left = zygote.map(ZygotePolicy::count).orElse(0);
+      refusal = null;
+      nextPause = FIRST_PAUSE;
+    } catch (KernelException | Launch.SetupException | SandboxException e) {
+      lose(host, String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** Nothing of a dead one waits for the next box: a zombie, a cgroup, lines of the ledger. */
+  private void endAside(BoxHost host, Forkserver which) {
+    Thread.ofVirtual()
+        .name("ebb-forkserver-end")
+        .start(
+            () -> {
+              try {
+                lost(host, which, "the " + name() + " is gone");
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            });
+  }
+
+  /** It died over a box, or would not answer. */
+  void lost(BoxHost host, Forkserver which, String reason) throws InterruptedException {
+    lock.lock();
+    try {
+      if (which.equals(forkserver)) {
+        lose(host, reason);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @GuardedBy("lock")
+  private void lose(BoxHost host, String reason) throws InterruptedException {
+    boolean isKnown = reason.equals(refusal);
+    forkserver = null;
+    refusal = reason;
+    pause = Deadline.in(nextPause);
+    LOG.log(
+        isKnown ? Level.DEBUG : Level.WARNING,
+        "event={0}_lost instance={1} reason=\"{2}\" another_makes_boxes_for={3}",
+        name(),
+        host.instance().id(),
+        reason,
+        nextPause);
+    nextPause = nextPause.multipliedBy(2);
+    if (nextPause.compareTo(LONGEST_PAUSE) > 0) {
+      nextPause = LONGEST_PAUSE;
+    }
+    try {
+      end();
+    } catch (KernelException e) {
+      LOG.log(Level.WARNING, "event=forkserver_not_ended, trying again", e);
+    }
+  }
+
+  @GuardedBy("lock")
+  private void end() throws KernelException, InterruptedException {
+    if (process != null) {
+      process.end();
+      process = null;
+    }
+  }
+
+  /** Ends it; none is started any more. Boxes that it made live on. */
+  void close() throws KernelException {
+    boolean interrupted = Thread.interrupted();
+    lock.lock();
+    try {
+      forkserver = null;
+      pause = Deadline.in(Duration.ofDays(36_500));
+      end();
+    } catch (InterruptedException e) {
+      interrupted = true;
+    } finally {
+      lock.unlock();
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

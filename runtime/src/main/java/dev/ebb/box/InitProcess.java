@@ -1,0 +1,229 @@
+package dev.ebb.box;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.ebb.backend.bubblewrap.Launch;
+import dev.ebb.cgroup.Enclosure;
+import dev.ebb.fault.Step;
+import dev.ebb.init.InitChannel;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import dev.ebb.kernel.Poller;
+import dev.ebb.kernel.Readiness;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
+import dev.ebb.ledger.Kind;
+import dev.ebb.process.ProcFs;
+import dev.ebb.process.ProcessRef;
+import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The init of a box, the channel to it, and the process <em>outside</em> that makes it: how they
+ * are found, killed and reaped.
+ *
+ * <p>The channel may be used by any thread. All else belongs to the thread that makes or adopts the
+ * box, and to its release.
+ */
+final class InitProcess {
+  private static final Duration REAPED_BOUND = Duration.ofSeconds(5);
+  private static final Duration RETRY = Duration.ofMillis(1);
+
+  private final BoxId id;
+  private final BoxHost host;
+  private final Enclosure enclosure;
+  private final BoxLifecycle lifecycle;
+  private @Nullable Launch launch;
+  private Optional<Box.Maker> maker = Optional.empty();
+  private volatile @Nullable InitChannel channel;
+  private @Nullable ProcessRef found;
+
+  /** Each was seen dead, and its descriptor may be closed by now. */
+  private boolean outsideGone;
+
+  private boolean gone;
+
+  InitProcess(BoxId id, BoxHost host, Enclosure enclosure, BoxLifecycle lifecycle) {
+    this.id = id;
+    this.host = host;
+    this.enclosure = enclosure;
+    this.lifecycle = lifecycle;
+  }
+
+  // --- its beginning ---
+
+  void launched(Launch begun) {
+    launch = begun;
+    channel = begun.channel();
+  }
+
+  Launch launch() {
+    return requireNonNull(launch);
+  }
+
+  /** The attempt to make the box failed and left nothing; another one may follow. */
+  void launchFailed() {
+    launch = null;
+    channel = null;
+  }
+
+  void madeBy(Box.Maker kind) {
+    maker = Optional.of(kind);
+  }
+
+  /** Empty when another engine had the box made. */
+  Optional<Box.Maker> maker() {
+    return maker;
+  }
+
+  /** Another engine had the box made, and this is its init. */
+  void found(ProcessRef init) {
+    found = init;
+  }
+
+  void connected(InitChannel up) {
+    channel = up;
+  }
+
+  /** Opens an init that another engine started. */
+  Pidfd open(Scope scope, ProcessRef process) throws KernelException {
+    Pidfd pidfd = Pidfd.open(scope, process.pid());
+    // RACE: the number may have been reused before the pidfd was opened, not after.
+    if (!process.isAlive()) {
+      throw new KernelException("find the init of box " + id, Errno.ESRCH);
+    }
+    return pidfd;
+  }
+
+  // --- its life ---
+
+  /** The channel of a box whose end has not begun. */
+  InitChannel channel() {
+    lifecycle.requireUp(id);
+    return requireNonNull(channel);
+  }
+
+  /** The channel in any state; empty: there has been none. */
+  Optional<InitChannel> anyChannel() {
+    return Optional.ofNullable(channel);
+  }
+
+  /** The host pid, in a box whose end has not begun. */
+  int pid() {
+    return channel().init().orElseThrow().pid();
+  }
+
+  /** A box without its init is lost. */
+  void watch() {
+    requireNonNull(channel).whenClosed(() -> lifecycle.tryBecome(BoxState.LOST));
+  }
+
+  /** It was started and has not said hello. */
+  boolean isStarting() {
+    return launch != null && !launch.isUp();
+  }
+
+  /** It came up, and was not seen dead. */
+  boolean isThere() {
+    return !gone && (launch == null ? channel != null : launch.isUp());
+  }
+
+  /** SAFETY: one that we started keeps its number until we reap it; one that we found has a ref. */
+  boolean isAlive() {
+    if (!isThere()) {
+      return false;
+    }
+    int pid = pidfd().pid();
+    return found == null
+        ? ProcFs.stat(pid).filter(stat -> !stat.isZombie()).isPresent()
+        : found.isAlive();
+  }
+
+  private Pidfd pidfd() {
+    return requireNonNull(channel).init().orElseThrow();
+  }
+
+  // --- its end ---
+
+  void endOutside(ReleaseTally tally) throws KernelException, InterruptedException {
+    if (!isStarting() || outsideGone || launch().outside().isEmpty()) {
+      return;
+    }
+    Pidfd outside = launch().outside().get();
+    tally.held(Kind.PROCESS, 1);
+    Step.END_OUTSIDE.reach();
+    outside.signal(Signal.KILL);
+    if (awaitDeath(outside)) {
+      outsideGone = true;
+      tally.released(Kind.PROCESS, 1);
+    } else {
+      tally.stuck(Kind.PROCESS, Integer.toString(outside.pid()), "outlived SIGKILL");
+    }
+  }
+
+  /**
+   * Learns of an init that was cloned and not announced.
+   *
+   * <p>ORDER: its maker is dead or called off, but the maker's last messages may be unread.
+   */
+  void learn(Deadline deadline) throws KernelException, InterruptedException {
+    if (!launch().callOff(deadline)) {
+      throw new KernelException("hear out who made the box", Errno.EBUSY);
+    }
+    launch().channel().init().ifPresent(enclosure::known);
+  }
+
+  /** Kills it in any cgroup. KERNEL: its death ends all of its pid namespace. */
+  void kill() throws KernelException {
+    if (!isThere()) {
+      return;
+    }
+    try {
+      pidfd().signal(Signal.KILL);
+    } catch (KernelException e) {
+      if (!e.is(Errno.ESRCH) && !e.is(Errno.EBADF)) {
+        throw e;
+      }
+    }
+  }
+
+  /**
+   * True when init came up and is gone now.
+   *
+   * <p>KERNEL: pid 1 of a namespace becomes reapable only after all its members were reaped.
+   */
+  boolean reap() throws KernelException, InterruptedException {
+    if (!isThere()) {
+      return false;
+    }
+    kill();
+    gone = awaitDeath(pidfd());
+    return gone;
+  }
+
+  /** Waits for its death and reaps it; false when it outlived the bound. */
+  private boolean awaitDeath(Pidfd process) throws KernelException, InterruptedException {
+    try (var brief = new Scope()) {
+      var dead = new Readiness(brief, host.poller(), process.fd(), Poller.Interest.READ);
+      if (!host.patience().await(host.patience().death(), dead::awaitSurely)) {
+        return false;
+      }
+      process.reap();
+      return true;
+    } catch (KernelException e) {
+      if (e.is(Errno.ECHILD)) {
+        return awaitReaped(process.pid());
+      }
+      throw e;
+    }
+  }
+
+  /** It is no child of ours: its parent reaps it, or never does. */
+  private boolean awaitReaped(int pid) {
+    return Deadline.in(REAPED_BOUND)
+        .until(RETRY, () -> ProcFs.stat(pid).isEmpty() || !enclosure.holds(pid));
+  }
+}

@@ -1,0 +1,61 @@
+package dev.ebb.box;
+
+import dev.ebb.init.BoxContents;
+import dev.ebb.init.InitQueries;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.model.FirstFile;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** A box that was made before it was ordered: how it is checked, fitted and handed over. */
+public final class MadeAhead {
+  private final Box box;
+
+  private MadeAhead(Box box) {
+    this.box = box;
+  }
+
+  /** For a pool that keeps {@code box}. */
+  public static MadeAhead of(Box box) {
+    return new MadeAhead(box);
+  }
+
+  /** Whether the box continues a process of its zygote. */
+  public boolean isCopy() {
+    return box.footprint().maker().equals(Optional.of(Box.Maker.ZYGOTE));
+  }
+
+  /** What its init finds in it; empty when that does not answer in time. */
+  public Optional<BoxContents> inventory(Duration patience)
+      throws KernelException, InterruptedException {
+    return init().inventory(Deadline.in(patience));
+  }
+
+  /** What its init finds in it, and the entry of a file that init writes right after. */
+  public Optional<InitQueries.Inventory> inventoryThenWrite(FirstFile file, Duration patience)
+      throws KernelException, InterruptedException {
+    return init().inventoryThenWrite(file, Deadline.in(patience));
+  }
+
+  private InitQueries init() {
+    return box.parts().init().channel().queries();
+  }
+
+  /** Gives it the limits and the way out of {@code wanted}, which it {@link BoxSpec#canBecome}. */
+  public void specialise(BoxSpec wanted) throws KernelException, InterruptedException {
+    BoxSpec spec = box.spec();
+    if (!spec.canBecome(wanted)) {
+      throw new IllegalArgumentException("box " + box.id() + " cannot become " + wanted);
+    }
+    box.parts().enclosure().limit(spec.limits().cgroup(), wanted.limits().cgroup());
+    box.parts().network().open(wanted.network().policy());
+    box.specialised(wanted);
+  }
+
+  /** From now on {@code owner} hears of its state, of the one that it is in first. */
+  public void handTo(Consumer<BoxState> owner) {
+    box.parts().lifecycle().handTo(owner);
+  }
+}

@@ -1,0 +1,246 @@
+package dev.ebb.box;
+
+import dev.ebb.backend.SandboxSpec;
+import dev.ebb.backend.bubblewrap.Forkserver;
+import dev.ebb.backend.bubblewrap.Launch;
+import dev.ebb.cgroup.Enclosure;
+import dev.ebb.fault.Step;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Scope;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.ledger.Holding;
+import dev.ebb.ledger.Kind;
+import dev.ebb.ledger.Ledger;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.process.Session;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes one box: from its first ledger line until it is running, or until all that was made of it
+ * is released.
+ */
+public final class Making {
+  private final BoxParts parts;
+  private final BoxHost host;
+  private final BoxSpec spec;
+  private final Enclosure enclosure;
+  private final BoxHoldings holdings;
+  private final InitProcess init;
+  private @Nullable Holding beginning;
+  private @Nullable Holding outsideLine;
+
+  private Making(BoxParts parts, BoxSpec spec) {
+    this.parts = parts;
+    this.spec = spec;
+    host = parts.host();
+    enclosure = parts.enclosure();
+    holdings = parts.holdings();
+    init = parts.init();
+  }
+
+  /**
+   * Makes a box, or unwinds all that was made so far and throws the reason.
+   *
+   * @param wanted the maker to use; another one makes the box if that one cannot
+   * @param listener hears of each change of its state, in order, and must not wait for anything
+   * @param unfinished takes a box that could neither be made nor unwound, to release it again
+   */
+  public static Box make(
+      BoxHost host,
+      BoxId id,
+      BoxSpec spec,
+      Box.Maker wanted,
+      Consumer<BoxState> listener,
+      Consumer<Box> unfinished) {
+    BoxParts parts;
+    try {
+      parts = BoxParts.of(host, id, host.enclosure(id), new BoxLifecycle(listener));
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
+    var box = new Box(parts, spec);
+    try {
+      new Making(parts, spec).setUp(wanted);
+      return box;
+    } catch (Throwable failure) {
+      throw unwind(box, failure, unfinished);
+    }
+  }
+
+  private void setUp(Box.Maker wanted)
+      throws KernelException,
+          Launch.SetupException,
+          Launch.MakerLostException,
+          InterruptedException {
+    Deadline deadline = Deadline.in(host.createDeadline());
+    hold();
+    enclosure.create(spec.limits().cgroup(), holdings.uid());
+    Step.WATCH_OOM.reach();
+    parts.oomWatch().open(parts.scope(), host.poller());
+    // KERNEL: with nsdelegate init could not clone into a leaf, which lies outside its namespace.
+    var sandbox = spec.sandbox(!host.hierarchies().namespacesBound());
+    if (enclosure.paths().isEmpty()) {
+      // Nothing else would lead the next runtime to it, should this one die in the middle.
+      beginning = holdings.hold(Kind.PROCESS, Session.toBegin().toString());
+    }
+    if (!isCloned(wanted, sandbox, deadline)) {
+      makeByBubblewrap(sandbox, deadline);
+    }
+    settle();
+    strikeOutside();
+    parts.network().open(spec.network().policy());
+    Step.CALL_RUNNING.reach();
+    parts.lifecycle().become(BoxState.RUNNING);
+    init.watch();
+  }
+
+  private void hold() throws KernelException {
+    holdings.lendUid();
+    var entries = new ArrayList<Ledger.Entry>();
+    if (!holdings.isUidShared()) {
+      entries.add(new Ledger.Entry(Kind.USER, Integer.toString(holdings.uid())));
+    }
+    for (Path path : enclosure.paths()) {
+      entries.add(new Ledger.Entry(Kind.CGROUP, path.toString()));
+    }
+    Step.HOLD_BOX.reach();
+    parts.directory().planned(holdings.hold(parts.directory().entry(), entries));
+  }
+
+  // --- its makers ---
+
+  private void makeByBubblewrap(SandboxSpec sandbox, Deadline deadline)
+      throws KernelException,
+          Launch.SetupException,
+          Launch.MakerLostException,
+          InterruptedException {
+    host.makers()
+        .bubblewrap()
+        .launch(
+            parts.scope(),
+            parts.id().value(),
+            sandbox,
+            enclosure.placement(),
+            holdings.uid(),
+            this::launched);
+    init.launch().await(deadline);
+    init.madeBy(Box.Maker.BWRAP);
+  }
+
+  private boolean isCloned(Box.Maker wanted, SandboxSpec sandbox, Deadline deadline)
+      throws KernelException, Launch.SetupException, InterruptedException {
+    return (wanted == Box.Maker.ZYGOTE
+            && isClonedBy(Box.Maker.ZYGOTE, host.makers().zygote(host, sandbox), sandbox, deadline))
+        || (wanted != Box.Maker.BWRAP
+            && isClonedBy(
+                Box.Maker.FORKSERVER, host.makers().forkserver(host, sandbox), sandbox, deadline));
+  }
+
+  /** False: there is no such maker, or it died over the box and left nothing. */
+  private boolean isClonedBy(
+      Box.Maker kind, Optional<Forkserver> forkserver, SandboxSpec sandbox, Deadline deadline)
+      throws KernelException, Launch.SetupException, InterruptedException {
+    if (forkserver.isEmpty()) {
+      return false;
+    }
+    Scope attempt = Scope.in(parts.scope());
+    try {
+      forkserver
+          .get()
+          .launch(
+              attempt,
+              parts.id().value(),
+              sandbox,
+              enclosure.placement(),
+              holdings.uid(),
+              this::launched);
+      init.launch().await(deadline);
+      init.madeBy(kind);
+      return true;
+    } catch (Launch.MakerLostException e) {
+      host.makers().lost(host, forkserver.get(), String.valueOf(e.getMessage()));
+      endAttempt(attempt);
+      return false;
+    }
+  }
+
+  private void endAttempt(Scope attempt) throws KernelException, InterruptedException {
+    var tally = new ReleaseTally();
+    new ProcessEnd(parts, tally).run();
+    if (!tally.isClean()) {
+      throw new KernelException("end what was begun of box " + parts.id(), Errno.EBUSY);
+    }
+    enclosure.renew();
+    parts.scope().release(attempt);
+    init.launchFailed();
+  }
+
+  // --- the ledger ---
+
+  /** Written down so that the next runtime can end it, should this one die right now. */
+  private void launched(Launch begun) throws KernelException {
+    init.launched(begun);
+    if (begun.outside().isEmpty()) {
+      enclosure.begun(Session.toBegin());
+      return;
+    }
+    var ref = ProcessRef.of(begun.outside().get().pid());
+    if (ref.isPresent()) {
+      Step.HOLD_OUTSIDE.reach();
+      outsideLine = holdings.hold(Kind.PROCESS, ref.get().toString());
+      enclosure.begun(ref.get());
+    }
+  }
+
+  private void settle() throws KernelException {
+    var toFind = enclosure.settled(init.launch().channel().init().orElseThrow());
+    if (toFind.isPresent()) {
+      holdings.hold(Kind.PROCESS, toFind.get().toString());
+    }
+  }
+
+  /** The process outside was reaped. */
+  private void strikeOutside() throws KernelException {
+    Step.STRIKE_OUTSIDE.reach();
+    List<Holding> gone = Stream.of(beginning, outsideLine).filter(Objects::nonNull).toList();
+    holdings.strike(gone);
+  }
+
+  // --- what failed ---
+
+  private static SandboxException unwind(Box box, Throwable failure, Consumer<Box> unfinished) {
+    Certificate left = box.release();
+    if (!left.isClean()) {
+      unfinished.accept(box);
+    }
+    String cleanup = left.isClean() ? "" : "; its clean-up failed too: " + left.stuck();
+    return switch (failure) {
+      case SandboxException e when left.isClean() -> e;
+      case Launch.SetupException e when e.isForWantOfProcesses() ->
+          SandboxException.later(
+              ErrorCode.PRESSURE, e.getMessage() + cleanup, Duration.ofSeconds(1), Map.of());
+      case Launch.SetupException e ->
+          new SandboxException(ErrorCode.SETUP_FAILED, e.getMessage() + cleanup, e);
+      case InterruptedException e -> {
+        Thread.currentThread().interrupt();
+        yield new SandboxException(
+            ErrorCode.INTERRUPTED, "interrupted while making a box" + cleanup, e);
+      }
+      case KernelException e ->
+          new SandboxException(
+              ErrorCode.SETUP_FAILED, "cannot make a box: " + e.getMessage() + cleanup, e);
+      default -> new SandboxException(ErrorCode.INTERNAL, failure + cleanup, failure);
+    };
+  }
+}

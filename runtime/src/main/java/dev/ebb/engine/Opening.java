@@ -1,0 +1,248 @@
+package dev.ebb.engine;
+
+import dev.ebb.backend.bubblewrap.Bubblewrap;
+import dev.ebb.box.BoxHost;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.HostUids;
+import dev.ebb.box.Makers;
+import dev.ebb.box.Patience;
+import dev.ebb.box.SandboxException;
+import dev.ebb.box.Strangers;
+import dev.ebb.cgroup.CgroupRemoval;
+import dev.ebb.cgroup.EmptyWait;
+import dev.ebb.cgroup.Hierarchies;
+import dev.ebb.egress.Egress;
+import dev.ebb.fault.Step;
+import dev.ebb.init.Discards;
+import dev.ebb.init.InitBinary;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Poller;
+import dev.ebb.kernel.ProcessClock;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Self;
+import dev.ebb.ledger.Kind;
+import dev.ebb.ledger.Ledger;
+import dev.ebb.process.Privileges;
+import dev.ebb.process.ProcessRef;
+import dev.ebb.process.Reaper;
+import dev.ebb.store.DeadInstance;
+import dev.ebb.store.Home;
+import dev.ebb.store.Instance;
+import dev.ebb.store.UidClaims;
+import dev.ebb.store.UidRange;
+import dev.ebb.supervision.Recovery;
+import dev.ebb.supervision.Traces;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+
+/**
+ * Opens an engine on a home: releases what dead ones left there, makes an instance or takes over
+ * the last daemon's, and gives it a cgroup subtree. A failure unwinds all of it.
+ */
+final class Opening {
+  private static final Logger LOG = System.getLogger(Opening.class.getName());
+  static final List<Path> BWRAP =
+      List.of(Path.of("/usr/bin/bwrap"), Path.of("/usr/local/bin/bwrap"), Path.of("/bin/bwrap"));
+
+  private static final Duration CREATE_DEADLINE = Duration.ofSeconds(30);
+
+  /** How long the leftovers of a dead runtime may keep the next one from its work. */
+  private static final Duration AT_START = Duration.ofSeconds(2);
+
+  private static final Duration ORPHAN_PATIENCE = Duration.ofSeconds(5);
+
+  /** What an engine is to its process. */
+  enum Role {
+    /** A library in a process that is not Ebb's, and stays in its cgroup. */
+    GUEST,
+    /** The purpose of the process, which may be moved between cgroups. */
+    PROCESS,
+    /** A process that takes over the detached boxes of the daemon before it. */
+    DAEMON
+  }
+
+  private final Scope scope;
+  private final Role role;
+  private final Home home;
+  private final EmptyWait emptyWait;
+  private final CgroupRemoval removal;
+  private final Strangers strangers = new Strangers();
+  private final Poller poller;
+  private final Reaper reaper = new Reaper(ProcessClock.instants(), ORPHAN_PATIENCE);
+  private final InitBinary binary;
+
+  private Opening(Scope scope, Role role, Path path) throws KernelException, IOException {
+    this.scope = scope;
+    this.role = role;
+    home = Home.open(path);
+    binary = InitBinary.stage(scope, home.lib());
+    poller = Poller.start(scope, "ebb-poller", ORPHAN_PATIENCE, reaper::reapStrangers);
+    emptyWait = EmptyWait.on(poller);
+    removal = new CgroupRemoval(emptyWait);
+  }
+
+  static Engine open(Path path, Role role) {
+    var building = new Scope();
+    try {
+      Hierarchies hierarchies = Hierarchies.detect(role != Role.GUEST);
+      Path bwrap = bwrap(BWRAP);
+      Self.becomeSubreaper();
+      return new Opening(building, role, path).open(hierarchies, bwrap);
+    } catch (KernelException | IOException | RuntimeException e) {
+      try {
+        building.close();
+      } catch (KernelException suppressed) {
+        e.addSuppressed(suppressed);
+      }
+      if (e instanceof SandboxException sandbox) {
+        throw sandbox;
+      }
+      throw new SandboxException(
+          ErrorCode.HOST_UNFIT, "cannot open Ebb's home " + path + ": " + HomeTools.reason(e), e);
+    }
+  }
+
+  /** The first of {@code places} where bubblewrap is. */
+  static Path bwrap(List<Path> places) {
+    return places.stream()
+        .filter(Files::isExecutable)
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new SandboxException(
+                    ErrorCode.HOST_UNFIT,
+                    "bubblewrap is missing: install it (apt-get install bubblewrap)"));
+  }
+
+  private Engine open(Hierarchies hierarchies, Path bwrap) throws KernelException, IOException {
+    var recovery = new Recovery(home, emptyWait, removal, strangers, AT_START);
+    var recovered = new ArrayList<>(recovery.recover(false));
+    if (role == Role.DAEMON) {
+      recovered.addAll(recovery.recoverLost(false));
+    }
+    Instance instance = instance();
+    mendLedger(instance);
+    recovered.addAll(releaseAttached(instance, recovery));
+    BoxHost host = host(instance, hierarchies, bwrap);
+    // What is left of others is not lent again, whatever becomes of it.
+    instance.ledger().holdings().stream()
+        .filter(held -> held.kind() == Kind.USER)
+        .forEach(held -> host.uids().take(Integer.parseInt(held.subject())));
+    var subtree = new Subtree(home, host);
+    var engine = new Engine(home, host, subtree, recovered);
+    try {
+      subtree.create();
+    } catch (KernelException | IOException | RuntimeException e) {
+      engine.close();
+      throw e;
+    }
+    return engine;
+  }
+
+  private BoxHost host(Instance instance, Hierarchies hierarchies, Path bwrap) {
+    return new BoxHost(
+        scope,
+        instance,
+        hierarchies,
+        poller,
+        emptyWait,
+        removal,
+        new Makers(new Bubblewrap(poller, binary, bwrap), forkserver()),
+        new Discards(poller, binary),
+        HostUids.of(instance.uid()),
+        reaper,
+        new Egress(),
+        new Patience(),
+        strangers,
+        CREATE_DEADLINE);
+  }
+
+  private Makers.Policy forkserver() {
+    return (role == Role.DAEMON ? Makers.Policy.ALWAYS : Makers.Policy.FROM_THE_SECOND_BOX)
+        .orOverride();
+  }
+
+  private Instance instance() throws KernelException, IOException {
+    UidRange uids = HostUids.range(Privileges.ofThisProcess());
+    if (role == Role.DAEMON && !uids.equals(UidRange.NONE) && !UidClaims.arePossible()) {
+      LOG.log(Level.WARNING, "event=uids_not_claimed reason=\"/run cannot be written\"");
+    }
+    String self = ProcessRef.self().toString();
+    try {
+      return role == Role.DAEMON
+          ? home.createForDaemon(scope, self, uids, this::hasTraces)
+          : home.create(scope, self, uids);
+    } catch (KernelException e) {
+      if (e.is(Errno.EUSERS)) {
+        throw new SandboxException(
+            ErrorCode.NO_USERS_LEFT, "too many runtimes share this host: " + e.getMessage(), e);
+      }
+      throw e;
+    }
+  }
+
+  private boolean hasTraces(String instance) {
+    try {
+      return Traces.look(home).has(instance);
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Lists what an instance that was taken over has on the host, should its ledger be damaged. */
+  private void mendLedger(Instance instance) throws KernelException, IOException {
+    if (!instance.resumed()) {
+      return;
+    }
+    Ledger ledger = instance.ledger();
+    var unlisted =
+        Traces.look(home).unlisted(instance.id(), instance.directory(), ledger.holdings());
+    for (var each : unlisted.entrySet()) {
+      ledger.hold(each.getKey(), each.getValue());
+      LOG.log(
+          Level.WARNING,
+          "event=ledger_mended instance={0} box={1} found={2}",
+          instance.id(),
+          each.getKey(),
+          each.getValue());
+    }
+  }
+
+  /** Releases the attached boxes of an instance that was taken over; detached ones stay. */
+  private static List<Recovery.Finding> releaseAttached(Instance instance, Recovery recovery)
+      throws KernelException {
+    Ledger ledger = instance.ledger();
+    var left = new DeadInstance(instance.id(), instance.directory(), true, ledger.holdings());
+    var boxes = new LinkedHashSet<String>();
+    left.holdings().forEach(held -> boxes.add(held.box()));
+    boxes.remove("");
+    boxes.removeAll(left.detached());
+    var findings = new ArrayList<Recovery.Finding>();
+    for (String box : boxes) {
+      findings.addAll(release(left.only(held -> held.box().equals(box)), ledger, recovery));
+    }
+    return findings;
+  }
+
+  /** Releases one box; if something of it is stuck, it keeps all its lines, its uid among them. */
+  private static List<Recovery.Finding> release(DeadInstance box, Ledger ledger, Recovery recovery)
+      throws KernelException {
+    var findings = recovery.release(box, false);
+    if (findings.stream().noneMatch(each -> each.fate() instanceof Recovery.Fate.Stuck)) {
+      Step.STRIKE_ATTACHED.reach();
+      ledger.strike(box.holdings());
+    }
+    return findings;
+  }
+}

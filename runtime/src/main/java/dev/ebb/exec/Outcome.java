@@ -1,0 +1,31 @@
+package dev.ebb.exec;
+
+import dev.ebb.init.ExecEvents;
+import dev.ebb.process.OutputLoss;
+
+/** The last report of init about a command. */
+sealed interface Outcome {
+  /** The command was never started. */
+  record Refused(ExecEvents.Step step, int errno) implements Outcome {}
+
+  /**
+   * The command has ended.
+   *
+   * @param oomKills the count of the box at that moment
+   */
+  record Ended(ExecEvents.Ended ended, long oomKills) implements Outcome {}
+
+  /** Init is gone, and with it the report. */
+  record Lost() implements Outcome {}
+
+  /** Init lives, and knows nothing of the command. */
+  record Unheard() implements Outcome {}
+
+  default boolean isTruncated() {
+    return this instanceof Ended(var ended, _) && ended.truncated();
+  }
+
+  default OutputLoss loss() {
+    return this instanceof Ended(var ended, _) ? ended.loss() : OutputLoss.NONE;
+  }
+}

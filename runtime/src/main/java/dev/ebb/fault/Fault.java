@@ -1,0 +1,99 @@
+package dev.ebb.fault;
+
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.Signal;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What shall go wrong at one step, once: {@code STEP:crash}, {@code STEP:hang} or {@code
+ * STEP:ERRNO}, with {@code #n} at the end for the n-th time that it is reached.
+ *
+ * <p>Armed by the system property {@code ebb.fault} alone, which is read once. {@code none} arms
+ * nothing, and lets a test in this package arm one fault after the other.
+ */
+final class Fault {
+  private static final String PROPERTY = "ebb.fault";
+  private static final String NONE = "none";
+  private static final String CRASH = "crash";
+  private static final String HANG = "hang";
+
+  /** Without the property no step does more than look at this. */
+  static final boolean IS_TEST = System.getProperty(PROPERTY) != null;
+
+  private static volatile @Nullable Fault armed =
+      IS_TEST ? parse(System.getProperty(PROPERTY, NONE)) : null;
+
+  private final Step step;
+  private final @Nullable Errno errno;
+  private final boolean hangs;
+  private final AtomicInteger left;
+
+  private Fault(Step step, @Nullable Errno errno, boolean hangs, int time) {
+    this.step = step;
+    this.errno = errno;
+    this.hangs = hangs;
+    left = new AtomicInteger(time);
+  }
+
+  static @Nullable Fault parse(String text) {
+    if (text.equals(NONE)) {
+      return null;
+    }
+    String[] words = text.split("[:#]");
+    boolean hangs = words[1].equals(HANG);
+    Errno errno = hangs || words[1].equals(CRASH) ? null : Errno.valueOf(words[1]);
+    int time = words.length > 2 ? Integer.parseInt(words[2]) : 1;
+    return new Fault(Step.valueOf(words[0]), errno, hangs, time);
+  }
+
+  /** From now on this one, in a JVM that was started for it. */
+  static void arm(String text) {
+    if (!IS_TEST) {
+      throw new IllegalStateException("set " + PROPERTY + " first");
+    }
+    armed = parse(text);
+  }
+
+  /** The armed fault has not gone off. */
+  static boolean isWaiting() {
+    Fault fault = armed;
+    return fault != null && fault.left.get() > 0;
+  }
+
+  static void meet(Step step) throws KernelException {
+    Fault fault = armed;
+    if (fault != null && fault.step == step && fault.left.decrementAndGet() == 0) {
+      fault.goOff();
+    }
+  }
+
+  private void goOff() throws KernelException {
+    if (hangs) {
+      hang();
+    } else if (errno == null) {
+      crash();
+    } else {
+      throw new KernelException("get past the step " + step, errno);
+    }
+  }
+
+  /** The thread never gets past it, as one that the kernel does not let go. */
+  private static void hang() {
+    while (true) {
+      LockSupport.park();
+    }
+  }
+
+  /** At once, and without a shutdown hook: as if another had killed us. */
+  private static void crash() throws KernelException {
+    try (var scope = new Scope()) {
+      Pidfd.open(scope, (int) ProcessHandle.current().pid()).signal(Signal.KILL);
+    }
+    throw new AssertionError("outlived SIGKILL");
+  }
+}

@@ -1,0 +1,107 @@
+package dev.ebb.init;
+
+import dev.ebb.process.OutputLoss;
+import java.time.Duration;
+
+/**
+ * What init says of one exec, in order: started or refused; output…; listed; ended. Called on the
+ * poller.
+ */
+public interface ExecEvents {
+  /**
+   * It runs.
+   *
+   * @param pid of the command inside the box; 0 if it was killed before it was known
+   * @param subreaper the pid inside of what adopts its orphans; 0 when it has a cgroup instead
+   */
+  void started(int pid, int subreaper);
+
+  /** It never ran; the last word. */
+  void refused(Step step, int errno);
+
+  /**
+   * What it wrote since the last word, of a stream that init has in memory: there are no logs yet,
+   * or none that takes it. The next word counts it.
+   */
+  void buffered(byte[] stdout, byte[] stderr);
+
+  /** Of one without logs: it writes more than init buffers, and waits for logs. */
+  void needLog();
+
+  /** How much it has written by now. */
+  void output(long stdout, long stderr);
+
+  /** The output up to SPLIT; the counts of what the command writes next start at zero. */
+  void segment(Written written);
+
+  /** What the workspace holds now that it has ended, see init/protocol.h; of a program. */
+  void listed(byte[] entries);
+
+  /** The last word. */
+  void ended(Ended ended);
+
+  /** Init is gone, and with it every process of the box; the last word. */
+  void lost();
+
+  /** Init lives and never heard of it, or no longer knows it: it does not run; the last word. */
+  void unheard();
+
+  /** Where a start failed. */
+  enum Step {
+    REQUEST,
+    CLONE,
+    WORKDIR,
+    LIMITS,
+    EXEC
+  }
+
+  /** Who ended it. */
+  enum Reason {
+    BY_ITSELF,
+    KILLED,
+    TIMED_OUT,
+    OUTPUT_LIMIT,
+    OUT_OF_MEMORY
+  }
+
+  /**
+   * What init saw it use; a cgroup knows better.
+   *
+   * @param crowded it had as many processes as it may have
+   */
+  record Usage(Duration cpu, long peakMemory, int peakProcesses, boolean crowded) {}
+
+  /**
+   * A part of its output.
+   *
+   * @param truncated there was more, which was thrown away
+   * @param loss what could not be stored
+   */
+  record Written(long stdoutSize, long stderrSize, boolean truncated, OutputLoss loss) {}
+
+  /**
+   * How it ended.
+   *
+   * @param status exit code or signal
+   * @param stuck members outlived SIGKILL
+   * @param unreaped the leader is among them, and has no status
+   * @param loss what could not be stored
+   * @param leftovers members alive when the leader ended
+   * @param at nanoseconds of CLOCK_MONOTONIC, when that was
+   * @param hadStrangers processes from outside the box were in its leaf, and were killed
+   */
+  record Ended(
+      Reason reason,
+      boolean exited,
+      int status,
+      boolean stuck,
+      boolean truncated,
+      boolean unreaped,
+      long stdoutSize,
+      long stderrSize,
+      OutputLoss loss,
+      int leftovers,
+      Usage usage,
+      long at,
+      boolean hadStrangers) {}
+}

@@ -1,0 +1,191 @@
+package dev.ebb.init;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.LockOrder;
+import dev.ebb.kernel.OrderedLock;
+import dev.ebb.kernel.Scope;
+import dev.ebb.kernel.UnixSocket;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * The engine's end of the control socket of one box, whose init may be slow, or taken over.
+ *
+ * <p>A message that init does not take in time breaks nothing: either no byte of it was sent, or
+ * the rest of it comes before all that is said later. A descriptor is taken only if it is one that
+ * was asked for; one that was not is never closed by this process. Thread-safe.
+ */
+final class InitSocket {
+  private static final Duration SEND_RETRY = Duration.ofNanos(200_000);
+
+  private final Scope line;
+  private final UnixSocket socket;
+  private final InitWire.Discarding discarding;
+  private final AtomicBoolean isClosing = new AtomicBoolean();
+  private final OrderedLock sending = new OrderedLock(LockOrder.INIT_SEND);
+
+  /** The rest of a message whose beginning init has. */
+  @GuardedBy("sending")
+  private byte[] unsent = {};
+
+  /** ORDER: what was looked at is what is received then. */
+  private final OrderedLock receiving = new OrderedLock(LockOrder.INIT_RECEIVE);
+
+  /** Tells a descriptor that was asked for from any other. */
+  interface Expected {
+    boolean isThis(Fd fd) throws KernelException;
+  }
+
+  /** Both ends: the peer's is for init. */
+  record Pair(InitSocket ours, Fd peer) {}
+
+  private InitSocket(Scope line, UnixSocket socket, InitWire.Discarding discarding) {
+    this.line = line;
+    this.socket = socket;
+    this.discarding = discarding;
+  }
+
+  /** Ours is to be closed before {@code scope} is. */
+  static Pair pair(Scope scope, Scope passing, InitWire.Discarding discarding)
+      throws KernelException {
+    Scope line = Scope.in(scope);
+    UnixSocket.Pair both = UnixSocket.pair(line, passing);
+    return new Pair(new InitSocket(line, both.ours(), discarding), both.peer());
+  }
+
+  /** Connects to an init that listens in {@code directory}. */
+  static InitSocket connect(Scope scope, Fd directory, String name, InitWire.Discarding discarding)
+      throws KernelException {
+    Scope line = Scope.in(scope);
+    return new InitSocket(line, UnixSocket.connect(line, directory, name), discarding);
+  }
+
+  Fd fd() {
+    return socket.fd();
+  }
+
+  /**
+   * Sends all of it.
+   *
+   * @throws KernelException EAGAIN: init has not taken it in time
+   */
+  void send(byte[] bytes, List<Fd> fds, Deadline deadline) throws KernelException {
+    sending.lock();
+    try {
+      unsent = rest(unsent, push(unsent, List.of(), deadline));
+      if (unsent.length == 0) {
+        int done = push(bytes, fds, deadline);
+        if (done == bytes.length) {
+          return;
+        }
+        unsent = done == 0 ? unsent : rest(bytes, done);
+      }
+      throw new KernelException("send to init in time", Errno.EAGAIN);
+    } finally {
+      sending.unlock();
+    }
+  }
+
+  private static byte[] rest(byte[] bytes, int done) {
+    return done == 0 ? bytes : Arrays.copyOfRange(bytes, done, bytes.length);
+  }
+
+  /** How much of it was sent. */
+  private int push(byte[] bytes, List<Fd> fds, Deadline deadline) throws KernelException {
+    int done = 0;
+    while (done < bytes.length) {
+      int n = socket.send(bytes, done, bytes.length - done, done == 0 ? fds : List.of());
+      if (n > 0) {
+        done += n;
+      } else if (!deadline.pause(SEND_RETRY)) {
+        // Only a request longer than the socket's buffer gets here, or one to a slow init.
+        return done;
+      }
+    }
+    return done;
+  }
+
+  /**
+   * Receives what is there; a descriptor that came along belongs to {@code scope}.
+   *
+   * @throws KernelException EMFILE: descriptors come next that were not asked for. They stay where
+   *     they are, and no more can be received
+   */
+  UnixSocket.Received receive(Scope scope, byte[] chunk, Expected expected) throws KernelException {
+    receiving.lock();
+    try {
+      return new UnixSocket.Received(socket.receiveBytes(chunk), List.of());
+    } catch (KernelException e) {
+      if (!e.is(Errno.EBADMSG)) {
+        throw e;
+      }
+      require(expected, chunk.length);
+      return socket.receive(scope, chunk);
+    } finally {
+      receiving.unlock();
+    }
+  }
+
+  /** SAFETY: of what is looked at the queue has a copy, so our close of it ends nothing. */
+  private void require(Expected expected, int length) throws KernelException {
+    try (var brief = new Scope()) {
+      List<Fd> seen = socket.peekDescriptors(brief, length);
+      if (seen.size() != 1 || !expected.isThis(seen.getFirst())) {
+        throw new KernelException("take more descriptors from a box", Errno.EMFILE);
+      }
+    }
+  }
+
+  /** Both ends see the end. */
+  void hangUp() throws KernelException {
+    socket.shutdown();
+  }
+
+  void sayNoMore() throws KernelException {
+    socket.shutdownOutput();
+  }
+
+  /** Gives it back; with descriptors of a box in it, by a process of its own. */
+  void close() throws KernelException {
+    if (isClosing.getAndSet(true)) {
+      return;
+    }
+    var held = new Scope();
+    if (isDrained(held)) {
+      held.close();
+    } else {
+      discarding.discard(socket.fd(), () -> closeUnused(held));
+    }
+  }
+
+  private boolean isDrained(Scope held) throws KernelException {
+    receiving.lock();
+    try {
+      line.moveTo(held);
+      line.close();
+      return socket.drain();
+    } finally {
+      receiving.unlock();
+    }
+  }
+
+  /** RACE: a thread that still uses the descriptor would be the one to close it. */
+  private void closeUnused(Scope held) {
+    sending.lock();
+    receiving.lock();
+    try {
+      held.close();
+    } catch (KernelException e) {
+      throw new IllegalStateException(e);
+    } finally {
+      receiving.unlock();
+      sending.unlock();
+    }
+  }
+}

@@ -1,0 +1,48 @@
+package dev.ebb.server;
+
+import dev.ebb.kernel.ProcessClock;
+import dev.ebb.server.http.Dispatcher;
+import dev.ebb.server.http.Door;
+import dev.ebb.server.http.Gate;
+import dev.ebb.server.http.KeyPlace;
+import dev.ebb.server.http.ModuleDoor;
+import dev.ebb.server.http.Mount;
+import dev.ebb.server.metrics.Metrics;
+import dev.ebb.server.rest.RestDoor;
+import dev.ebb.server.rest.Watches;
+import dev.ebb.server.service.BoxRegistry;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** All doors of the daemon; a new one is registered here. */
+final class DaemonDoors {
+  private static final ModuleDoor.Sign MCP =
+      new ModuleDoor.Sign("mcp", "dev.ebb.mcp", Set.of(Mount.at("/mcp")), KeyPlace.BEARER);
+
+  private DaemonDoors() {}
+
+  /** Answers every request by the door that it is for. */
+  static Dispatcher open(
+      Settings settings, BoxRegistry boxes, Watches watches, Gate gate, Metrics metrics) {
+    var house =
+        new Door.House(
+            boxes, settings.policy(), settings.mcp(), ProcessClock.instants(), version());
+    var mcp = new ModuleDoor(MCP, house, watches.baseline());
+    metrics.gauge("ebb_mcp_sessions", "Sessions of MCP.", () -> mcp.sessions().open());
+    metrics.counter(
+        "ebb_mcp_sessions_begun_total",
+        "Sessions of MCP that were begun.",
+        () -> mcp.sessions().begun());
+    var rest = new RestDoor(house, watches, metrics, Map.of(mcp.name(), mcp::sessions));
+    var counted =
+        new Dispatcher.Watches(
+            metrics, watches.baseline(), watches.quotas(), watches.disconnects(), boxes.memory());
+    return new Dispatcher(gate, counted, List.of(rest, mcp));
+  }
+
+  private static String version() {
+    String version = DaemonDoors.class.getPackage().getImplementationVersion();
+    return version == null ? "development" : version;
+  }
+}

@@ -1,0 +1,228 @@
+package dev.ebb.server.http;
+
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.server.http.RouteTable.Found;
+import dev.ebb.server.metrics.Metrics;
+import dev.ebb.server.pressure.BaselineWatch;
+import dev.ebb.server.service.access.Caller;
+import dev.ebb.server.service.access.Quotas;
+import dev.ebb.server.service.access.TenantMemory;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.io.EofException;
+import org.eclipse.jetty.server.Handler;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.Callback;
+
+/** Finds the caller and the route of each request, and answers what goes wrong. */
+@SuppressWarnings("exports") // for the daemon, see module-info
+public final class Dispatcher extends Handler.Abstract {
+  private static final Logger LOG = System.getLogger(Dispatcher.class.getName());
+
+  private static final Duration RETRY = Duration.ofSeconds(1);
+
+  /** No tenant has this name. */
+  private static final String OPERATORS = " operators";
+
+  private final Gate gate;
+  private final Watches watches;
+  private final DoorTable doors;
+
+  /** What counts and bounds requests of all doors. */
+  public record Watches(
+      Metrics metrics,
+      BaselineWatch baseline,
+      Quotas quotas,
+      Disconnects disconnects,
+      TenantMemory memory) {}
+
+  /** One of the doors is mounted everywhere, and answers what no other door does. */
+  public Dispatcher(Gate gate, Watches watches, List<? extends Door> doors) {
+    this.gate = gate;
+    this.watches = watches;
+    this.doors = new DoorTable(doors);
+    if (this.doors.find("", List.of()).isEmpty()) {
+      throw new IllegalArgumentException("no door is mounted everywhere");
+    }
+  }
+
+  @Override
+  public boolean handle(Request request, Response response, Callback callback) {
+    watches.metrics().asked();
+    var asked = new Asked(request);
+    DoorTable.Found door = doors.find(asked.host(), asked.pathIfWell()).orElseThrow();
+    var visit = new Visit(asked, door, response, callback);
+    watches.baseline().requestBegins();
+    try (var disconnect = watches.disconnects().watch(request, response)) {
+      if (!dispatch(visit, disconnect).isUpgraded()) {
+        callback.succeeded();
+      }
+    } catch (Problem problem) {
+      refuse(visit, problem);
+    } catch (Gate.Refusal e) {
+      refuse(visit, problem(e));
+    } catch (SandboxException e) {
+      refuse(visit, Problem.of(e));
+    } catch (EofException e) {
+      // The caller has gone.
+      callback.failed(e);
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "event=request_broken", e);
+      callback.failed(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      refuse(visit, new Problem(Problem.Code.DRAINING, "interrupted"));
+    } catch (Exception e) {
+      LOG.log(Level.ERROR, "event=request_failed path=" + request.getHttpURI().getPath(), e);
+      refuse(visit, new Problem(Problem.Code.INTERNAL, e.toString()));
+    } finally {
+      watches.baseline().requestEnds();
+    }
+    return true;
+  }
+
+  /** A request at its door, and the way to answer it. */
+  private record Visit(Asked asked, DoorTable.Found found, Response response, Callback callback) {
+    Request request() {
+      return asked.request();
+    }
+
+    MountedDoor mounted() {
+      return found.door();
+    }
+
+    Door door() {
+      return found.door().door();
+    }
+  }
+
+  private Exchange dispatch(Visit visit, Disconnects.Watch disconnect) throws Exception {
+    Asked asked = visit.asked();
+    gate.checkOrigin(asked, visit.found());
+    List<String> path = asked.path();
+    Optional<Found> free = visit.mounted().look(path).filter(found -> isOpen(found, asked));
+    Caller caller = free.isPresent() ? Caller.NOBODY : enter(visit);
+    Found found = free.or(() -> visit.mounted().find(path)).orElseThrow(Dispatcher::unknown);
+    Route route = found.route(asked.method()).orElseThrow(() -> notHere(asked, found));
+    if (!route.isEnding()) {
+      requireRoom(visit.request());
+    }
+    if (free.isEmpty() && !caller.isAdmin() && !route.isEnding()) {
+      watches.quotas().countRequest(caller.tenant());
+    }
+    try (var claim = watches.memory().claim(account(caller))) {
+      if (free.isEmpty() && !route.isEnding()) {
+        claim.add(Exchange.REQUEST);
+      }
+      var exchange =
+          new Exchange(
+              visit.request(),
+              visit.response(),
+              visit.callback(),
+              caller,
+              found.names(),
+              query(visit, route),
+              disconnect,
+              watches.memory(),
+              claim);
+      try {
+        route.handling().handle(exchange);
+      } catch (RuntimeException e) {
+        throw exchange.meanwhile(e);
+      }
+      return exchange;
+    }
+  }
+
+  /** Whose memory a request takes. Operators have a share of their own, whatever tenants do. */
+  private static String account(Caller caller) {
+    return caller.isAdmin() ? OPERATORS : caller.tenant();
+  }
+
+  private Caller enter(Visit visit) {
+    Caller caller = gate.caller(visit.asked(), visit.door());
+    if (visit.request().getConnectionMetaData().getAttribute(Guests.GUEST)
+        instanceof Guests.Guest guest) {
+      guest.enter(caller.isAdmin());
+    }
+    return caller;
+  }
+
+  private static void requireRoom(Request request) {
+    Object most = request.getConnectionMetaData().getAttribute(Guests.TOO_MANY);
+    if (most != null) {
+      throw SandboxException.later(
+          ErrorCode.PRESSURE,
+          "there are " + most + " connections, and no more are served",
+          RETRY,
+          Map.of("reason", "connections"));
+    }
+  }
+
+  private static boolean isOpen(Found found, Asked asked) {
+    return found.route(asked.method()).filter(Route::isOpen).isPresent();
+  }
+
+  private static Query query(Visit visit, Route route) {
+    String text = visit.request().getHttpURI().getQuery();
+    if (text == null) {
+      return Query.NONE;
+    }
+    boolean isTolerant = visit.door().toleratesQueries();
+    Set<String> ofKey = visit.door().key().queries();
+    return Query.parse(
+        text, new Query.Known(route.query(), name -> isTolerant || ofKey.contains(name)));
+  }
+
+  private static Problem unknown() {
+    return new Problem(Problem.Code.NOT_FOUND, "no such route");
+  }
+
+  private static Problem notHere(Asked asked, Found found) {
+    return new Problem(
+        Problem.Code.METHOD_NOT_ALLOWED,
+        asked.method() + " is not known here; known: " + String.join(", ", found.methods()));
+  }
+
+  private static Problem problem(Gate.Refusal refusal) {
+    return new Problem(
+        refusal.isForbidden() ? Problem.Code.FORBIDDEN : Problem.Code.UNAUTHORIZED,
+        String.valueOf(refusal.getMessage()));
+  }
+
+  /** In the form of the door. */
+  private void refuse(Visit visit, Problem problem) {
+    watches.metrics().refused(problem.code().wireName());
+    Response response = visit.response();
+    Callback callback = visit.callback();
+    if (response.isCommitted()) {
+      // Half an answer is cut off, so that nobody takes it for a whole one.
+      callback.failed(new IOException(problem.getMessage()));
+      return;
+    }
+    try {
+      response.reset();
+      ErrorForm.Answer answer = visit.door().errors().of(problem, visit.asked());
+      answer.headers().forEach((name, value) -> response.getHeaders().put(name, value));
+      problem
+          .retryAfterSeconds()
+          .ifPresent(seconds -> response.getHeaders().put(HttpHeader.RETRY_AFTER, seconds));
+      if (visit.request().getConnectionMetaData().getAttribute(Guests.TOO_MANY) != null) {
+        response.getHeaders().put(HttpHeader.CONNECTION, "close");
+      }
+      Exchange.answer(response, answer.status(), answer.type(), answer.body());
+      callback.succeeded();
+    } catch (IOException | RuntimeException e) {
+      callback.failed(e);
+    }
+  }
+}

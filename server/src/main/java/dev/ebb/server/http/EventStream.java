@@ -1,0 +1,41 @@
+package dev.ebb.server.http;
+
+import dev.ebb.server.service.RunClient;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+
+/** Server-sent events. Whoever has gone is noticed at the next word: one a second at least. */
+@SuppressWarnings("exports") // for the door of MCP, see module-info
+public final class EventStream {
+  public static final Duration HEARTBEAT = RunClient.HEARTBEAT;
+
+  private final OutputStream out;
+
+  public EventStream(Exchange exchange) throws IOException {
+    out = exchange.stream(200, "text/event-stream");
+    out.flush();
+  }
+
+  public void send(String event, String id, Object data) throws IOException {
+    String head = "event: " + event + "\nid: " + id + "\ndata: ";
+    out.write(head.getBytes(StandardCharsets.UTF_8));
+    JsonOutput.write(data, out);
+    out.write("\n\n".getBytes(StandardCharsets.UTF_8));
+    out.flush();
+  }
+
+  /** One message that is JSON already. */
+  public void message(byte[] json) throws IOException {
+    out.write("event: message\ndata: ".getBytes(StandardCharsets.UTF_8));
+    out.write(json);
+    out.write("\n\n".getBytes(StandardCharsets.UTF_8));
+    out.flush();
+  }
+
+  public void beat() throws IOException {
+    out.write(":\n\n".getBytes(StandardCharsets.UTF_8));
+    out.flush();
+  }
+}

@@ -1,0 +1,289 @@
+package dev.ebb.server.http;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The fields of a JSON object in a request; whoever reads them says at last that there are no more.
+ */
+public final class Fields {
+  /** Doubles up to this are the numbers they were written as. */
+  private static final double EXACT = 1L << 53;
+
+  public static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
+
+  private final String where;
+  private final Map<String, @Nullable Object> values;
+  private final Set<String> known = new HashSet<>();
+
+  private Fields(String where, Map<String, @Nullable Object> values) {
+    this.where = where;
+    this.values = values;
+  }
+
+  /** Those of an object that was read elsewhere; numbers in it are longs or doubles. */
+  public static Fields of(Map<String, @Nullable Object> values) {
+    return new Fields("", values);
+  }
+
+  public static Fields none() {
+    return new Fields("", Map.of());
+  }
+
+  public static Fields parse(byte[] body) {
+    try {
+      String text = text(body);
+      if (text.isBlank()) {
+        return new Fields("", Map.of());
+      }
+      return new Fields("", JsonInput.object(text));
+    } catch (CharacterCodingException e) {
+      throw bad("the body is not UTF-8");
+    }
+  }
+
+  /** What is not UTF-8 would become U+FFFD: only a text that holds one is decoded with care. */
+  private static String text(byte[] body) throws CharacterCodingException {
+    String text = new String(body, StandardCharsets.UTF_8);
+    return text.indexOf('\uFFFD') < 0
+        ? text
+        : StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
+  }
+
+  private static Problem bad(String detail) {
+    return new Problem(Problem.Code.BAD_REQUEST, detail);
+  }
+
+  private Problem wrong(String name, String wanted) {
+    return bad("\"" + where + name + "\" must be " + wanted);
+  }
+
+  private @Nullable Object take(String name) {
+    known.add(name);
+    return values.get(name);
+  }
+
+  /** Refuses what nobody asked for: it would be ignored in silence. */
+  public void end() {
+    for (String name : values.keySet()) {
+      if (!known.contains(name)) {
+        throw bad(
+            "unknown field \""
+                + where
+                + name
+                + "\"; known here: "
+                + String.join(", ", new TreeSet<>(known)));
+      }
+    }
+  }
+
+  public Optional<String> text(String name) {
+    return Optional.ofNullable(text(name, take(name)));
+  }
+
+  private @Nullable String text(String name, @Nullable Object value) {
+    if (value == null || value instanceof String) {
+      return (String) value;
+    }
+    throw wrong(name, "a string");
+  }
+
+  public boolean flag(String name) {
+    return flag(name, false);
+  }
+
+  public boolean flag(String name, boolean otherwise) {
+    Object value = take(name);
+    if (value == null || value instanceof Boolean) {
+      return value == null ? otherwise : (Boolean) value;
+    }
+    throw wrong(name, "true or false");
+  }
+
+  public OptionalLong number(String name, long least, long most) {
+    Object value = take(name);
+    if (value == null) {
+      return OptionalLong.empty();
+    }
+    boolean isWhole =
+        value instanceof Long
+            || (value instanceof Double d && d == Math.rint(d) && Math.abs(d) <= EXACT);
+    if (isWhole) {
+      long whole = ((Number) value).longValue();
+      if (whole >= least && whole <= most) {
+        return OptionalLong.of(whole);
+      }
+    }
+    throw wrong(name, "a whole number from " + least + " to " + most);
+  }
+
+  public Optional<Double> fraction(String name) {
+    Object value = take(name);
+    if (value == null) {
+      return Optional.empty();
+    }
+    if (value instanceof Number number && Double.isFinite(number.doubleValue())) {
+      return Optional.of(number.doubleValue());
+    }
+    throw wrong(name, "a number");
+  }
+
+  public Optional<Duration> millis(String name) {
+    var millis = number(name, 0, LONGEST_MILLIS);
+    return millis.isPresent()
+        ? Optional.of(Duration.ofMillis(millis.getAsLong()))
+        : Optional.empty();
+  }
+
+  // --- limits ---
+
+  /** What was asked for, within the cap; else the default, or the cap where that is less. */
+  public long limit(String name, long least, long most, long otherwise, long cap) {
+    OptionalLong asked = number(name, least, most);
+    if (asked.orElse(0) > cap) {
+      throw above(name, Long.toString(asked.getAsLong()), Long.toString(cap));
+    }
+    return asked.orElse(Math.min(otherwise, cap));
+  }
+
+  public double limit(String name, double most, double otherwise, double cap) {
+    Optional<Double> asked = fraction(name);
+    if (asked.orElse(0.0) > most) {
+      throw wrong(name, "a number up to " + most);
+    }
+    if (asked.orElse(0.0) > cap) {
+      throw above(name, asked.get().toString(), Double.toString(cap));
+    }
+    return asked.orElse(Math.min(otherwise, cap));
+  }
+
+  /** The same of a time, of which zero is endless. */
+  public Duration limit(String name, Duration otherwise, Duration cap) {
+    Optional<Duration> asked = millis(name);
+    Duration wanted = asked.orElse(otherwise);
+    if (cap.isZero() || (!wanted.isZero() && wanted.compareTo(cap) <= 0)) {
+      return wanted;
+    }
+    if (asked.isPresent()) {
+      String none = wanted.isZero() ? "0, none" : Long.toString(wanted.toMillis());
+      throw above(name, none, Long.toString(cap.toMillis()));
+    }
+    return cap;
+  }
+
+  private Problem above(String name, String asked, String cap) {
+    return new Problem(
+        Problem.Code.FORBIDDEN,
+        "\"%s%s\" is %s, but this server allows %s at most".formatted(where, name, asked, cap));
+  }
+
+  public Optional<Fields> object(String name) {
+    return Optional.ofNullable(take(name)).map(value -> object(name, value));
+  }
+
+  /** Of a field that may be something else, too, for which somebody must ask then. */
+  public Optional<Fields> objectOrElse(String name) {
+    return values.get(name) instanceof Map<?, ?> ? object(name) : Optional.empty();
+  }
+
+  @SuppressWarnings("unchecked") // JSON has no other keys
+  private Fields object(String name, Object value) {
+    if (value instanceof Map<?, ?> map) {
+      return new Fields(where + name + ".", (Map<String, @Nullable Object>) map);
+    }
+    throw wrong(name, "an object");
+  }
+
+  private List<?> list(String name) {
+    Object value = take(name);
+    if (value == null) {
+      return List.of();
+    }
+    if (value instanceof List<?> list) {
+      return list;
+    }
+    throw wrong(name, "an array");
+  }
+
+  public List<String> texts(String name) {
+    var texts = new ArrayList<String>();
+    for (Object each : list(name)) {
+      if (!(each instanceof String text)) {
+        throw wrong(name, "an array of strings");
+      }
+      texts.add(text);
+    }
+    return texts;
+  }
+
+  public List<Fields> objects(String name) {
+    var objects = new ArrayList<Fields>();
+    List<?> list = list(name);
+    for (int i = 0; i < list.size(); i++) {
+      Object each = list.get(i);
+      objects.add(object(name + "[" + i + "]", each == null ? "" : each));
+    }
+    return objects;
+  }
+
+  public Map<String, String> textMap(String name) {
+    var map = new LinkedHashMap<String, String>();
+    object(name)
+        .ifPresent(
+            fields ->
+                fields.values.forEach(
+                    (key, value) ->
+                        map.put(
+                            key,
+                            fields
+                                .text(key)
+                                .orElseThrow(() -> wrong(name + "." + key, "a string")))));
+    return map;
+  }
+
+  /** Bytes, as an Output: {@code {"text"}} or {@code {"base64"}}. */
+  public Optional<byte[]> bytes(String name) {
+    return object(name).map(fields -> fields.content());
+  }
+
+  private byte[] content() {
+    Optional<String> text = text("text");
+    Optional<String> base64 = text("base64");
+    end();
+    if (text.isPresent() == base64.isPresent()) {
+      throw bad("\"" + where + "\" needs either \"text\" or \"base64\"");
+    }
+    return text.isPresent() ? utf8(where + "text", text.get()) : base64(base64.orElseThrow());
+  }
+
+  /** Half a surrogate pair would become a question mark. */
+  public static byte[] utf8(String name, String text) {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    // The way back is many times faster than an encoder that looks at each character.
+    if (!new String(bytes, StandardCharsets.UTF_8).equals(text)) {
+      throw bad("\"" + name + "\" must be whole characters; other bytes go into \"base64\"");
+    }
+    return bytes;
+  }
+
+  private byte[] base64(String text) {
+    try {
+      return Base64.getDecoder().decode(text);
+    } catch (IllegalArgumentException e) {
+      throw wrong("base64", "base64");
+    }
+  }
+}

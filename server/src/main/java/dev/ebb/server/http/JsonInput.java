@@ -1,0 +1,224 @@
+package dev.ebb.server.http;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads a JSON text as RFC 8259 has it and nothing beside: what is malformed, doubled or too large
+ * is refused rather than bent. Half a surrogate pair may stand for a byte, see BoxText.
+ */
+final class JsonInput {
+  /** SAFETY: each level takes some of the thread's stack. */
+  private static final int DEEPEST = 32;
+
+  /** SAFETY: a value of two bytes becomes some twenty. */
+  private static final int MOST_VALUES = 100_000;
+
+  private static final int LONGEST_NUMBER = 40;
+
+  private final String text;
+  private int at;
+  private int depth;
+  private int values;
+
+  private JsonInput(String text) {
+    this.text = text;
+  }
+
+  /** Its values are maps, lists, strings, longs, doubles, booleans and null. */
+  static Map<String, @Nullable Object> object(String text) {
+    var input = new JsonInput(text);
+    input.skipSpace();
+    input.require(input.next() == '{', "an object");
+    Map<String, @Nullable Object> object = input.object();
+    input.skipSpace();
+    input.require(input.at == text.length(), "the end");
+    return object;
+  }
+
+  private @Nullable Object value() {
+    if (++values > MOST_VALUES) {
+      throw bad("there are more than " + MOST_VALUES + " values in it");
+    }
+    Turns.giveWay(values << 6);
+    skipSpace();
+    return switch (next()) {
+      case '{' -> object();
+      case '[' -> array();
+      case '"' -> string();
+      case 't' -> word("true", true);
+      case 'f' -> word("false", false);
+      case 'n' -> word("null", null);
+      default -> number();
+    };
+  }
+
+  private @Nullable Object word(String word, @Nullable Object value) {
+    require(text.startsWith(word, at), word);
+    at += word.length();
+    return value;
+  }
+
+  private Map<String, @Nullable Object> object() {
+    enter();
+    var members = new LinkedHashMap<String, @Nullable Object>();
+    if (!take('}')) {
+      do {
+        skipSpace();
+        require(next() == '"', "a name");
+        String name = string();
+        require(take(':'), "a colon");
+        if (members.containsKey(name)) {
+          throw bad("the field \"" + name + "\" comes twice");
+        }
+        members.put(name, value());
+      } while (take(','));
+      require(take('}'), "a comma or a brace");
+    }
+    depth--;
+    return members;
+  }
+
+  private List<@Nullable Object> array() {
+    enter();
+    var values = new ArrayList<@Nullable Object>();
+    if (!take(']')) {
+      do {
+        values.add(value());
+      } while (take(','));
+      require(take(']'), "a comma or a bracket");
+    }
+    depth--;
+    return values;
+  }
+
+  private void enter() {
+    if (++depth > DEEPEST) {
+      throw bad("it is nested deeper than " + DEEPEST);
+    }
+    at++;
+  }
+
+  private String string() {
+    at++;
+    int start = at;
+    StringBuilder before = null;
+    for (; next() != '"'; at++) {
+      char c = next();
+      require(c >= ' ', "no control character, nor the end, in a string");
+      if (c == '\\') {
+        before = before == null ? new StringBuilder() : before;
+        before.append(text, start, at).append(escaped());
+        start = at + 1;
+      }
+      Turns.giveWay(at);
+    }
+    String rest = text.substring(start, at);
+    at++;
+    return before == null ? rest : before.append(rest).toString();
+  }
+
+  private char escaped() {
+    at++;
+    return switch (next()) {
+      case '"', '\\', '/' -> next();
+      case 'b' -> '\b';
+      case 'f' -> '\f';
+      case 'n' -> '\n';
+      case 'r' -> '\r';
+      case 't' -> '\t';
+      case 'u' -> unicode();
+      default -> throw bad("there is no such escape");
+    };
+  }
+
+  private char unicode() {
+    int code = 0;
+    for (int i = 0; i < 4; i++) {
+      at++;
+      int digit = "0123456789abcdef".indexOf(Character.toLowerCase(next()));
+      require(digit >= 0, "four hex digits");
+      code = code << 4 | digit;
+    }
+    return (char) code;
+  }
+
+  private Object number() {
+    int start = at;
+    takeHere("-");
+    if (!takeHere("0")) {
+      digits();
+    }
+    boolean whole = true;
+    if (takeHere(".")) {
+      whole = false;
+      digits();
+    }
+    if (takeHere("eE")) {
+      whole = false;
+      takeHere("+-");
+      digits();
+    }
+    return number(text.substring(start, at), whole);
+  }
+
+  private Object number(String word, boolean whole) {
+    try {
+      if (whole) {
+        return Long.valueOf(word);
+      }
+      double number = word.length() > LONGEST_NUMBER ? Double.NaN : Double.parseDouble(word);
+      if (Double.isFinite(number)) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      // Below.
+    }
+    throw bad("the number is too large, or too long");
+  }
+
+  private void digits() {
+    int start = at;
+    while (next() >= '0' && next() <= '9') {
+      at++;
+    }
+    require(at > start, "a value");
+  }
+
+  /** NUL at the end, and where there is one, which is allowed nowhere. */
+  private char next() {
+    return at < text.length() ? text.charAt(at) : '\0';
+  }
+
+  private void skipSpace() {
+    while (" \t\r\n".indexOf(next()) >= 0) {
+      at++;
+      Turns.giveWay(at);
+    }
+  }
+
+  private boolean take(char c) {
+    skipSpace();
+    return takeHere(String.valueOf(c));
+  }
+
+  private boolean takeHere(String any) {
+    boolean there = any.indexOf(next()) >= 0;
+    at += there ? 1 : 0;
+    return there;
+  }
+
+  private void require(boolean condition, String wanted) {
+    if (!condition) {
+      throw bad("expected " + wanted);
+    }
+  }
+
+  private Problem bad(String problem) {
+    return new Problem(
+        Problem.Code.BAD_REQUEST, "the body is no JSON object; at " + at + ": " + problem);
+  }
+}

@@ -1,0 +1,138 @@
+package dev.ebb.server.http;
+
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** An answer that is not what was asked for, as RFC 9457 has it. */
+public final class Problem extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  /** The stable words for what can go wrong. */
+  public enum Code {
+    BAD_REQUEST(400, "Bad request"),
+    UNAUTHORIZED(401, "Authentication required"),
+    FORBIDDEN(403, "Forbidden"),
+    NOT_FOUND(404, "Not found"),
+    METHOD_NOT_ALLOWED(405, "Method not allowed"),
+    TIMED_OUT(408, "Timed out"),
+    CONFLICT(409, "Conflict"),
+    WRONG_STATE(409, "Wrong state"),
+    TOO_LARGE(413, "Too large"),
+    UNSUPPORTED(422, "Not supported on this host"),
+    QUOTA(429, "Quota exceeded"),
+    INTERNAL(500, "Internal error"),
+    SETUP_FAILED(502, "Setup failed"),
+    UNFIT(503, "Host unfit"),
+    PRESSURE(503, "Too few resources left"),
+    DRAINING(503, "Shutting down");
+
+    private final int status;
+    private final String title;
+
+    Code(int status, String title) {
+      this.status = status;
+      this.title = title;
+    }
+
+    public String wireName() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+  }
+
+  private final Code code;
+  private final boolean retryable;
+  private final Duration retryAfter;
+  private final transient Map<String, Object> facts;
+
+  public Problem(Code code, String detail) {
+    this(code, detail, code == Code.DRAINING || code == Code.SETUP_FAILED, Duration.ZERO, Map.of());
+  }
+
+  private Problem(
+      Code code, String detail, boolean retryable, Duration retryAfter, Map<String, Object> facts) {
+    super(detail, null, false, false);
+    this.code = code;
+    this.retryable = retryable;
+    this.retryAfter = retryAfter;
+    this.facts = facts;
+  }
+
+  public static Problem of(SandboxException e) {
+    return new Problem(
+        code(e.code()),
+        String.valueOf(e.getMessage()),
+        e.code().isRetryable(),
+        e.retryAfter(),
+        e.facts());
+  }
+
+  private static Code code(ErrorCode code) {
+    return switch (code) {
+      case BAD_REQUEST -> Code.BAD_REQUEST;
+      case MOUNT_REFUSED, FORBIDDEN -> Code.FORBIDDEN;
+      case NOT_FOUND -> Code.NOT_FOUND;
+      case CONFLICT -> Code.CONFLICT;
+      case WRONG_STATE -> Code.WRONG_STATE;
+      case NO_SPACE, TOO_LARGE -> Code.TOO_LARGE;
+      case TIMED_OUT -> Code.TIMED_OUT;
+      case UNSUPPORTED -> Code.UNSUPPORTED;
+      case SETUP_FAILED, SETUP_TIMED_OUT -> Code.SETUP_FAILED;
+      case HOST_UNFIT, NO_USERS_LEFT -> Code.UNFIT;
+      case DRAINING, INTERRUPTED -> Code.DRAINING;
+      case PRESSURE -> Code.PRESSURE;
+      case QUOTA -> Code.QUOTA;
+      case INTERNAL -> Code.INTERNAL;
+    };
+  }
+
+  public int status() {
+    return code.status;
+  }
+
+  public Code code() {
+    return code;
+  }
+
+  /** In whole seconds, as the header has them; empty where nobody knows. */
+  OptionalLong retryAfterSeconds() {
+    return retryAfter.isZero()
+        ? OptionalLong.empty()
+        : OptionalLong.of(Math.max(1, retryAfter.plusMillis(999).toSeconds()));
+  }
+
+  public Map<String, Object> document() {
+    var document = new LinkedHashMap<String, Object>();
+    document.put("type", "urn:ebb:problem:" + code.wireName());
+    document.put("title", code.title);
+    document.put("status", code.status);
+    document.put("detail", String.valueOf(getMessage()));
+    document.put("code", code.wireName());
+    document.put("retryable", retryable);
+    if (!retryAfter.isZero()) {
+      document.put("retryAfterMillis", retryAfter.toMillis());
+    }
+    document.putAll(facts);
+    hint().ifPresent(hint -> document.put("hint", hint));
+    return document;
+  }
+
+  private Optional<String> hint() {
+    return switch (code) {
+      case UNAUTHORIZED ->
+          Optional.of("send Authorization: Bearer <key>; make one: ebb key create");
+      case PRESSURE -> Optional.of("try again later; ebb pressure shows what is short");
+      case QUOTA -> Optional.of("end something, or try again later; ebb quota ls shows all quotas");
+      case UNFIT, UNSUPPORTED -> Optional.of("ebb doctor says what is missing");
+      case DRAINING -> Optional.of("try again when it is up again");
+      case NOT_FOUND ->
+          Optional.of("GET /v1/openapi.json lists the routes, GET /v1/boxes the boxes");
+      default -> Optional.empty();
+    };
+  }
+}

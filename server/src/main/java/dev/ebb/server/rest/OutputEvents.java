@@ -1,0 +1,187 @@
+package dev.ebb.server.rest;
+
+import dev.ebb.box.SandboxException;
+import dev.ebb.code.Cell;
+import dev.ebb.exec.OutputLog;
+import dev.ebb.exec.Segment;
+import dev.ebb.process.OutputLoss;
+import dev.ebb.server.http.EventStream;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Problem;
+import dev.ebb.server.service.OutputReading;
+import dev.ebb.server.service.TenantExec;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongFunction;
+
+/** What a command writes, as server-sent events from its start to its end. */
+final class OutputEvents {
+  private static final Duration HEARTBEAT = EventStream.HEARTBEAT;
+  private static final int CHUNK = 64 * 1024;
+
+  private final EventStream events;
+  private OutputLoss unread = OutputLoss.NONE;
+
+  OutputEvents(Exchange exchange) throws IOException {
+    events = new EventStream(exchange);
+  }
+
+  void send(String event, String id, Object data) throws IOException {
+    events.send(event, id, data);
+  }
+
+  void beat() throws IOException {
+    events.beat();
+  }
+
+  /** How far each stream was told. */
+  record Position(long stdout, long stderr) {
+    static final Position START = new Position(0, 0);
+
+    /** As an event's id has it. */
+    static Position parse(String id) {
+      String[] words = id.strip().split(":");
+      try {
+        var position =
+            words.length == 2
+                ? new Position(Long.parseLong(words[0]), Long.parseLong(words[1]))
+                : new Position(-1, -1);
+        if (position.stdout >= 0 && position.stderr >= 0) {
+          return position;
+        }
+      } catch (NumberFormatException e) {
+        // Below.
+      }
+      throw new Problem(
+          Problem.Code.BAD_REQUEST, "Last-Event-ID must be <stdout offset>:<stderr offset>");
+    }
+
+    @Override
+    public String toString() {
+      return stdout + ":" + stderr;
+    }
+  }
+
+  /** Which command it is that will be told of. */
+  void start(Map<String, Object> document) throws IOException {
+    send("start", Position.START.toString(), document);
+  }
+
+  /**
+   * Tells what a command writes, from {@code from} on, until its end; what it wrote stays there
+   * meanwhile, unless its box is removed.
+   */
+  Position follow(TenantExec exec, Position from) throws IOException, InterruptedException {
+    var at = new AtomicReference<>(from);
+    exec.read(() -> at.set(followHeld(exec, from)));
+    return at.get();
+  }
+
+  private Position followHeld(TenantExec exec, Position from)
+      throws IOException, InterruptedException {
+    Position at = from;
+    while (exec.exec().awaitOutput(at.stdout, at.stderr, HEARTBEAT)) {
+      Position before = at;
+      at = send(exec.exec().segment(), at);
+      if (at.equals(before)) {
+        beat();
+      }
+    }
+    while (exec.await(HEARTBEAT).isEmpty()) {
+      beat();
+    }
+    return at;
+  }
+
+  /** Sends what a cell writes and shows until its end. */
+  Position follow(Cell cell) throws IOException, InterruptedException {
+    Position at = Position.START;
+    int shown = 0;
+    while (true) {
+      boolean hasEnded = cell.result().isPresent();
+      Position before = at;
+      int shownBefore = shown;
+      if (cell.segment().isPresent()) {
+        at = send(cell.segment().get(), at);
+      }
+      for (Cell.Shown each : cell.shown(shown)) {
+        shown++;
+        send(each.isResult() ? "result" : "display", at.toString(), Documents.forms(each));
+      }
+      if (!at.equals(before) || shown > shownBefore) {
+        continue;
+      }
+      if (hasEnded) {
+        return at;
+      }
+      beat();
+      cell.awaitNews(at.stdout(), at.stderr(), shown, HEARTBEAT);
+    }
+  }
+
+  /** Tells some of what was written behind {@code from}, if there is anything. */
+  Position send(Segment segment, Position from) throws IOException {
+    long stdout =
+        send("stdout", segment.stdout(), from.stdout, at -> new Position(at, from.stderr));
+    long stderr = send("stderr", segment.stderr(), from.stderr, at -> new Position(stdout, at));
+    return new Position(stdout, stderr);
+  }
+
+  /**
+   * Returns where it came to. What is there and cannot be read is told as lost, and passed over.
+   */
+  private long send(String stream, OutputLog log, long from, LongFunction<Position> position)
+      throws IOException {
+    try {
+      byte[] bytes = next(log, from);
+      long at = from + bytes.length;
+      if (bytes.length > 0) {
+        send(stream, position.apply(at).toString(), Documents.output(bytes));
+      }
+      return at;
+    } catch (SandboxException e) {
+      long at = log.size();
+      int errno = OutputReading.errno(e);
+      boolean isStdout = stream.equals("stdout");
+      unread =
+          unread.plus(new OutputLoss(isStdout ? at - from : 0, isStdout ? 0 : at - from, errno));
+      send(
+          "lost",
+          position.apply(at).toString(),
+          Documents.object(
+              "stream", stream, "offset", from, "bytes", at - from, "reason", unread.reason()));
+      return at;
+    }
+  }
+
+  void end(Position at, Map<String, Object> document) throws IOException {
+    Documents.addUnread(document, unread);
+    send("end", at.toString(), document);
+  }
+
+  /** Some of what is there, cut between characters where there is a place to. */
+  private static byte[] next(OutputLog log, long offset) {
+    byte[] bytes = new byte[(int) Math.min(CHUNK, Math.max(0, log.size() - offset))];
+    int n = log.read(offset, bytes);
+    int end = log.isEnd(offset + n) ? n : wholeCharacters(bytes, n);
+    return Arrays.copyOf(bytes, end == 0 ? n : end);
+  }
+
+  /** How many bytes are left without a character that the end has cut in two. */
+  private static int wholeCharacters(byte[] bytes, int n) {
+    for (int back = 1; back <= Math.min(3, n); back++) {
+      int b = bytes[n - back] & 0xff;
+      if (b < 0x80) {
+        return n;
+      }
+      if (b >= 0xc0) {
+        int length = b >= 0xf0 ? 4 : b >= 0xe0 ? 3 : 2;
+        return length > back ? n - back : n;
+      }
+    }
+    return n;
+  }
+}

@@ -1,0 +1,167 @@
+package dev.ebb.server.rest;
+
+import dev.ebb.code.Cell;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.JsonOutput;
+import dev.ebb.server.service.RunClient;
+import dev.ebb.server.service.RunService;
+import dev.ebb.server.service.TenantContext;
+import dev.ebb.server.service.TenantExec;
+import dev.ebb.server.service.access.TenantMemory;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.time.Duration;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The answer to a client that waits for commands, one after the other, or for a cell: JSON, with
+ * white space ahead when it is late, so that both ends know of each other, or events. A client that
+ * goes away takes the command along, unless that was not wanted.
+ */
+abstract class WaitingResponse implements RunClient {
+  /** How much longer than its grace a kill may take. */
+  static final Duration LADDER_SLACK = Duration.ofSeconds(30);
+
+  private final Exchange exchange;
+  private boolean isLeft;
+
+  private WaitingResponse(Exchange exchange) {
+    this.exchange = exchange;
+  }
+
+  @Override
+  public final boolean hasRoomFor(long bytes) throws InterruptedException {
+    return exchange.hasRoomFor(bytes);
+  }
+
+  /** As the caller wants it. Nothing is answered yet. */
+  static WaitingResponse to(Exchange exchange) {
+    return exchange.accepts("text/event-stream") ? new Events(exchange) : new Whole(exchange);
+  }
+
+  /** What runs then goes on without a caller. */
+  final WaitingResponse leaving(boolean isLeft) {
+    this.isLeft = isLeft;
+    return this;
+  }
+
+  @Override
+  public final boolean hasLeft() {
+    return exchange.hasLeft();
+  }
+
+  @Override
+  public final TenantMemory.Claim keep(byte[] bytes) {
+    return exchange.keep(bytes);
+  }
+
+  @Override
+  public final void onStarted() {
+    exchange.forgetBody();
+  }
+
+  @Override
+  public final boolean endsWithClient() {
+    return !isLeft;
+  }
+
+  /** Whether the document holds what the command wrote, which was not told before. */
+  abstract boolean isWhole();
+
+  abstract void end(Map<String, Object> document) throws IOException;
+
+  /** Ends with this document, and the certificate of a box of its own. */
+  final RunService.Sending ending(Map<String, Object> document) {
+    return certificate -> {
+      certificate.ifPresent(proof -> document.put("certificate", Documents.certificate(proof)));
+      end(document);
+    };
+  }
+
+  private static final class Whole extends WaitingResponse {
+    private final Exchange exchange;
+    private @Nullable OutputStream out;
+
+    private Whole(Exchange exchange) {
+      super(exchange);
+      this.exchange = exchange;
+    }
+
+    @Override
+    public void beat(Progress progress) throws IOException {
+      if (out == null) {
+        out = exchange.stream(200, "application/json");
+      }
+      out.write('\n');
+      out.flush();
+    }
+
+    @Override
+    boolean isWhole() {
+      return true;
+    }
+
+    @Override
+    void end(Map<String, Object> document) throws IOException {
+      if (out == null) {
+        exchange.answer(200, document);
+        return;
+      }
+      try (OutputStream last = out) {
+        JsonOutput.write(document, last);
+      }
+    }
+  }
+
+  private static final class Events extends WaitingResponse {
+    private final Exchange exchange;
+    private @Nullable OutputEvents events;
+    private OutputEvents.Position at = OutputEvents.Position.START;
+
+    private Events(Exchange exchange) {
+      super(exchange);
+      this.exchange = exchange;
+    }
+
+    private OutputEvents events() throws IOException {
+      if (events == null) {
+        events = new OutputEvents(exchange);
+      }
+      return events;
+    }
+
+    @Override
+    public void beat(Progress progress) throws IOException {
+      events().beat();
+    }
+
+    @Override
+    public void follow(TenantExec exec) throws IOException, InterruptedException {
+      exec.box().awaitEndAsync(exec);
+      exec.awaitStart();
+      if (exec.ending().orElse(null) instanceof TenantExec.Ending.Refused) {
+        return;
+      }
+      events().start(Documents.exec(exec));
+      at = events().follow(exec, OutputEvents.Position.START);
+    }
+
+    @Override
+    public void follow(TenantContext context, Cell cell, Duration timeout)
+        throws IOException, InterruptedException {
+      events().start(Documents.object("context", context.id(), "number", cell.number()));
+      at = events().follow(cell);
+    }
+
+    @Override
+    boolean isWhole() {
+      return false;
+    }
+
+    @Override
+    void end(Map<String, Object> document) throws IOException {
+      events().end(at, document);
+    }
+  }
+}

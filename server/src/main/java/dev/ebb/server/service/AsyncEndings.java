@@ -1,0 +1,73 @@
+package dev.ebb.server.service;
+
+import dev.ebb.ledger.Certificate;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The threads that stop or remove a box after the answer, one for each box and verb. Thread-safe.
+ */
+final class AsyncEndings {
+  private static final Logger LOG = System.getLogger(AsyncEndings.class.getName());
+
+  /** By name. */
+  private final Map<String, Thread> threads = new ConcurrentHashMap<>();
+
+  enum Verb {
+    STOP,
+    REMOVE;
+
+    private String prefix() {
+      return "ebb-" + name().toLowerCase(Locale.ROOT) + "-";
+    }
+  }
+
+  interface Work {
+    Certificate end() throws InterruptedException;
+  }
+
+  /** Ends a box after the answer, unless a thread does the same to it already. */
+  void start(Verb verb, TenantBox box, Work work) {
+    String name = verb.prefix() + box.id();
+    Thread thread =
+        Thread.ofVirtual()
+            .name(name)
+            .unstarted(
+                () -> {
+                  try {
+                    work.end();
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  } catch (RuntimeException e) {
+                    LOG.log(Level.ERROR, "event=box_end_failed box=" + box.id(), e);
+                  } finally {
+                    threads.remove(name);
+                  }
+                });
+    if (threads.putIfAbsent(name, thread) == null) {
+      thread.start();
+    }
+  }
+
+  int count() {
+    return threads.size();
+  }
+
+  /** The grace of a stop may be long; a detached box stays for the next daemon. */
+  void interruptStops() {
+    threads.forEach(
+        (name, thread) -> {
+          if (name.startsWith(Verb.STOP.prefix())) {
+            thread.interrupt();
+          }
+        });
+  }
+
+  List<Thread> threads() {
+    return List.copyOf(threads.values());
+  }
+}

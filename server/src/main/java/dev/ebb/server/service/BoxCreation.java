@@ -1,0 +1,190 @@
+package dev.ebb.server.service;
+
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.pool.PlannedStart;
+import dev.ebb.pool.WarmPool;
+import dev.ebb.pressure.Cost;
+import dev.ebb.pressure.Permit;
+import dev.ebb.server.pressure.AdmissionControl;
+import dev.ebb.server.service.BoxRegistry.Created;
+import dev.ebb.server.service.BoxRegistry.Filling;
+import dev.ebb.server.service.BoxRegistry.Idempotency;
+import dev.ebb.server.service.access.Caller;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Makes the boxes that tenants order: admits them, reserves their names, holds them below the
+ * quota, takes a warm box or has one made, and fills it. Thread-safe.
+ */
+final class BoxCreation {
+  /** Its init, and for a moment bwrap, twice, and what starts that; sockets, pidfds, logs. */
+  private static final Cost BOX = new Cost(4, 12);
+
+  private static final Cost RUN = new Cost(5, 18);
+
+  private final Facilities facilities;
+  private final WarmPool pool;
+  private final AdmissionControl admission;
+  private final TenantUse use;
+  private final BoxNames names;
+  private final IdempotencyKeys keys;
+  private final Endings endings;
+  private volatile boolean isDraining;
+
+  BoxCreation(
+      Facilities facilities,
+      WarmPool pool,
+      AdmissionControl admission,
+      TenantUse use,
+      BoxNames names,
+      IdempotencyKeys keys,
+      Endings endings) {
+    this.facilities = facilities;
+    this.pool = pool;
+    this.admission = admission;
+    this.use = use;
+    this.names = names;
+    this.keys = keys;
+    this.endings = endings;
+  }
+
+  /** Makes no more boxes. */
+  void drain() {
+    isDraining = true;
+  }
+
+  boolean isDraining() {
+    return isDraining;
+  }
+
+  private void requireOpen() {
+    if (isDraining) {
+      throw draining();
+    }
+  }
+
+  private static SandboxException draining() {
+    return new SandboxException(ErrorCode.DRAINING, "the daemon is going down");
+  }
+
+  /** Room for a command in a box of its own; held until both are there. */
+  Permit admitRun(Caller caller, BooleanSupplier hasLeft) throws InterruptedException {
+    requireOpen();
+    return admission.admit(caller.tenant(), RUN, hasLeft);
+  }
+
+  /**
+   * Makes a box and fills it for a caller that was admitted.
+   *
+   * @param planned what is to run in it at once, and may have been waited for
+   */
+  TenantBox createAdmitted(Caller caller, BoxOrder order, Filling filling, PlannedStart planned)
+      throws IOException, InterruptedException {
+    requireOpen();
+    names.requireFree(caller.tenant(), order.name());
+    var note = new BoxNote(caller.tenant(), order, Instant.now(), Optional.empty());
+    return makeAndFill(note, filling, planned);
+  }
+
+  /**
+   * Makes a box and fills it when there is room, unless this very order made one before.
+   *
+   * @param hasLeft whether the caller has gone meanwhile
+   */
+  Created create(
+      Caller caller,
+      BoxOrder order,
+      Optional<Idempotency> idempotency,
+      Filling filling,
+      BooleanSupplier hasLeft)
+      throws IOException, InterruptedException {
+    requireOpen();
+    String tenant = caller.tenant();
+    if (idempotency.isPresent()) {
+      Optional<Created> before = keys.before(tenant, idempotency.get());
+      if (before.isPresent()) {
+        return before.get();
+      }
+    } else {
+      // With a key the name may be that of the very box this order made before.
+      names.requireFree(tenant, order.name());
+    }
+    var note = new BoxNote(tenant, order, Instant.now(), idempotency);
+    return idempotency.isPresent()
+        ? keys.once(tenant, idempotency.get(), () -> admitAndMake(note, filling, hasLeft))
+        : new Created(admitAndMake(note, filling, hasLeft), true);
+  }
+
+  private TenantBox admitAndMake(BoxNote note, Filling filling, BooleanSupplier hasLeft)
+      throws IOException, InterruptedException {
+    try (Permit _ = admission.admit(note.tenant(), BOX, hasLeft)) {
+      return makeAndFill(note, filling, PlannedStart.UNKNOWN);
+    }
+  }
+
+  /** A box that cannot hold what it was ordered with is none. */
+  private TenantBox makeAndFill(BoxNote note, Filling filling, PlannedStart planned)
+      throws IOException, InterruptedException {
+    Instant begun = Instant.now();
+    // ORDER: admitted by now; a request that waits for room keeps no box from others.
+    var warm = pool.take(note.order().spec(), planned);
+    var box = new TenantBox(facilities, note, warm);
+    try {
+      makeAndFill(box, filling);
+      return box;
+    } catch (SandboxException e) {
+      throw admission.explain(e, begun);
+    } finally {
+      // Of an order that was refused: the box that it would have had.
+      box.takeUnused().ifPresent(pool::refuse);
+    }
+  }
+
+  private void makeAndFill(TenantBox box, Filling filling)
+      throws IOException, InterruptedException {
+    listAndMake(box);
+    try {
+      filling.fill(box);
+      // ORDER: half a box is not to be found by the next daemon.
+      box.detachIfOrdered();
+    } catch (IOException | InterruptedException e) {
+      endings.remove(box, true);
+      throw e;
+    } catch (RuntimeException e) {
+      // RACE: others find a box as soon as it is made. One that was ended by a request since then
+      // was made first, and that is the answer.
+      if (!box.wasEndedMeanwhile(e)) {
+        endings.remove(box, true);
+        throw e;
+      }
+    }
+  }
+
+  private void listAndMake(TenantBox box) {
+    names.reserve(box);
+    try {
+      box.claimRoom();
+      use.list(box);
+    } catch (SandboxException e) {
+      endings.unlist(box);
+      box.fail(e);
+      throw e;
+    }
+    try {
+      box.make(() -> endings.end(box, Duration.ZERO, EndedBy.DIED));
+      if (isDraining) {
+        // RACE: the drain may have looked before this one was listed.
+        endings.end(box, Duration.ZERO, EndedBy.DRAIN);
+        throw draining();
+      }
+    } catch (RuntimeException e) {
+      endings.unlist(box);
+      throw e;
+    }
+  }
+}

@@ -1,0 +1,59 @@
+package dev.ebb.server.service;
+
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The names of boxes, each unique for its tenant and reserved before its box is made. Thread-safe.
+ */
+final class BoxNames {
+  private final Map<Key, TenantBox> names = new ConcurrentHashMap<>();
+
+  private record Key(String tenant, String name) {
+    SandboxException taken() {
+      return new SandboxException(ErrorCode.CONFLICT, "the name \"" + name + "\" is taken");
+    }
+  }
+
+  private static Optional<Key> keyOf(TenantBox box) {
+    return box.order().name().map(name -> new Key(box.tenant(), name));
+  }
+
+  /** RACE: it may be taken a moment later; this only spares a box that was made ahead. */
+  void requireFree(String tenant, Optional<String> name) {
+    Optional<Key> key = name.map(word -> new Key(tenant, word));
+    if (key.isPresent() && names.containsKey(key.get())) {
+      throw key.get().taken();
+    }
+  }
+
+  /** Reserves the name of a box, if it has one; a box whose name is taken is never made. */
+  void reserve(TenantBox box) {
+    Optional<Key> key = keyOf(box);
+    if (key.isPresent() && names.putIfAbsent(key.get(), box) != null) {
+      SandboxException taken = key.get().taken();
+      box.fail(taken);
+      throw taken;
+    }
+  }
+
+  /** Takes over the name of a box that exists: it replaces itself only. */
+  void adopt(TenantBox box) {
+    keyOf(box)
+        .ifPresent(
+            key ->
+                names.merge(
+                    key, box, (other, same) -> other.id().equals(same.id()) ? same : other));
+  }
+
+  Optional<TenantBox> find(String tenant, String name) {
+    return Optional.ofNullable(names.get(new Key(tenant, name)));
+  }
+
+  void forget(TenantBox box) {
+    keyOf(box).ifPresent(key -> names.remove(key, box));
+  }
+}

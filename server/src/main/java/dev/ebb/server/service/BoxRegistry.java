@@ -1,0 +1,371 @@
+package dev.ebb.server.service;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxState;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.ByteSize;
+import dev.ebb.engine.Engine;
+import dev.ebb.engine.History;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.ledger.Holding;
+import dev.ebb.pool.Fate;
+import dev.ebb.pool.PlannedStart;
+import dev.ebb.pool.PoolPolicy;
+import dev.ebb.pool.WarmPool;
+import dev.ebb.pressure.Permit;
+import dev.ebb.server.metrics.Metrics;
+import dev.ebb.server.pressure.AdmissionControl;
+import dev.ebb.server.service.access.Caller;
+import dev.ebb.server.service.access.Quota;
+import dev.ebb.server.service.access.Quotas;
+import dev.ebb.server.service.access.TenantMemory;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
+
+/**
+ * The boxes of all tenants: what a door asks for. Owns the engine's boxes from their order until
+ * they are forgotten; its parts make them ({@link BoxCreation}), start commands in them ({@link
+ * CommandStarts}), end them ({@link Endings}, {@link Housekeeper}) and take over those of the
+ * daemon before ({@link Adoption}). Thread-safe.
+ */
+public final class BoxRegistry implements AutoCloseable {
+  /** How many boxes that are gone are remembered, and for how long. */
+  private static final History HISTORY = new History(100, Duration.ofDays(1));
+
+  /** How long a daemon that goes down waits for what it kills, the grace of commands included. */
+  private static final Duration DRAIN_BOUND = Duration.ofSeconds(8);
+
+  private final Engine engine;
+  private final TenantMemory memory = TenantMemory.ofHeap();
+  private final Events events = new Events(Instant.now());
+  private final BoxList list = new BoxList();
+  private final BoxNames names = new BoxNames();
+  private final RemovedBoxes removed = new RemovedBoxes();
+  private final TenantUse use;
+  private final WarmPool pool;
+  private final BoxCreation creation;
+  private final CommandStarts starts;
+  private final Endings endings;
+  private final Adoption adoption;
+  private final Housekeeper housekeeper;
+  private final AtomicBoolean isClosed = new AtomicBoolean();
+
+  /** What an order came to: a new box, or the one that the same order made before. */
+  public record Created(TenantBox box, boolean isNew) {}
+
+  /**
+   * An order that may be repeated: the same {@code key} with the same {@code digest} of the body.
+   */
+  public record Idempotency(String key, String digest) {}
+
+  /** Writes the first files of a box before its creation is answered. */
+  public interface Filling {
+    void fill(TenantBox box) throws IOException, InterruptedException;
+  }
+
+  /**
+   * The answer to a removal.
+   *
+   * @param certificate empty when the removal has only begun
+   */
+  public record Removal(String id, Optional<Certificate> certificate) {
+    public boolean isDone() {
+      return certificate.filter(Certificate::isClean).isPresent();
+    }
+  }
+
+  /** Takes over what the daemon before this one had detached. */
+  public BoxRegistry(
+      Engine engine, Metrics metrics, AdmissionControl admission, Quotas quotas, PoolPolicy policy)
+      throws InterruptedException {
+    this(engine, HISTORY, metrics, admission, quotas, policy);
+  }
+
+  BoxRegistry(
+      Engine engine,
+      History history,
+      Metrics metrics,
+      AdmissionControl admission,
+      Quotas quotas,
+      PoolPolicy policy)
+      throws InterruptedException {
+    this.engine = engine;
+    var facilities = new Facilities(engine, events, metrics, memory);
+    var keys = new IdempotencyKeys();
+    use = new TenantUse(engine, quotas, list);
+    starts = new CommandStarts(admission, use);
+    endings = new Endings(list, names, keys, removed);
+    adoption = new Adoption(facilities, list, names, keys, endings);
+    housekeeper = new Housekeeper(engine, history, list, endings);
+    memory.whenShort(this::forgetEnded);
+    adoption.adoptAll(history);
+    engine
+        .egress()
+        .listen(decision -> list.find(decision.box()).ifPresent(box -> box.publish(decision)));
+    // A box without a tenant counts as its own owner.
+    engine.egress().share(id -> list.find(id).map(TenantBox::tenant).orElse(id));
+    pool = engine.openPool(policy, this::poisoned);
+    creation = new BoxCreation(facilities, pool, admission, use, names, keys, endings);
+    new BoxMetrics(facilities, list, endings).measure();
+    new PoolMetrics(pool).measure(metrics);
+    housekeeper.start();
+  }
+
+  /** Commands that have ended are forgotten when memory is short. */
+  private void forgetEnded(String tenant) {
+    list.all().filter(box -> box.tenant().equals(tenant)).forEach(TenantBox::forgetEnded);
+  }
+
+  private void poisoned(Box box, Fate fate) {
+    var data = new LinkedHashMap<String, Object>();
+    data.put("box", box.id().value());
+    data.put("reason", fate.word());
+    events.publish(Sweeper.NO_TENANT, "pool", data);
+  }
+
+  public Events events() {
+    return events;
+  }
+
+  public WarmPool pool() {
+    return pool;
+  }
+
+  /** The memory that is kept on behalf of tenants. */
+  public TenantMemory memory() {
+    return memory;
+  }
+
+  /** From now on no file that is written to a box, or read from one, is larger. */
+  public void capFiles(ByteSize most) {
+    list.capFiles(most);
+  }
+
+  public boolean isDraining() {
+    return creation.isDraining();
+  }
+
+  // --- making ---
+
+  /** Makes an empty box, unless this very order made one before. */
+  public Created create(Caller caller, BoxOrder order, Optional<Idempotency> idempotency)
+      throws IOException, InterruptedException {
+    return create(caller, order, idempotency, box -> {}, () -> false);
+  }
+
+  /**
+   * Makes a box and fills it when there is room, unless this very order made one before.
+   *
+   * @param hasLeft whether the caller has gone meanwhile
+   */
+  public Created create(
+      Caller caller,
+      BoxOrder order,
+      Optional<Idempotency> idempotency,
+      Filling filling,
+      BooleanSupplier hasLeft)
+      throws IOException, InterruptedException {
+    return creation.create(caller, order, idempotency, filling, hasLeft);
+  }
+
+  /** Room for a command in a box of its own; held until both are there. */
+  public Permit admitRun(Caller caller, BooleanSupplier hasLeft) throws InterruptedException {
+    return creation.admitRun(caller, hasLeft);
+  }
+
+  /**
+   * Makes a box and fills it for a caller that was admitted.
+   *
+   * @param planned what is to run in it at once, and may have been waited for
+   */
+  public TenantBox createAdmitted(
+      Caller caller, BoxOrder order, Filling filling, PlannedStart planned)
+      throws IOException, InterruptedException {
+    return creation.createAdmitted(caller, order, filling, planned);
+  }
+
+  // --- finding ---
+
+  /** By id, or by name. A box of another tenant does not exist. */
+  public TenantBox find(Caller caller, String word) {
+    return listed(caller, word).orElseThrow(() -> unknown(caller, word));
+  }
+
+  /** The box of that id or name, if it was not removed. */
+  public Optional<TenantBox> listed(Caller caller, String word) {
+    return list.find(word)
+        .or(() -> names.find(caller.tenant(), word))
+        .filter(each -> caller.mayTouch(each.tenant()));
+  }
+
+  private SandboxException unknown(Caller caller, String word) {
+    String removal =
+        removed
+            .find(caller, word, Instant.now())
+            .map(box -> ": it was removed at " + box.at())
+            .orElse("");
+    return new SandboxException(ErrorCode.NOT_FOUND, "no box \"" + word + "\"" + removal);
+  }
+
+  /** Those the caller may see, the oldest first. */
+  public List<TenantBox> list(Caller caller) {
+    return list.all().filter(box -> caller.mayTouch(box.tenant())).toList();
+  }
+
+  /** What the ledger lists for a box. */
+  public List<Holding> holdings(TenantBox box) {
+    return engine.holdings().stream().filter(holding -> holding.box().equals(box.id())).toList();
+  }
+
+  /** What a tenant has now, as its quota counts it: boxes by what they may use. */
+  public Map<Quota.Kind, Double> use(String tenant) {
+    return use.of(tenant);
+  }
+
+  // --- commands ---
+
+  /** Starts a command when there is room; the caller awaits its end. */
+  public TenantExec start(TenantBox box, ExecSpec spec, BooleanSupplier hasLeft)
+      throws InterruptedException {
+    return start(box, spec, Optional.empty(), hasLeft);
+  }
+
+  /**
+   * Starts a command when there is room; the caller awaits its end.
+   *
+   * @param input all that it is to read, for {@link TenantExec#feed}
+   */
+  public TenantExec start(
+      TenantBox box, ExecSpec spec, Optional<byte[]> input, BooleanSupplier hasLeft)
+      throws InterruptedException {
+    return starts.start(box, spec, input, hasLeft);
+  }
+
+  /** Starts a command that was admitted with its box. */
+  public TenantExec startAdmitted(TenantBox box, ExecSpec spec) throws InterruptedException {
+    return starts.startAdmitted(box, spec, Optional.empty());
+  }
+
+  /** Throws the reason if a command could not begin. */
+  public void requireBegun(TenantExec exec) {
+    starts.requireBegun(exec);
+  }
+
+  /** The failure of a command that could not begin, as far as the host is to blame. */
+  public SandboxException explain(SandboxException failure, TenantExec exec) {
+    return starts.explain(failure, exec);
+  }
+
+  /** Starts an interpreter that takes cells. */
+  public TenantContext createContext(
+      TenantBox box, TenantContext.Order order, BooleanSupplier hasLeft)
+      throws InterruptedException {
+    return box.newContext(order, () -> starts.startInterpreter(box, order, hasLeft));
+  }
+
+  /** Ends the interpreter of a context, and gives it another one. */
+  public void restart(TenantContext context, BooleanSupplier hasLeft) throws InterruptedException {
+    context.restart(() -> starts.startInterpreter(context.box(), context.order(), hasLeft));
+  }
+
+  /** Gives a context whose interpreter has ended another one; whether it had ended. */
+  public boolean revive(TenantContext context, BooleanSupplier hasLeft)
+      throws InterruptedException {
+    return context.revive(() -> starts.startInterpreter(context.box(), context.order(), hasLeft));
+  }
+
+  /** Works with the files of a box, which takes a process in it for a moment. */
+  public void useFiles(TenantBox box, TenantBox.Work work, BooleanSupplier hasLeft)
+      throws IOException, InterruptedException {
+    starts.useFiles(box, work, hasLeft);
+  }
+
+  // --- ending ---
+
+  /**
+   * Ends a box and forgets it. Repeating it gives the same certificate, as long as the box is
+   * remembered.
+   *
+   * @param word its id, or its name
+   * @param force without it only what has ended is forgotten
+   * @param wait whether to return only when the box is gone, or stuck
+   */
+  public Removal remove(Caller caller, String word, boolean force, boolean wait)
+      throws InterruptedException {
+    Optional<TenantBox> box = listed(caller, word);
+    if (box.isPresent()) {
+      return endings.removeAndRemember(box.get(), force, wait);
+    }
+    // ORDER: a box is remembered as removed before it leaves the list.
+    return removed
+        .find(caller, word, Instant.now())
+        .map(before -> new Removal(before.id(), Optional.of(before.certificate())))
+        .orElseThrow(() -> unknown(caller, word));
+  }
+
+  /**
+   * Ends a box and forgets it; one that does not end stays.
+   *
+   * @param force without it only what has ended is forgotten
+   */
+  public Certificate remove(TenantBox box, boolean force) throws InterruptedException {
+    return endings.remove(box, force);
+  }
+
+  /** Removes a box while no caller waits for it; a box that does not end then is stuck. */
+  public void removeAsync(TenantBox box) {
+    endings.removeAsync(box);
+  }
+
+  /** Removes a box when its first command has ended; at once when there is none. */
+  public void removeAfterCommand(TenantBox box) {
+    endings.removeAfterCommand(box);
+  }
+
+  /** Begins to end a box: commands by the ladder, then the box. */
+  public void beginStop(TenantBox box, Duration grace) {
+    endings.stopAsync(box, grace);
+  }
+
+  /** No box is there, nor in the making. */
+  public boolean isIdle() {
+    return list.all().allMatch(box -> box.state() == BoxState.GONE);
+  }
+
+  /** Ends boxes that may be ended when they are idle, those idle for longest first. */
+  public int endIdle(BooleanSupplier enough) {
+    return housekeeper.endIdle(enough);
+  }
+
+  /** Forgets boxes that are gone, the oldest first. */
+  public int forgetGone(BooleanSupplier enough) {
+    return housekeeper.forgetGone(enough);
+  }
+
+  /**
+   * Takes no more orders and ends every box that is attached, all at once. What does not die within
+   * the bound is left on the ledger, for the next daemon.
+   */
+  @Override
+  public void close() {
+    if (isClosed.getAndSet(true)) {
+      return;
+    }
+    creation.drain();
+    engine.waitNoLongerThan(Deadline.in(DRAIN_BOUND));
+    housekeeper.close();
+    adoption.close();
+    pool.close();
+    endings.drain();
+  }
+}

@@ -1,0 +1,66 @@
+package dev.ebb.server.service;
+
+import dev.ebb.code.Cell;
+import java.io.IOException;
+import java.util.function.BooleanSupplier;
+
+/**
+ * One run of code in a context that is there, and what it wrote. Context and box stay. Its owner
+ * closes it; until then the output and the displays of the cell are there.
+ */
+public final class CellRun implements AutoCloseable {
+  private final TenantContext context;
+  private final CellTask task;
+  private final WorkspaceWatch watch;
+  private final TenantContext.Ordered ordered;
+
+  private CellRun(
+      TenantContext context, CellTask task, WorkspaceWatch watch, TenantContext.Ordered ordered) {
+    this.context = context;
+    this.task = task;
+    this.watch = watch;
+    this.ordered = ordered;
+  }
+
+  /**
+   * Writes its files, and has it run when all that were ordered before have.
+   *
+   * @param hasLeft whether the caller has gone meanwhile
+   */
+  static CellRun begin(
+      BoxRegistry boxes, TenantContext context, CellTask task, BooleanSupplier hasLeft)
+      throws IOException, InterruptedException {
+    TenantBox box = context.box();
+    var watch = new WorkspaceWatch[1];
+    boxes.useFiles(
+        box,
+        () -> {
+          NewFile.write(box, task.files());
+          watch[0] = WorkspaceWatch.of(box);
+        },
+        hasLeft);
+    return new CellRun(context, task, watch[0], context.submit(task.cell()));
+  }
+
+  TenantContext.Ordered ordered() {
+    return ordered;
+  }
+
+  public TenantContext context() {
+    return context;
+  }
+
+  public Cell cell() {
+    return ordered.cell();
+  }
+
+  /** The changes in the working directory since, by any process. */
+  public CodeResult.Written written(Room room) throws IOException, InterruptedException {
+    return watch.written(task.outputs(), room);
+  }
+
+  @Override
+  public void close() {
+    ordered.close();
+  }
+}

@@ -1,0 +1,18 @@
+package dev.ebb.server.service;
+
+import dev.ebb.code.CellOrder;
+import dev.ebb.code.Glob;
+import java.util.List;
+
+/**
+ * Code for an interpreter that keeps its state.
+ *
+ * @param files all are there before it runs
+ * @param outputs which of the files that it writes are wanted with their content
+ */
+public record CellTask(CellOrder cell, List<NewFile> files, List<Glob> outputs) {
+  public CellTask {
+    files = List.copyOf(files);
+    outputs = List.copyOf(outputs);
+  }
+}

@@ -1,0 +1,94 @@
+package dev.ebb.server.service;
+
+import dev.ebb.box.SandboxException;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.pressure.Cost;
+import dev.ebb.pressure.Permit;
+import dev.ebb.server.pressure.AdmissionControl;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Starts processes in boxes when there is room: commands, interpreters of contexts, and those that
+ * work with files. Thread-safe.
+ */
+final class CommandStarts {
+  /** Itself, and without cgroups its subreaper; logs, pipes, cgroup files. */
+  private static final Cost COMMAND = new Cost(2, 8);
+
+  private static final Cost FILES = COMMAND;
+
+  private final AdmissionControl admission;
+  private final TenantUse use;
+
+  CommandStarts(AdmissionControl admission, TenantUse use) {
+    this.admission = admission;
+    this.use = use;
+  }
+
+  /**
+   * Starts a command when there is room; the caller awaits its end.
+   *
+   * @param input all that it is to read, for {@link TenantExec#feed}
+   */
+  TenantExec start(TenantBox box, ExecSpec spec, Optional<byte[]> input, BooleanSupplier hasLeft)
+      throws InterruptedException {
+    if (spec.operator()) {
+      // An operator must get in when the host is short of something.
+      return box.startUnawaited(spec, input);
+    }
+    try (Permit _ = admission.admit(box.tenant(), COMMAND, hasLeft)) {
+      return startAdmitted(box, spec, input);
+    }
+  }
+
+  /** Starts a command that was admitted, with its box perhaps. */
+  TenantExec startAdmitted(TenantBox box, ExecSpec spec, Optional<byte[]> input)
+      throws InterruptedException {
+    Instant begun = Instant.now();
+    use.beginStart(box.tenant());
+    try {
+      return box.startUnawaited(spec, input);
+    } catch (SandboxException e) {
+      throw admission.explain(e, begun);
+    } finally {
+      use.endStart(box.tenant());
+    }
+  }
+
+  /** Starts the interpreter of a context, and waits until it runs. */
+  TenantExec startInterpreter(TenantBox box, TenantContext.Order order, BooleanSupplier hasLeft)
+      throws InterruptedException {
+    TenantExec exec = start(box, order.spec(), Optional.empty(), hasLeft);
+    box.awaitEndAsync(exec);
+    exec.awaitStart();
+    requireBegun(exec);
+    return exec;
+  }
+
+  /** Throws the reason if a command could not begin. */
+  void requireBegun(TenantExec exec) {
+    if (exec.ending().orElse(null) instanceof TenantExec.Ending.Refused(var reason, _)) {
+      throw explain(reason, exec);
+    }
+  }
+
+  SandboxException explain(SandboxException failure, TenantExec exec) {
+    return admission.explain(failure, exec.startedAt());
+  }
+
+  /** Works with the files of a box, which takes a process in it for a moment. */
+  void useFiles(TenantBox box, TenantBox.Work work, BooleanSupplier hasLeft)
+      throws IOException, InterruptedException {
+    Instant begun = Instant.now();
+    // How long it lasts is up to the caller: it is counted until the next reading sees it.
+    admission.admit(box.tenant(), FILES, hasLeft).close();
+    try {
+      box.use(work);
+    } catch (SandboxException e) {
+      throw admission.explain(e, begun);
+    }
+  }
+}

@@ -1,0 +1,246 @@
+package dev.ebb.server.service;
+
+import dev.ebb.box.BoxState;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.server.service.AsyncEndings.Verb;
+import dev.ebb.server.service.BoxRegistry.Removal;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Ends boxes and forgets them: for a request, after the answer, with their command, for a deadline,
+ * and when the daemon goes down. Thread-safe.
+ */
+final class Endings {
+  private static final Logger LOG = System.getLogger(Endings.class.getName());
+  private static final Duration LONG = Duration.ofDays(3650);
+
+  /** How long a client that follows a command may read on when its box is gone. */
+  private static final Duration READ_PATIENCE = Duration.ofMinutes(1);
+
+  private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
+
+  private final BoxList list;
+  private final BoxNames names;
+  private final IdempotencyKeys keys;
+  private final RemovedBoxes removed;
+  private final AsyncEndings async = new AsyncEndings();
+
+  Endings(BoxList list, BoxNames names, IdempotencyKeys keys, RemovedBoxes removed) {
+    this.list = list;
+    this.names = names;
+    this.keys = keys;
+    this.removed = removed;
+  }
+
+  /** How many boxes are ended after the answer. */
+  int asyncCount() {
+    return async.count();
+  }
+
+  // --- for a request ---
+
+  /** Ends a box and forgets it; a repeated removal gets the same certificate. */
+  Removal removeAndRemember(TenantBox box, boolean force, boolean wait)
+      throws InterruptedException {
+    if (force && !wait && box.state() != BoxState.GONE) {
+      async.start(Verb.REMOVE, box, () -> remove(box, true, true));
+      return new Removal(box.id(), Optional.empty());
+    }
+    Certificate certificate = remove(box, force, true);
+    return new Removal(box.id(), Optional.of(box.certificate().orElse(certificate)));
+  }
+
+  /** Ends a box and forgets it; a box that does not end stays. */
+  Certificate remove(TenantBox box, boolean force) throws InterruptedException {
+    return remove(box, force, false);
+  }
+
+  private Certificate remove(TenantBox box, boolean force, boolean isRemembered)
+      throws InterruptedException {
+    if (!force && box.state() != BoxState.GONE && !box.ending().isRemovalWanted()) {
+      throw new SandboxException(
+          ErrorCode.WRONG_STATE,
+          "box " + box.id() + " is " + box.state().word() + ": stop it first, or force it");
+    }
+    Certificate certificate = box.end(Duration.ZERO, EndedBy.REQUEST);
+    return certificate.isClean() ? leave(box, isRemembered) : certificate;
+  }
+
+  /** Removes a box while no caller waits for it; a box that does not end then is stuck. */
+  void removeAsync(TenantBox box) {
+    async.start(Verb.REMOVE, box, () -> remove(box, true));
+  }
+
+  /** Begins to end a box: commands by the ladder, then the box. */
+  void stopAsync(TenantBox box, Duration grace) {
+    async.start(Verb.STOP, box, () -> box.end(grace, EndedBy.REQUEST));
+  }
+
+  // --- with its command ---
+
+  /**
+   * Removes a box when its first command has ended; at once when there is none. A box that does not
+   * end then is stuck, and tried again like any other.
+   */
+  void removeAfterCommand(TenantBox box) {
+    Optional<TenantExec> first = box.execs().stream().findFirst();
+    Thread.ofVirtual().name("ebb-run-" + box.id()).start(() -> removeAfter(first, box));
+  }
+
+  private void removeAfter(Optional<TenantExec> first, TenantBox box) {
+    try {
+      if (first.isPresent()) {
+        first.get().await(LONG);
+      }
+      box.end(Duration.ZERO, EndedBy.REQUEST);
+      if (first.isPresent()) {
+        first.get().awaitReaders(READ_PATIENCE);
+      }
+      remove(box, true);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "event=box_end_failed box=" + box.id(), e);
+    }
+  }
+
+  // --- when no request asked for it ---
+
+  /** Ends a box by the ladder in a thread of its own, unless another such thread does. */
+  void endAsync(TenantBox box, EndedBy by) {
+    if (box.ending().begin()) {
+      Thread.ofVirtual()
+          .name("ebb-end-" + box.id())
+          .start(
+              () -> {
+                endInTime(box, by);
+                box.ending().finish();
+              });
+    }
+  }
+
+  /** ORDER: a command that ended before the box is ended is known as such. */
+  private void endInTime(TenantBox box, EndedBy by) {
+    try {
+      box.hearOut();
+      end(box, DEFAULT_GRACE, by);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Ends a box and logs it; forgets it if its removal has begun. */
+  void end(TenantBox box, Duration grace, EndedBy by) {
+    try {
+      Certificate certificate = box.end(grace, by);
+      if (certificate.isClean() && box.ending().isRemovalWanted()) {
+        certificate = leave(box, true);
+      }
+      LOG.log(
+          certificate.isClean() ? Level.DEBUG : Level.WARNING,
+          "event=box_ended box={0} by={1} certificate=\"{2}\"",
+          box.id(),
+          by.wireName(),
+          certificate);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "event=box_end_failed box=" + box.id(), e);
+    }
+  }
+
+  // --- forgetting ---
+
+  /** Forgets a box that is gone, but for what a repeated removal is answered. */
+  void forget(TenantBox box) {
+    try {
+      leave(box, true);
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "event=forget_failed box=" + box.id(), e);
+    }
+  }
+
+  /** A box of which something cannot be removed stays listed, as stuck, and is tried again. */
+  private Certificate leave(TenantBox box, boolean isRemembered) {
+    Certificate certificate = box.forget();
+    if (!certificate.isClean()) {
+      box.ending().wantRemoval();
+      LOG.log(
+          Level.WARNING,
+          "event=box_not_forgotten, trying again box={0} certificate=\"{1}\"",
+          box.id(),
+          certificate);
+      return certificate;
+    }
+    if (isRemembered) {
+      // ORDER: a request that no longer finds it on a list finds it here.
+      remember(box);
+    }
+    unlist(box);
+    return certificate;
+  }
+
+  private void remember(TenantBox box) {
+    box.certificate()
+        .ifPresent(
+            proof ->
+                removed.add(
+                    new RemovedBoxes.Removed(
+                        box.id(), box.tenant(), box.order().name(), proof, Instant.now())));
+  }
+
+  /** Forgets a box that is gone, or was never made, with its name and its idempotency key. */
+  void unlist(TenantBox box) {
+    giveBack(box);
+    list.remove(box);
+    // ORDER: a caller that was told 404 must not find it afterwards.
+    box.unlisted();
+  }
+
+  /** The memory, the name and the idempotency key of a box are free again. */
+  void giveBack(TenantBox box) {
+    box.giveBack();
+    names.forget(box);
+    keys.forget(box);
+  }
+
+  // --- the end of the daemon ---
+
+  /** Ends every box that is attached, all at once, and waits for these and all other endings. */
+  void drain() {
+    async.interruptStops();
+    var ending = new ArrayList<>(async.threads());
+    List<TenantBox> attached = list.all().filter(box -> !box.order().detached()).toList();
+    for (TenantBox box : attached) {
+      ending.add(
+          Thread.ofVirtual()
+              .name("ebb-drain-" + box.id())
+              .start(() -> end(box, DEFAULT_GRACE, EndedBy.DRAIN)));
+    }
+    try {
+      for (Thread each : ending) {
+        each.join();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    attached.stream().filter(box -> box.state() != BoxState.GONE).forEach(Endings::logLeft);
+  }
+
+  private static void logLeft(TenantBox box) {
+    LOG.log(
+        Level.WARNING,
+        "event=box_left_for_the_next_daemon box={0} state={1} certificate=\"{2}\"",
+        box.id(),
+        box.state().word(),
+        box.certificate().map(Certificate::toString).orElse("none yet"));
+  }
+}

@@ -1,0 +1,95 @@
+package dev.ebb.server.service;
+
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.server.service.BoxRegistry.Created;
+import dev.ebb.server.service.BoxRegistry.Idempotency;
+import java.io.IOException;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+
+/**
+ * The idempotency keys of all tenants: the first request makes the box, others get it. Thread-safe.
+ */
+final class IdempotencyKeys {
+  private final Map<Key, Use> first = new ConcurrentHashMap<>();
+
+  private record Key(String tenant, String word) {}
+
+  /**
+   * The first use of a key: for which body, and its result.
+   *
+   * @param done when the box is made and filled
+   */
+  private record Use(String digest, CompletableFuture<TenantBox> done) {
+    boolean isOf(TenantBox box) {
+      return done.state() == Future.State.SUCCESS && done.resultNow() == box;
+    }
+  }
+
+  /** Makes and fills a box. */
+  interface Creation {
+    TenantBox create() throws IOException, InterruptedException;
+  }
+
+  /** The box of an earlier request with this key, if there was one; waits until it is made. */
+  Optional<Created> before(String tenant, Idempotency wanted) throws InterruptedException {
+    Use before = first.get(new Key(tenant, wanted.key()));
+    return before == null ? Optional.empty() : Optional.of(repeated(before, wanted.digest()));
+  }
+
+  /** Makes a box, unless another request with this key does or did. */
+  Created once(String tenant, Idempotency wanted, Creation creation)
+      throws IOException, InterruptedException {
+    var key = new Key(tenant, wanted.key());
+    var mine = new Use(wanted.digest(), new CompletableFuture<>());
+    Use other = first.putIfAbsent(key, mine);
+    if (other != null) {
+      return repeated(other, wanted.digest());
+    }
+    try {
+      TenantBox box = creation.create();
+      mine.done().complete(box);
+      return new Created(box, true);
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      // RACE: the key may be another order's by now.
+      first.remove(key, mine);
+      mine.done().completeExceptionally(e);
+      throw e;
+    }
+  }
+
+  /** Waits for the first, and fails as it did. */
+  private static Created repeated(Use first, String digest) throws InterruptedException {
+    if (!first.digest().equals(digest)) {
+      throw new SandboxException(
+          ErrorCode.CONFLICT, "this idempotency key was used for another request");
+    }
+    try {
+      return new Created(first.done().get(), false);
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof SandboxException reason
+          ? reason
+          : new SandboxException(
+              ErrorCode.SETUP_FAILED, "the first request with this idempotency key broke off");
+    }
+  }
+
+  /** Takes over the key of a box that exists. */
+  void adopt(TenantBox box) {
+    box.idempotency()
+        .ifPresent(
+            known ->
+                first.put(
+                    new Key(box.tenant(), known.key()),
+                    new Use(known.digest(), CompletableFuture.completedFuture(box))));
+  }
+
+  void forget(TenantBox box) {
+    first.values().removeIf(each -> each.isOf(box));
+  }
+}

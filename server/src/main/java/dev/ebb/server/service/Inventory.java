@@ -1,0 +1,230 @@
+package dev.ebb.server.service;
+
+import dev.ebb.box.Box;
+import dev.ebb.box.Footprint;
+import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.CgroupUsage;
+import dev.ebb.cgroup.Occupancy;
+import dev.ebb.cgroup.Pressure;
+import dev.ebb.kernel.Errno;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.ledger.Holding;
+import dev.ebb.ledger.Kind;
+import dev.ebb.process.Listeners;
+import dev.ebb.process.ProcFs;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What a box holds on the host at this moment. */
+public final class Inventory {
+  private static final Logger LOG = System.getLogger(Inventory.class.getName());
+
+  /** How long init may take to answer for a command that it was told to start. */
+  private static final Duration BIRTH_BOUND = Duration.ofSeconds(1);
+
+  /** A box may listen at as many as it likes. */
+  private static final int PORTS_MOST = 1000;
+
+  /** Of all processes of a box together: of any more there is none. */
+  private static final long COMMAND_LINES_MOST = 1 << 20;
+
+  private Inventory() {}
+
+  /**
+   * One thing that a box holds.
+   *
+   * @param detail what else is known of it
+   * @param process if it is one
+   */
+  public record Item(
+      String kind, String subject, Optional<String> detail, Optional<Member> process) {}
+
+  /**
+   * A process of a box.
+   *
+   * @param exec the command that it belongs to, if it belongs to one
+   */
+  public record Member(int pid, int parent, char state, OptionalInt exec) {}
+
+  /** What the commands of a box have used so far, and take now. */
+  public record Usage(
+      CgroupUsage used, Optional<Occupancy> occupancy, Optional<Pressure> pressure) {}
+
+  public static List<Item> of(BoxRegistry boxes, TenantBox served) {
+    var all = new ArrayList<Item>();
+    for (Holding holding : boxes.holdings(served)) {
+      if (holding.kind() != Kind.PROCESS) {
+        all.add(item(holding.kind().word(), holding.subject()));
+      }
+    }
+    if (served.state().isAlive()) {
+      Box box = served.box();
+      all.addAll(processes(served));
+      box.footprint().descriptors().forEach(name -> all.add(item("descriptor", name)));
+      mounts(box).forEach(point -> all.add(item("mount", point)));
+      all.addAll(ports(box));
+    }
+    if (served.order().detached()) {
+      // Where its init listens for the next daemon.
+      served
+          .box()
+          .footprint()
+          .controlSocket()
+          .ifPresent(path -> all.add(item(Kind.SOCKET.word(), path.toString())));
+    }
+    return all;
+  }
+
+  /** Those that live on while they are looked at, each with the command it belongs to. */
+  private static List<Item> processes(TenantBox served) {
+    served.execs().forEach(Inventory::awaitBirth);
+    List<Integer> pids = served.box().footprint().pids();
+    // ORDER: after all of them were listed, or one born meanwhile would be of no command.
+    var execs = new HashMap<Integer, Integer>();
+    for (TenantExec exec : served.execs()) {
+      if (mayHaveProcesses(exec)) {
+        exec.exec().pids().forEach(pid -> execs.put(pid, exec.number()));
+      }
+    }
+    var all = new ArrayList<Item>();
+    long left = COMMAND_LINES_MOST;
+    for (int pid : pids) {
+      Optional<ProcFs.Stat> stat = ProcFs.stat(pid);
+      if (stat.isPresent()) {
+        String line = left > 0 ? ProcFs.commandLine(pid) : "…";
+        left -= line.length();
+        all.add(process(stat.get(), line, execs.get(pid)));
+      }
+    }
+    // KERNEL: no cgroup lists zombies; the children of their parents do.
+    for (int pid : pids) {
+      for (ProcFs.Stat dead : ProcFs.zombies(pid)) {
+        all.add(process(dead, "", execs.get(pid)));
+      }
+    }
+    return all;
+  }
+
+  /** One that init was told to start, and has not answered for, has a process in a moment. */
+  private static void awaitBirth(TenantExec exec) {
+    try {
+      if (exec.isRunning() && !exec.exec().awaitStart(BIRTH_BOUND)) {
+        LOG.log(Level.DEBUG, "event=start_not_heard exec={0}, ignoring", exec.number());
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** In a network of its own all of them, in the host's those of its processes. */
+  private static List<Item> ports(Box box) {
+    try {
+      boolean isOwn = box.spec().network().isOwn();
+      Set<Long> sockets = isOwn ? Set.of() : Listeners.sockets(box.footprint().pids());
+      var found =
+          Listeners.of(
+              box.footprint().initPid(), inode -> isOwn || sockets.contains(inode), PORTS_MOST + 1);
+      var all = new ArrayList<Item>();
+      for (Listeners.Listener each : found.subList(0, Math.min(found.size(), PORTS_MOST))) {
+        Optional<String> detail = Optional.of("inode " + each.inode());
+        all.add(new Item("port", each.toString(), detail, Optional.empty()));
+      }
+      if (found.size() > PORTS_MOST) {
+        all.add(item("port", "more than " + PORTS_MOST + " are not listed"));
+      }
+      return all;
+    } catch (KernelException e) {
+      requireEnded(box, SandboxException.internal(e));
+      return List.of();
+    } catch (SandboxException e) {
+      requireEnded(box, e);
+      return List.of();
+    }
+  }
+
+  /** It runs, or ended and let some live on. */
+  private static boolean mayHaveProcesses(TenantExec exec) {
+    return switch (exec.ending().orElse(null)) {
+      case null -> true;
+      case TenantExec.Ending.Result(var result, _) -> !result.leftovers().kept().isEmpty();
+      case TenantExec.Ending.Refused _ -> false;
+    };
+  }
+
+  private static Item process(ProcFs.Stat stat, String commandLine, @Nullable Integer exec) {
+    OptionalInt number = exec == null ? OptionalInt.empty() : OptionalInt.of(exec);
+    return new Item(
+        "process",
+        Integer.toString(stat.pid()),
+        Optional.of(commandLine),
+        Optional.of(new Member(stat.pid(), stat.parent(), stat.state(), number)));
+  }
+
+  private static Item item(String kind, String subject) {
+    return new Item(kind, subject, Optional.empty(), Optional.empty());
+  }
+
+  /** Those of its own mount namespace, by their place in the box; none if it ends meanwhile. */
+  private static List<String> mounts(Box box) {
+    try {
+      return mounts(box.footprint().initPid());
+    } catch (KernelException e) {
+      requireEnded(box, SandboxException.internal(e));
+      return List.of();
+    } catch (SandboxException e) {
+      requireEnded(box, e);
+      return List.of();
+    }
+  }
+
+  /** Those that a process sees; none if it has ended, whether anybody has noticed or not. */
+  static List<String> mounts(int pid) throws KernelException {
+    try {
+      return Filesystem.read(Path.of("/proc/" + pid + "/mountinfo"))
+          .lines()
+          .map(line -> line.split(" ")[4])
+          .toList();
+    } catch (KernelException e) {
+      // KERNEL: a dying process has no mounts any more, which is EINVAL, before it has no file.
+      if (e.is(Errno.EINVAL) || e.is(Errno.ENOENT) || e.is(Errno.ESRCH)) {
+        return List.of();
+      }
+      throw e;
+    }
+  }
+
+  /** RACE: of a box that ends meanwhile nothing can be read, and nothing need be. */
+  private static void requireEnded(Box box, SandboxException e) {
+    if (box.state().isAlive()) {
+      throw e;
+    }
+  }
+
+  /** What its commands have used so far, and take now, where the kernel counts it. */
+  public static Optional<Usage> usage(TenantBox served) {
+    if (!served.state().isAlive()) {
+      return Optional.empty();
+    }
+    Box box = served.box();
+    try {
+      Footprint footprint = box.footprint();
+      var used = footprint.usage();
+      var now = footprint.occupancy();
+      var pressure = footprint.pressure();
+      return used.map(known -> new Usage(known, now, pressure));
+    } catch (KernelException e) {
+      requireEnded(box, SandboxException.internal(e));
+      return Optional.empty();
+    }
+  }
+}

@@ -1,0 +1,82 @@
+package dev.ebb.server.service;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.ebb.code.WorkspaceFiles;
+import dev.ebb.exec.BoxFiles;
+import dev.ebb.exec.FileEntry;
+import dev.ebb.model.FirstFile;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A file that a box is to hold.
+ *
+ * @param path in the box; relative to its working directory
+ */
+@SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+public record NewFile(String path, byte[] bytes) {
+  /** The mode of a file if the request gives none. */
+  public static final int DEFAULT_MODE = 0644;
+
+  private static final String WORKSPACE = WorkspaceFiles.path("");
+
+  /** Of what its init may write, in all, so that its share of memory does. */
+  private static final int PLACED_MOST = 256 * 1024;
+
+  /**
+   * Writes them, as the user of the box.
+   *
+   * @return by their paths, what is there then, if that is told
+   */
+  @CanIgnoreReturnValue
+  public static Map<String, Optional<FileEntry>> write(TenantBox box, List<NewFile> files)
+      throws IOException, InterruptedException {
+    var into = box.files();
+    var written = new LinkedHashMap<String, Optional<FileEntry>>();
+    for (NewFile file : files) {
+      written.put(file.path, file.write(into));
+    }
+    return written;
+  }
+
+  /** What its path is in the working directory, if it is there. */
+  private String name() {
+    return path.startsWith(WORKSPACE) ? path.substring(WORKSPACE.length()) : path;
+  }
+
+  private Optional<FileEntry> write(BoxFiles into) throws IOException, InterruptedException {
+    return into.write(path, DEFAULT_MODE, new ByteArrayInputStream(bytes));
+  }
+
+  /** As what a box can hold without a process, if it is in its working directory itself. */
+  public Optional<FirstFile> asFirst() {
+    return FirstFile.isName(name())
+        ? Optional.of(new FirstFile(name(), DEFAULT_MODE, bytes))
+        : Optional.empty();
+  }
+
+  /**
+   * Writes them to a box in which nothing has happened yet: a few short ones need no process, and
+   * the first may be there already.
+   */
+  public static Map<String, Optional<FileEntry>> writeFirst(TenantBox box, List<NewFile> files)
+      throws IOException, InterruptedException {
+    var into = box.files();
+    var written = new LinkedHashMap<String, Optional<FileEntry>>();
+    int left = PLACED_MOST;
+    for (NewFile file : files) {
+      Optional<FileEntry> placed = written.isEmpty() ? box.placed() : Optional.empty();
+      Optional<FirstFile> first = file.asFirst();
+      if (placed.isEmpty() && first.isPresent() && file.bytes.length <= left) {
+        placed = into.writeNew(first.get());
+      }
+      left -= placed.isPresent() ? file.bytes.length : 0;
+      written.put(file.path, placed.isPresent() ? placed : file.write(into));
+    }
+    return written;
+  }
+}

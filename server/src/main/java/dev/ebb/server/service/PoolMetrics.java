@@ -1,0 +1,64 @@
+package dev.ebb.server.service;
+
+import dev.ebb.pool.Fate;
+import dev.ebb.pool.PoolState;
+import dev.ebb.pool.WarmPool;
+import dev.ebb.server.metrics.Metrics;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+
+/** What is measured of a pool, by the interpreter that waits in its boxes. */
+record PoolMetrics(WarmPool pool) {
+  private static final String PLAIN = "none";
+
+  void measure(Metrics metrics) {
+    metrics.gauge(
+        "ebb_pool_size", "Boxes that wait.", "interpreter", () -> kinds(PoolState.Kind::size));
+    metrics.gauge(
+        "ebb_pool_target",
+        "Boxes that should wait.",
+        "interpreter",
+        () -> kinds(PoolState.Kind::target));
+    metrics.gauge(
+        "ebb_pool_age_seconds",
+        "How long the oldest has waited.",
+        "interpreter",
+        () -> kinds(kind -> kind.oldest().toNanos() / 1e9));
+    metrics.counter(
+        "ebb_pool_hits_total",
+        "Boxes that were handed out.",
+        "interpreter",
+        () -> kinds(PoolState.Kind::hits));
+    metrics.counter(
+        "ebb_pool_misses_total",
+        "Orders that found none.",
+        "interpreter",
+        () -> kinds(PoolState.Kind::misses));
+    metrics.counter(
+        "ebb_pool_destroyed_total",
+        "Boxes that nobody had, by why they were destroyed.",
+        "reason",
+        this::destroyed);
+  }
+
+  private Map<String, Double> kinds(ToDoubleFunction<PoolState.Kind> value) {
+    var values = new LinkedHashMap<String, Double>();
+    // So that none is missing on a board.
+    values.put(PLAIN, 0.0);
+    for (PoolState.Kind kind : pool.state().kinds()) {
+      values.put(
+          kind.interpreter().isEmpty() ? PLAIN : kind.interpreter(), value.applyAsDouble(kind));
+    }
+    return values;
+  }
+
+  private Map<String, Double> destroyed() {
+    var counts = pool.state().destroyed();
+    var values = new LinkedHashMap<String, Double>();
+    for (Fate fate : Fate.values()) {
+      values.put(fate.word(), (double) counts.getOrDefault(fate, 0L));
+    }
+    return values;
+  }
+}

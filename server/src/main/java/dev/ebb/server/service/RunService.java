@@ -1,0 +1,268 @@
+package dev.ebb.server.service;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.ebb.box.SandboxException;
+import dev.ebb.code.Cell;
+import dev.ebb.code.CellOrder;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.pool.PlannedStart;
+import dev.ebb.pressure.Permit;
+import dev.ebb.server.service.access.Caller;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Runs commands, code and cells for a client that waits: in a box that is there, or in a box of
+ * their own that is removed with the answer. Every door uses it. Thread-safe.
+ */
+public final class RunService {
+  private final BoxRegistry boxes;
+  private final OwnBox.Removal removal;
+
+  public RunService(BoxRegistry boxes) {
+    this(boxes, removalBy(boxes));
+  }
+
+  RunService(BoxRegistry boxes, OwnBox.Removal removal) {
+    this.boxes = boxes;
+    this.removal = removal;
+  }
+
+  static OwnBox.Removal removalBy(BoxRegistry boxes) {
+    return new OwnBox.Removal() {
+      @Override
+      public Certificate remove(TenantBox box) throws InterruptedException {
+        return boxes.remove(box, true);
+      }
+
+      @Override
+      public void removeAsync(TenantBox box) {
+        boxes.removeAsync(box);
+      }
+    };
+  }
+
+  /**
+   * The box of a run, as it is wanted.
+   *
+   * @param files all are there before anything runs
+   * @param certificate whether the answer holds the proof of its release; without it the box is
+   *     removed after the answer
+   */
+  public record Place(BoxOrder order, List<NewFile> files, boolean certificate) {
+    public Place {
+      files = List.copyOf(files);
+    }
+  }
+
+  /** Reads the result of a run for the answer, while its box is there. */
+  public interface Reading<R> {
+    Sending read(R result) throws IOException, InterruptedException;
+
+    /** Throws a failure, unless the answer has begun and can still hold it. */
+    default Sending failed(SandboxException failure) {
+      throw failure;
+    }
+  }
+
+  /** Sends the answer; when it holds a certificate, the box is gone. */
+  public interface Sending {
+    void send(Optional<Certificate> certificate) throws IOException;
+  }
+
+  /** Reads a cell that has ended, before its output is discarded. */
+  public interface CellReading<C, T> {
+    T read(C cell) throws IOException, InterruptedException;
+  }
+
+  // --- in a box that is there ---
+
+  /**
+   * Runs a command to its end.
+   *
+   * @throws SandboxException it could not begin
+   */
+  public TenantExec run(TenantBox box, CommandTask task, RunClient client)
+      throws IOException, InterruptedException {
+    return runToEnd(boxes.start(box, task.spec(), task.input(), client::hasLeft), task, client);
+  }
+
+  private TenantExec runToEnd(TenantExec exec, CommandTask task, RunClient client)
+      throws IOException, InterruptedException {
+    feed(exec, task, client);
+    new ClientWait(client).follow(exec);
+    boxes.requireBegun(exec);
+    return exec;
+  }
+
+  /** Starts a command in the background, and waits until it runs. */
+  public TenantExec start(TenantBox box, CommandTask task, RunClient client)
+      throws InterruptedException {
+    return begin(boxes.start(box, task.spec(), task.input(), client::hasLeft), task, client);
+  }
+
+  private TenantExec begin(TenantExec exec, CommandTask task, RunClient client)
+      throws InterruptedException {
+    feed(exec, task, client);
+    exec.box().awaitEndAsync(exec);
+    exec.awaitStart();
+    boxes.requireBegun(exec);
+    return exec;
+  }
+
+  /** The input is kept until the command has read it, or has ended, however long that takes. */
+  private static void feed(TenantExec exec, CommandTask task, RunClient client) {
+    task.input().ifPresent(bytes -> exec.feed(bytes, client.keep(bytes)));
+    client.onStarted();
+  }
+
+  /** Writes, compiles and runs code. */
+  public CodeResult code(TenantBox box, CodeTask task, RunClient client)
+      throws IOException, InterruptedException {
+    return codeRun(box, task, client).run();
+  }
+
+  private CodeRun codeRun(TenantBox box, CodeTask task, RunClient client) {
+    return new CodeRun(boxes, box, task, new ClientWait(client), client::hasLeft);
+  }
+
+  /** Runs code in a context, with its files, and reads its result. */
+  @CanIgnoreReturnValue
+  public <T> T cell(
+      TenantContext context, CellTask task, RunClient client, CellReading<CellRun, T> reading)
+      throws IOException, InterruptedException {
+    try (CellRun run = CellRun.begin(boxes, context, task, client::hasLeft)) {
+      new ClientWait(client).follow(context, run.ordered(), task.cell());
+      return reading.read(run);
+    }
+  }
+
+  /** Runs code in a context without files, and reads its result. */
+  @CanIgnoreReturnValue
+  public <T> T cell(
+      TenantContext context, CellOrder order, RunClient client, CellReading<Cell, T> reading)
+      throws IOException, InterruptedException {
+    try (TenantContext.Ordered ordered = context.submit(order)) {
+      new ClientWait(client).follow(context, ordered, order);
+      return reading.read(ordered.cell());
+    }
+  }
+
+  // --- in a box of its own ---
+
+  /** Runs a command in a box of its own. */
+  public void runAlone(
+      Caller caller, Place place, CommandTask task, RunClient client, Reading<TenantExec> reading)
+      throws IOException, InterruptedException {
+    try (Permit permit = boxes.admitRun(caller, client::hasLeft)) {
+      // Only one that is to hold nothing can have been waiting for its command.
+      PlannedStart planned =
+          place.files().isEmpty() ? PlannedStart.of(task.spec()) : PlannedStart.UNKNOWN;
+      OwnBox own = create(caller, place, planned);
+      removeOnFailure(
+          own,
+          () -> {
+            TenantExec exec = startFirst(own.box(), task, permit);
+            answer(own, place, reading.read(runToEnd(exec, task, client)));
+          });
+    }
+  }
+
+  /** ORDER: what was admitted with the box is over with its first command. */
+  private TenantExec startFirst(TenantBox box, CommandTask task, Permit permit)
+      throws InterruptedException {
+    TenantExec exec = boxes.startAdmitted(box, task.spec());
+    permit.close();
+    return exec;
+  }
+
+  /** Starts a command in a box of its own that goes with it, and answers when it runs. */
+  public void startAlone(
+      Caller caller, Place place, CommandTask task, RunClient client, Reading<TenantExec> reading)
+      throws IOException, InterruptedException {
+    try (Permit _ = boxes.admitRun(caller, client::hasLeft)) {
+      OwnBox own = create(caller, place, PlannedStart.UNKNOWN);
+      removeOnFailure(
+          own,
+          () -> {
+            TenantExec exec = begin(boxes.startAdmitted(own.box(), task.spec()), task, client);
+            reading.read(exec).send(Optional.empty());
+            boxes.removeAfterCommand(own.box());
+          });
+    }
+  }
+
+  private OwnBox create(Caller caller, Place place, PlannedStart planned)
+      throws IOException, InterruptedException {
+    return new OwnBox(
+        removal,
+        boxes.createAdmitted(
+            caller, place.order(), made -> NewFile.write(made, place.files()), planned));
+  }
+
+  /** Writes, compiles and runs code in a box of its own. */
+  public void codeAlone(
+      Caller caller, Place place, CodeTask task, RunClient client, Reading<CodeResult> reading)
+      throws IOException, InterruptedException {
+    try (Permit permit = boxes.admitRun(caller, client::hasLeft)) {
+      OwnBox own = create(caller, place, task.plannedStart());
+      removeOnFailure(
+          own, () -> answer(own, place, readCode(own.box(), task, permit, client, reading)));
+    }
+  }
+
+  private Sending readCode(
+      TenantBox box, CodeTask task, Permit permit, RunClient client, Reading<CodeResult> reading)
+      throws IOException, InterruptedException {
+    try {
+      return reading.read(codeRun(box, task, client).admitted(permit).run());
+    } catch (SandboxException e) {
+      return reading.failed(e);
+    }
+  }
+
+  /** Runs code by an interpreter in a context and a box of its own. */
+  public void cellAlone(
+      Caller caller,
+      Place place,
+      TenantContext.Order interpreter,
+      CellTask task,
+      RunClient client,
+      CellReading<CellRun, Sending> reading)
+      throws IOException, InterruptedException {
+    TenantBox box =
+        boxes.create(caller, place.order(), Optional.empty(), _ -> {}, client::hasLeft).box();
+    var own = new OwnBox(removal, box);
+    removeOnFailure(
+        own,
+        () -> {
+          TenantContext context = boxes.createContext(box, interpreter, client::hasLeft);
+          cell(
+              context,
+              task,
+              client,
+              run -> {
+                answer(own, place, reading.read(run));
+                return run;
+              });
+        });
+  }
+
+  private static void removeOnFailure(OwnBox own, TenantBox.Work run)
+      throws IOException, InterruptedException {
+    try {
+      run.run();
+    } catch (IOException | InterruptedException | RuntimeException | Error e) {
+      own.abandon(e);
+      throw e;
+    }
+  }
+
+  /** ORDER: the output is read before the box goes, and the box is gone before its proof does. */
+  private static void answer(OwnBox own, Place place, Sending sending)
+      throws IOException, InterruptedException {
+    sending.send(place.certificate() ? Optional.of(own.remove()) : Optional.empty());
+    own.removeAsync();
+  }
+}

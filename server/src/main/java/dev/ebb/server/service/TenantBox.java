@@ -1,0 +1,448 @@
+package dev.ebb.server.service;
+
+import dev.ebb.backend.Network;
+import dev.ebb.box.Box;
+import dev.ebb.box.BoxId;
+import dev.ebb.box.BoxState;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.cgroup.ByteSize;
+import dev.ebb.egress.Decision;
+import dev.ebb.engine.Engine;
+import dev.ebb.exec.BoxFiles;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.exec.FileEntry;
+import dev.ebb.ledger.Certificate;
+import dev.ebb.pool.PoolItem;
+import dev.ebb.server.service.access.Caps;
+import dev.ebb.server.service.access.TenantMemory;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/** One box of a tenant, from its order until it is forgotten. Thread-safe. */
+public final class TenantBox {
+  private static final Logger LOG = System.getLogger(TenantBox.class.getName());
+
+  private static final Duration DEADLINE_SLACK = Duration.ofSeconds(10);
+  private static final Duration LADDER_SLACK = Duration.ofSeconds(10);
+  private static final Duration DRAIN_SLACK = Duration.ofSeconds(1);
+  private static final Pattern ID = Pattern.compile("b[0-9a-f]{12}");
+
+  private final Facilities facilities;
+
+  /** For what it is as it was ordered. */
+  private final TenantMemory.Claim room;
+
+  private final BoxId id;
+  private final BoxNote note;
+  private final BoxMaking making;
+  private final BoxTimes times;
+  private final BoxEnding ending = new BoxEnding();
+  private final BoxNews news;
+  private final BoxExecs execs;
+  private final BoxContexts contexts = new BoxContexts(this);
+  private volatile ByteSize fileSize = Caps.ANY_SIZE;
+  private volatile BoxState state = BoxState.CREATING;
+  private volatile boolean isUnlisted;
+
+  /**
+   * A box that is to be made, or was made ahead.
+   *
+   * @param warm empty: it is still to be made
+   */
+  TenantBox(Facilities facilities, BoxNote note, Optional<PoolItem> warm) {
+    this(
+        facilities,
+        warm.map(item -> item.box().id()).orElseGet(facilities.engine()::newId),
+        note,
+        new BoxMaking(warm));
+  }
+
+  private TenantBox(Facilities facilities, BoxId id, BoxNote note, BoxMaking making) {
+    this.facilities = facilities;
+    this.id = id;
+    this.note = note;
+    this.making = making;
+    times = new BoxTimes(note.order(), note.createdAt());
+    room = facilities.memory().claim(note.tenant());
+    news = new BoxNews(facilities.events(), this);
+    execs = new BoxExecs(this, making, news, facilities.metrics());
+  }
+
+  /** Claims the memory for what it is, or is refused. */
+  void claimRoom() {
+    room.add(order().weight());
+  }
+
+  /** For what is there already, and cannot be refused. */
+  private TenantMemory.Claim room(long bytes) {
+    TenantMemory.Claim claim = claim();
+    if (!claim.tryAdd(bytes)) {
+      LOG.log(Level.DEBUG, "event=adopted_beyond_share box=" + id + " bytes=" + bytes);
+    }
+    return claim;
+  }
+
+  /** Nothing of it is remembered any more. */
+  void giveBack() {
+    room.close();
+    execs.giveBack();
+  }
+
+  /** Files that are written, or read, are no larger than this. */
+  void capFiles(ByteSize most) {
+    fileSize = most;
+  }
+
+  public BoxFiles files() {
+    return new BoxFiles(box(), fileSize);
+  }
+
+  /** The memory of its tenant. */
+  public TenantMemory.Claim claim() {
+    return facilities.memory().claim(tenant());
+  }
+
+  /** Claims so many bytes of the memory of its tenant, or is refused. */
+  TenantMemory.Claim claim(long bytes) {
+    return facilities.memory().claim(tenant(), bytes);
+  }
+
+  /** One that the daemon before this one had. */
+  static TenantBox adopt(Facilities facilities, Engine.Adopted adopted) {
+    Box box = adopted.box();
+    BoxNote note =
+        adopted
+            .record()
+            .map(record -> BoxNote.parse(record.note(), box.spec()))
+            .orElseGet(() -> BoxNote.unknown(box.spec()));
+    var served = new TenantBox(facilities, box.id(), note, BoxMaking.of(box));
+    served.room.tryAdd(note.order().weight());
+    adopted.end().ifPresent(served.ending::adopt);
+    for (Exec exec : adopted.execs()) {
+      served.execs.adopt(exec, served.room(TenantExec.weight(exec.spec())));
+    }
+    return served;
+  }
+
+  /** Follows its changes from now on. */
+  void listen(Runnable whenLost) {
+    BoxState found = box().listen(next -> changed(next, whenLost));
+    state = found;
+    if (found == BoxState.LOST) {
+      ending.replaceReason(byItself());
+      changed(found, whenLost);
+    }
+  }
+
+  /** The reason for an end that no request caused: init ends a box when its time is up. */
+  private EndedBy byItself() {
+    return order().detached() && isOverdue(Instant.now()) ? EndedBy.TTL : EndedBy.DIED;
+  }
+
+  static boolean isId(String text) {
+    return ID.matcher(text).matches();
+  }
+
+  /** Makes the box; {@code whenLost} runs when it has died by itself. */
+  void make(Runnable whenLost) {
+    // A box that was made ahead may have waited for long, and is not idle for that.
+    use();
+    making.make(facilities, id, order(), next -> changed(next, whenLost));
+  }
+
+  void detachIfOrdered() {
+    if (order().detached()) {
+      // The daemon is to end it first, if there is one then.
+      var endsAt = order().ttl().map(ttl -> createdAt().plus(ttl).plus(DEADLINE_SLACK));
+      box().detach(endsAt, note.fields());
+    }
+  }
+
+  /** The box that it would have been, had it not been refused; once. */
+  Optional<PoolItem> takeUnused() {
+    return making.takeUnused();
+  }
+
+  /** The file that it was taken with, if it could be placed. */
+  Optional<FileEntry> placed() {
+    return making.placed();
+  }
+
+  /** It will never be made. */
+  void fail(SandboxException reason) {
+    making.fail(reason);
+  }
+
+  BoxEnding ending() {
+    return ending;
+  }
+
+  /** Called in order, and must not wait. */
+  private void changed(BoxState next, Runnable whenLost) {
+    if (next == BoxState.RUNNING) {
+      // ORDER: before a client sees it run. However long it was made, or paused, it is not idle.
+      use();
+    }
+    if (next == BoxState.GONE || next == BoxState.STUCK) {
+      // ORDER: a client that sees its end finds the proof.
+      making.made().flatMap(Box::certificate).ifPresent(ending::prove);
+    }
+    if (next == BoxState.GONE) {
+      ending.isGone();
+    }
+    state = next;
+    if (next == BoxState.STUCK) {
+      ending.isStuck();
+    }
+    news.publish(next);
+    if (next == BoxState.LOST) {
+      ending.firstReason(byItself());
+      Thread.ofVirtual().name("ebb-lost-" + id).start(whenLost);
+    }
+  }
+
+  public String id() {
+    return id.value();
+  }
+
+  public String tenant() {
+    return note.tenant();
+  }
+
+  public BoxOrder order() {
+    return note.order();
+  }
+
+  public BoxState state() {
+    return state;
+  }
+
+  public Instant createdAt() {
+    return note.createdAt();
+  }
+
+  public Optional<BoxRegistry.Idempotency> idempotency() {
+    return note.idempotency();
+  }
+
+  public Optional<Instant> endedAt() {
+    return ending.at();
+  }
+
+  public Optional<EndedBy> endedBy() {
+    return ending.by();
+  }
+
+  public Optional<Certificate> certificate() {
+    return ending.certificate();
+  }
+
+  public List<TenantExec> execs() {
+    return execs.all();
+  }
+
+  public TenantExec exec(int number) {
+    return execs.require(number);
+  }
+
+  public long running() {
+    return execs.runningCount();
+  }
+
+  /** The box itself, when it is made; waits for that. */
+  public Box box() {
+    return making.await();
+  }
+
+  /** As it was ordered, or changed since. */
+  public Network network() {
+    return making.made().map(box -> box.spec().network()).orElse(order().spec().network());
+  }
+
+  /** Changes what it may reach; connections that are not allowed any more are cut. */
+  public void changeNetwork(Network wanted) throws InterruptedException {
+    box().changeNetwork(wanted);
+    use();
+    news.publish(wanted);
+  }
+
+  /** Publishes a request to its proxy, unless there were too many lately. */
+  void publish(Decision decision) {
+    news.publish(decision);
+  }
+
+  /** A request uses it now. */
+  public void use() {
+    times.use();
+  }
+
+  /** Work that takes its time. */
+  public interface Work {
+    void run() throws IOException, InterruptedException;
+  }
+
+  /** Works with it; as long as that lasts it is not idle. */
+  public void use(Work work) throws IOException, InterruptedException {
+    times.use(work);
+  }
+
+  /** Starts a command, which need not run yet. */
+  public TenantExec start(ExecSpec spec) throws InterruptedException {
+    TenantExec exec = startUnawaited(spec, Optional.empty());
+    awaitEndAsync(exec);
+    return exec;
+  }
+
+  /**
+   * Starts a command whose end the caller awaits.
+   *
+   * @param input all that it is to read, for {@link TenantExec#feed}
+   */
+  public TenantExec startUnawaited(ExecSpec spec, Optional<byte[]> input)
+      throws InterruptedException {
+    use();
+    return execs.start(spec, input);
+  }
+
+  /** Starts a thread that waits for the end of a command. */
+  public void awaitEndAsync(TenantExec exec) {
+    execs.awaitEndAsync(exec);
+  }
+
+  /** Waits so long for the end of a command, and has a thread wait on if it lasts longer. */
+  public Optional<TenantExec.Ending> awaitEnd(TenantExec exec, Duration patience)
+      throws InterruptedException {
+    return execs.awaitEnd(exec, patience);
+  }
+
+  /** Forgets all ended commands whose output is not being read, to make room. */
+  void forgetEnded() {
+    execs.forgetEnded();
+  }
+
+  // --- contexts ---
+
+  /** Those that were not removed, the oldest first. */
+  public List<TenantContext> contexts() {
+    return contexts.all();
+  }
+
+  /** By id, or by name. */
+  public TenantContext context(String word) {
+    return contexts.require(word);
+  }
+
+  /** Makes one at a time, so that no two have one name. */
+  TenantContext newContext(TenantContext.Order what, TenantContext.Start start)
+      throws InterruptedException {
+    return contexts.create(what, start);
+  }
+
+  /** Ends a context and forgets it. */
+  public void remove(TenantContext context) throws InterruptedException {
+    context.endForGood();
+    contexts.forget(context);
+    execs.forget(context.exec());
+  }
+
+  /** The kill ladder on every running command, all at once. */
+  public List<TenantExec> killAll(Duration grace) {
+    return execs.killAll(grace);
+  }
+
+  /**
+   * Ends it: commands by the ladder, then the box. Repeating it gives the same certificate, or
+   * tries again what was stuck.
+   */
+  public Certificate end(Duration grace, EndedBy by) throws InterruptedException {
+    Box box = box();
+    EndedBy first = ending.firstReason(by);
+    if (grace.isPositive() && state == BoxState.RUNNING) {
+      // A daemon that goes down kills by the box what is not gone by then.
+      Duration slack = by == EndedBy.DRAIN ? DRAIN_SLACK : LADDER_SLACK;
+      execs.endAll(grace, slack);
+    }
+    boolean isAgain = state == BoxState.GONE;
+    Certificate proof = facilities.engine().stop(box, BoxEnding.note(first));
+    if (!isAgain) {
+      facilities.metrics().released(proof.took(), proof.isClean());
+      if (proof.isClean()) {
+        execs.awaitLast();
+      }
+    }
+    return proof;
+  }
+
+  /** What cannot be forgotten makes it stuck, and is tried again. */
+  Certificate forget() {
+    return facilities.engine().forget(box());
+  }
+
+  /** When its time to live is over. */
+  public Optional<Instant> expiresAt() {
+    return times.expiresAt();
+  }
+
+  /** Handles all that init has sent until now, before the box is ended for a deadline. */
+  void hearOut() throws InterruptedException {
+    var _ = facilities.engine().hearOut();
+  }
+
+  /** It is no longer listed. */
+  void unlisted() {
+    isUnlisted = true;
+  }
+
+  /**
+   * The failure to answer for work that failed. RACE: a box that ends, or is removed, in the middle
+   * makes work with it fail in many ways, for one reason.
+   */
+  public RuntimeException meanwhile(RuntimeException failure) {
+    boolean isOurs =
+        !(failure instanceof SandboxException known)
+            || known.code() == ErrorCode.INTERNAL
+            || known.code() == ErrorCode.SETUP_FAILED;
+    if (making.hasFailed() || (isOurs && isUnlisted)) {
+      return new SandboxException(ErrorCode.NOT_FOUND, "box " + id + " is not there", failure);
+    }
+    if (isOurs && making.made().isPresent() && !state.isAlive()) {
+      return new SandboxException(
+          ErrorCode.WRONG_STATE, "box " + id + " is not running but " + state.word(), failure);
+    }
+    return failure;
+  }
+
+  /** Whether work with it failed because its end was requested. */
+  boolean wasEndedMeanwhile(RuntimeException failure) {
+    return ending.by().equals(Optional.of(EndedBy.REQUEST))
+        && meanwhile(failure) instanceof SandboxException known
+        && (known.code() == ErrorCode.WRONG_STATE || known.code() == ErrorCode.NOT_FOUND);
+  }
+
+  boolean isOverdue(Instant now) {
+    return times.isOverdue(now);
+  }
+
+  /** It is not in use, and its order says that an idle box ends. */
+  boolean mayEndIdle() {
+    return execs.running().stream().allMatch(contexts::isWaiting)
+        && !times.isBeingUsed()
+        && order().idleTimeout().isPresent();
+  }
+
+  long usedAt() {
+    return times.usedAt();
+  }
+
+  boolean isIdle() {
+    return mayEndIdle() && times.isIdle();
+  }
+}

@@ -1,0 +1,267 @@
+package dev.ebb.server.service;
+
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecResult;
+import dev.ebb.exec.ExecSpec;
+import dev.ebb.exec.Stdin;
+import dev.ebb.kernel.Deadline;
+import dev.ebb.server.service.access.TenantMemory;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** One command of a served box, from its start until it is forgotten. Thread-safe. */
+public final class TenantExec {
+  private static final Duration START_PATIENCE = Duration.ofSeconds(10);
+
+  /** What each takes beside its order: the objects that it is, and what it wrote that is short. */
+  private static final long OVERHEAD = 12 * 1024;
+
+  private final TenantBox box;
+  private final BoxExecs list;
+  private final Exec exec;
+  private final TenantMemory.Claim room;
+  private volatile @Nullable Ending ending;
+
+  /** ORDER: completed when the end is known and was published to all listeners. */
+  private final CompletableFuture<Ending> settled = new CompletableFuture<>();
+
+  private final Set<Runnable> listeners = ConcurrentHashMap.newKeySet();
+  private final AtomicLong killedAt = new AtomicLong();
+  private final Semaphore readers = new Semaphore(Integer.MAX_VALUE);
+
+  /** How it ended; or why it could not even begin. */
+  public sealed interface Ending {
+    Instant at();
+
+    record Result(ExecResult result, Instant at) implements Ending {}
+
+    record Refused(SandboxException reason, Instant at) implements Ending {}
+  }
+
+  /** What is remembered of a command takes {@code room}, until it is forgotten. */
+  TenantExec(TenantBox box, BoxExecs list, Exec exec, TenantMemory.Claim room) {
+    this.box = box;
+    this.list = list;
+    this.exec = exec;
+    this.room = room;
+  }
+
+  /** What one takes that is as large as this. */
+  static long weight(ExecSpec spec) {
+    return OVERHEAD
+        + TenantMemory.of(spec.command())
+        + TenantMemory.of(spec.environment().keySet())
+        + TenantMemory.of(spec.environment().values())
+        + TenantMemory.of(spec.workdir());
+  }
+
+  /** It is forgotten. */
+  void giveBack() {
+    room.close();
+  }
+
+  /** Waits until it runs, or is known not to. */
+  public void awaitStart() throws InterruptedException {
+    // RACE: a command that could not start is over, but the thread that waits for it may be late.
+    if (exec.awaitStart(START_PATIENCE) && exec.pid().isEmpty()) {
+      await(START_PATIENCE);
+    }
+  }
+
+  /**
+   * Waits for the end, which one thread must: only then is all of the command given back.
+   *
+   * @return false when it has not ended in time
+   */
+  boolean awaitEnd(Duration patience) throws InterruptedException {
+    try {
+      Optional<ExecResult> result = exec.await(patience);
+      if (result.isEmpty()) {
+        return false;
+      }
+      end(new Ending.Result(result.get(), exec.startedAt().plus(result.get().wall())));
+    } catch (SandboxException e) {
+      end(new Ending.Refused(e, Instant.now()));
+    } catch (RuntimeException e) {
+      abandon(e);
+    }
+    return true;
+  }
+
+  private void end(Ending how) {
+    // RACE: a box whose last command has ended is idle only from then on.
+    box.use();
+    ending = how;
+    // What is remembered of one that has ended is short.
+    room.shrinkTo(weight(exec.spec()));
+    try {
+      // ORDER: a client that waits may remove the box, whose end is published after this one.
+      list.onEnded(this);
+    } finally {
+      settled.complete(how);
+      listeners.forEach(this::runOnce);
+    }
+  }
+
+  /** No thread waits for it any more. */
+  void abandon(Exception reason) {
+    settled.completeExceptionally(reason);
+    listeners.forEach(this::runOnce);
+  }
+
+  private void runOnce(Runnable listener) {
+    if (listeners.remove(listener)) {
+      listener.run();
+    }
+  }
+
+  /** Runs {@code listener} when it has ended, once, unless that is called off. */
+  public void whenEnded(Runnable listener) {
+    listeners.add(listener);
+    if (!isRunning()) {
+      runOnce(listener);
+    }
+  }
+
+  public void callOff(Runnable listener) {
+    listeners.remove(listener);
+  }
+
+  /**
+   * Writes all of its stdin in a thread of its own, and closes it. On failure another thread waits
+   * for the command.
+   *
+   * @param room that the bytes take, which is given back when they are written or it has ended
+   */
+  public void feed(byte[] bytes, TenantMemory.Claim room) {
+    if (exec.stdin().isEmpty()) {
+      // It has them already, in memory that goes with the command.
+      whenEnded(room::close);
+      return;
+    }
+    try {
+      Stdin stdin = exec.stdin().get();
+      Thread.ofVirtual()
+          .name("ebb-input-" + box.id() + "-" + number())
+          .start(() -> writeAll(stdin, bytes, room));
+    } catch (RuntimeException e) {
+      room.close();
+      box.awaitEndAsync(this);
+      throw e;
+    }
+  }
+
+  private static void writeAll(Stdin stdin, byte[] bytes, TenantMemory.Claim room) {
+    try (room) {
+      stdin.write(bytes, 0, bytes.length);
+      stdin.close();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Starts the kill ladder, and does not wait for the end. */
+  public void kill(Duration grace) {
+    killedAt.compareAndSet(0, System.nanoTime());
+    exec.kill(grace);
+  }
+
+  /** When it was to be killed first, as {@link System#nanoTime} has it. */
+  OptionalLong killedAt() {
+    long at = killedAt.get();
+    return at == 0 ? OptionalLong.empty() : OptionalLong.of(at);
+  }
+
+  /** Reads what it wrote, which stays there meanwhile even if its box is to be forgotten. */
+  public void read(TenantBox.Work work) throws IOException, InterruptedException {
+    if (!readers.tryAcquire()) {
+      throw new SandboxException(
+          ErrorCode.NOT_FOUND, "what exec " + number() + " wrote is about to be removed");
+    }
+    try {
+      work.run();
+    } finally {
+      readers.release();
+      if (!isRunning()) {
+        // It may have been kept for this reader alone.
+        list.prune();
+      }
+    }
+  }
+
+  /** True when no client reads its output; from then on none can begin to. */
+  boolean retire() {
+    return readers.tryAcquire(Integer.MAX_VALUE);
+  }
+
+  /** Waits for the readers; no other can begin once they are done, or time is up. */
+  public void awaitReaders(Duration patience) throws InterruptedException {
+    Deadline deadline = Deadline.in(patience);
+    while (!readers.tryAcquire(
+        Integer.MAX_VALUE, deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
+      if (deadline.isOver()) {
+        readers.drainPermits();
+        return;
+      }
+    }
+  }
+
+  public TenantBox box() {
+    return box;
+  }
+
+  public Exec exec() {
+    return exec;
+  }
+
+  public ExecSpec spec() {
+    return exec.spec();
+  }
+
+  public int number() {
+    return exec.number();
+  }
+
+  public Instant startedAt() {
+    return exec.startedAt();
+  }
+
+  public boolean isRunning() {
+    return ending == null && !settled.isDone();
+  }
+
+  public Optional<Ending> ending() {
+    return Optional.ofNullable(ending);
+  }
+
+  /**
+   * Empty when it has not ended in time. ORDER: what init has said by then is heard before that
+   * decides.
+   */
+  public Optional<Ending> awaitSurely(Duration patience) throws InterruptedException {
+    Optional<Ending> known = await(patience);
+    return known.isEmpty() && exec.hearOut() && exec.isOver() ? await(START_PATIENCE) : known;
+  }
+
+  /** Empty when its end is not known in time. */
+  public Optional<Ending> await(Duration patience) throws InterruptedException {
+    try {
+      return Deadline.in(patience).await(settled);
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("exec " + number() + " has no end", e.getCause());
+    }
+  }
+}

@@ -1,0 +1,154 @@
+package dev.ebb.server.service.access;
+
+import dev.ebb.box.SandboxException;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Self;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * The keys that open the daemon over TCP: one a line in a file that only its owner can read, by the
+ * SHA-256 of each. A key has 256 random bits, so a plain digest hides it. Whoever asks reads the
+ * file, so a revoked key is refused at once, whoever revoked it.
+ */
+public final class Keys {
+  private static final String PREFIX = "ebb_";
+  private static final int BYTES = 32;
+  private static final int ID_BYTES = 4;
+  private static final Pattern TENANT = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
+
+  private final OwnerFile file;
+
+  public Keys(Path home) {
+    file = new OwnerFile(home, "keys");
+  }
+
+  /** What is known of a key, which is not the key. */
+  public record Entry(
+      String id, String tenant, boolean isAdmin, Instant createdAt, String note, String digest) {
+    private String line() {
+      return String.join(
+          "\t", id, tenant, isAdmin ? "admin" : "user", createdAt.toString(), digest, note);
+    }
+
+    /** Empty for a damaged line: it grants no access and does not affect other keys. */
+    private static Optional<Entry> parse(String line) {
+      String[] words = line.split("\t", 6);
+      if (words.length < 6) {
+        return Optional.empty();
+      }
+      try {
+        return Optional.of(
+            new Entry(
+                words[0],
+                words[1],
+                words[2].equals("admin"),
+                Instant.parse(words[3]),
+                words[5],
+                words[4]));
+      } catch (DateTimeParseException e) {
+        return Optional.empty();
+      }
+    }
+  }
+
+  /** A new key, which is shown this once. */
+  public record Created(Entry entry, String key) {}
+
+  public Created create(String tenant, boolean admin, String note) {
+    requireTenant(tenant);
+    return change(
+        entries -> {
+          String key =
+              PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(random(BYTES));
+          String id = HexFormat.of().formatHex(random(ID_BYTES));
+          String plain = note.replaceAll("\\s+", " ").strip();
+          var entry = new Entry(id, tenant, admin, Instant.now(), plain, digest(key));
+          entries.add(entry);
+          return new Created(entry, key);
+        });
+  }
+
+  static void requireTenant(String tenant) {
+    if (!TENANT.matcher(tenant).matches()) {
+      throw new IllegalArgumentException(
+          "bad tenant \"" + tenant + "\": use up to 63 of a-z, 0-9 and -, not starting with -");
+    }
+  }
+
+  public List<Entry> list() {
+    return read();
+  }
+
+  /** Refuses a file with a damaged line: the owner of that key would be locked out. */
+  public void check() {
+    file.check(line -> Entry.parse(line).isPresent());
+  }
+
+  /** False when there is no such key. */
+  public boolean revoke(String id) {
+    return change(entries -> entries.removeIf(entry -> entry.id().equals(id)));
+  }
+
+  /** Whose key it is. All are compared, each in the same time. */
+  public Optional<Caller> holder(String key) {
+    byte[] digest = digest(key).getBytes(StandardCharsets.US_ASCII);
+    Entry found = null;
+    for (Entry entry : read()) {
+      if (MessageDigest.isEqual(digest, entry.digest().getBytes(StandardCharsets.US_ASCII))) {
+        found = entry;
+      }
+    }
+    return Optional.ofNullable(found).map(entry -> new Caller(entry.tenant(), entry.isAdmin()));
+  }
+
+  private interface Change<T> {
+    T apply(List<Entry> entries);
+  }
+
+  private <T> T change(Change<T> change) {
+    return file.change(
+        lines -> {
+          var entries = new ArrayList<>(entries(lines));
+          T result = change.apply(entries);
+          lines.clear();
+          entries.forEach(entry -> lines.add(entry.line()));
+          return result;
+        });
+  }
+
+  private List<Entry> read() {
+    return entries(file.lines());
+  }
+
+  private static List<Entry> entries(List<String> lines) {
+    return lines.stream().flatMap(line -> Entry.parse(line).stream()).toList();
+  }
+
+  private static byte[] random(int bytes) {
+    try {
+      return Self.randomBytes(bytes);
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    }
+  }
+
+  private static String digest(String key) {
+    try {
+      byte[] bytes = key.getBytes(StandardCharsets.UTF_8);
+      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

@@ -1,0 +1,125 @@
+package dev.ebb.server.service.access;
+
+import dev.ebb.backend.Mount;
+import dev.ebb.backend.Network;
+import dev.ebb.box.BoxSpec;
+import dev.ebb.box.ErrorCode;
+import dev.ebb.box.SandboxException;
+import dev.ebb.egress.EgressPolicy;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * What a caller may ask of the host. An admin may ask for anything within the caps.
+ *
+ * @param mounts directories that may be shown, with all below them; read-only
+ * @param writableMounts those that may be written too
+ * @param hostNetwork boxes may see the host's network
+ * @param egress what boxes may be allowed to reach
+ */
+public record Policy(
+    List<Path> mounts,
+    List<Path> writableMounts,
+    boolean hostNetwork,
+    EgressPolicy egress,
+    Caps caps) {
+  public static final Policy STRICT =
+      new Policy(List.of(), List.of(), false, EgressPolicy.NOTHING, Caps.NONE);
+
+  public Policy {
+    mounts = List.copyOf(mounts);
+    writableMounts = List.copyOf(writableMounts);
+  }
+
+  /**
+   * Whether the caller may have such a box, and the host has what it is to be shown.
+   *
+   * <p>SAFETY: what a tenant may not name is not looked at, and whatever is wrong with what it
+   * names, it is told the same: neither a refusal nor the time to it tells what the host has.
+   */
+  public void check(Caller caller, BoxSpec spec) {
+    if (caller.isAdmin()) {
+      spec.requireSources();
+      return;
+    }
+    check(caller, spec.network());
+    for (Mount mount : spec.mounts()) {
+      if (!allows(mount.host(), mount.readOnly())) {
+        throw notShown(spec);
+      }
+    }
+    for (Path packages : spec.packages()) {
+      if (!allows(packages, true)) {
+        throw notShown(spec);
+      }
+    }
+    if (leadsThroughLink(spec)) {
+      throw notShown(spec);
+    }
+    try {
+      spec.requireSources();
+    } catch (SandboxException e) {
+      throw notShown(spec);
+    }
+  }
+
+  /** A link that a box has made may lead anywhere: nothing behind it is looked at. */
+  private static boolean leadsThroughLink(BoxSpec spec) {
+    return Stream.concat(spec.mounts().stream().map(Mount::host), spec.packages().stream())
+        .anyMatch(Policy::leadsThroughLink);
+  }
+
+  private static boolean leadsThroughLink(Path path) {
+    Path plain = path.toAbsolutePath().normalize();
+    return IntStream.rangeClosed(1, plain.getNameCount())
+        .mapToObj(count -> Path.of("/").resolve(plain.subpath(0, count)))
+        .anyMatch(Files::isSymbolicLink);
+  }
+
+  private static SandboxException notShown(BoxSpec spec) {
+    var named = new ArrayList<String>();
+    for (Mount mount : spec.mounts()) {
+      named.add("a mount of " + mount.host() + (mount.readOnly() ? "" : ", writable"));
+    }
+    for (Path packages : spec.packages()) {
+      named.add("packages of " + packages);
+    }
+    return forbidden(
+        String.join("; ", named)
+            + "; or it is not there, cannot be shown, or is behind a symbolic link");
+  }
+
+  public void check(Caller caller, Network network) {
+    if (caller.isAdmin()) {
+      return;
+    }
+    if (!network.isOwn() && !hostNetwork) {
+      throw forbidden("the network of the host");
+    }
+    egress
+        .firstBeyond(network.policy())
+        .ifPresent(
+            rule -> {
+              throw forbidden(
+                  egress.isEmpty()
+                      ? "boxes to reach anything (policy.egress is empty)"
+                      : "boxes to reach " + rule + ", only " + egress);
+            });
+  }
+
+  /** Links are not followed on the way to a mount, so its name says where it is. */
+  private boolean allows(Path path, boolean readOnly) {
+    Path plain = path.toAbsolutePath().normalize();
+    return writableMounts.stream().anyMatch(plain::startsWith)
+        || (readOnly && mounts.stream().anyMatch(plain::startsWith));
+  }
+
+  private static SandboxException forbidden(String what) {
+    return new SandboxException(
+        ErrorCode.FORBIDDEN, "the policy of this server does not allow " + what);
+  }
+}

@@ -1,0 +1,106 @@
+package dev.ebb.server.service.access;
+
+import dev.ebb.box.SandboxException;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The quotas of all tenants, one a line in a file of the home. Whoever changes it need not be the
+ * daemon, which notices at once. Thread-safe.
+ */
+public final class Quotas {
+  private final OwnerFile file;
+  private final Quota otherwise;
+  private final Map<String, Bucket> buckets = new ConcurrentHashMap<>();
+  private volatile Known known = new Known("never read", new TreeMap<>());
+
+  private record Known(String version, SortedMap<String, Quota> quotas) {}
+
+  /**
+   * Those of a home.
+   *
+   * @param otherwise for tenants that have none of their own, and for what theirs leaves open
+   */
+  public Quotas(Path home, Quota otherwise) {
+    file = new OwnerFile(home, "quotas");
+    this.otherwise = otherwise;
+  }
+
+  /** What holds for a tenant. */
+  public Quota of(String tenant) {
+    return list().getOrDefault(tenant, Quota.NONE).or(otherwise);
+  }
+
+  public Quota otherwise() {
+    return otherwise;
+  }
+
+  /** Those that were set, by tenant. */
+  public SortedMap<String, Quota> list() {
+    // ORDER: what is read is at least as new as its version.
+    String version = file.version();
+    Known now = known;
+    if (!now.version().equals(version)) {
+      now = new Known(version, read());
+      known = now;
+    }
+    return now.quotas();
+  }
+
+  /** Refuses a file with a line that is no quota. */
+  public void check() {
+    file.check(Quotas::isQuota);
+  }
+
+  private static boolean isQuota(String line) {
+    String[] words = line.split("\t", 2);
+    try {
+      return words.length == 2 && (words[1].isBlank() || !Quota.parse(words[1]).isNone());
+    } catch (IllegalArgumentException | SandboxException e) {
+      return false;
+    }
+  }
+
+  private SortedMap<String, Quota> read() {
+    var quotas = new TreeMap<String, Quota>();
+    for (String line : file.lines()) {
+      String[] words = line.split("\t", 2);
+      if (words.length == 2) {
+        quotas.put(words[0], Quota.parse(words[1]));
+      }
+    }
+    return quotas;
+  }
+
+  public void set(String tenant, Quota quota) {
+    Keys.requireTenant(tenant);
+    file.change(
+        lines -> {
+          lines.removeIf(line -> line.startsWith(tenant + "\t"));
+          return lines.add(tenant + "\t" + quota);
+        });
+  }
+
+  /** False when it had none of its own. */
+  public boolean remove(String tenant) {
+    return file.change(lines -> lines.removeIf(line -> line.startsWith(tenant + "\t")));
+  }
+
+  /** Counts one request of a tenant, or refuses it. */
+  public void countRequest(String tenant) {
+    Quota quota = of(tenant);
+    Double rate = quota.limits().get(Quota.Kind.RATE);
+    if (rate != null) {
+      buckets
+          .computeIfAbsent(tenant, name -> new Bucket())
+          .take(rate, System.nanoTime())
+          .ifPresent(
+              wait -> {
+                throw quota.refusal(Quota.Kind.RATE, rate, rate, wait);
+              });
+    }
+  }
+}

@@ -1,0 +1,143 @@
+package dev.ebb.server.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.ebb.box.BoxSpec;
+import dev.ebb.engine.Engine;
+import dev.ebb.engine.History;
+import dev.ebb.ledger.Holding;
+import dev.ebb.pool.PoolPolicy;
+import dev.ebb.server.metrics.Metrics;
+import dev.ebb.server.pressure.AdmissionControl;
+import dev.ebb.server.service.access.Caller;
+import dev.ebb.server.service.access.Quota;
+import dev.ebb.server.service.access.Quotas;
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.LeakChecked;
+import dev.ebb.testkit.TestHost;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** How long a box that is gone is remembered: by whoever saw it end, and by whoever came later. */
+@Tag("kernel")
+@LeakChecked
+@Timeout(120)
+final class HistoryKernelTest {
+  private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
+  private static final Duration LONG = Duration.ofDays(1);
+
+  @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
+
+  private static BoxOrder detached() {
+    return new BoxOrder(
+        Optional.empty(),
+        Map.of(),
+        BoxSpec.defaults(),
+        Optional.empty(),
+        Optional.empty(),
+        true,
+        false);
+  }
+
+  /** Some that have ended, in their order. */
+  private static List<String> end(BoxRegistry boxes, int count) throws Exception {
+    var ids = new ArrayList<String>();
+    for (int i = 0; i < count; i++) {
+      TenantBox box = boxes.create(Caller.OWNER, detached(), Optional.empty()).box();
+      assertThat(box.end(Duration.ZERO, EndedBy.REQUEST).isClean()).isTrue();
+      ids.add(box.id());
+    }
+    return ids;
+  }
+
+  private static List<String> listed(BoxRegistry boxes) {
+    return boxes.list(Caller.OWNER).stream().map(TenantBox::id).toList();
+  }
+
+  private static Set<String> held(Engine engine) {
+    return engine.holdings().stream()
+        .map(Holding::box)
+        .filter(box -> !box.isEmpty() && !box.equals("forkserver"))
+        .collect(Collectors.toSet());
+  }
+
+  private static void awaitOnly(Engine engine, BoxRegistry boxes, List<String> kept) {
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(
+            () -> {
+              assertThat(listed(boxes)).isEqualTo(kept);
+              assertThat(held(engine)).containsExactlyInAnyOrderElementsOf(kept);
+            });
+  }
+
+  @Test
+  void theOldestAreForgottenWhileItRuns() throws Exception {
+    try (Engine engine = Engine.openForDaemon(host.home());
+        var boxes =
+            new BoxRegistry(
+                engine,
+                new History(2, LONG),
+                new Metrics(),
+                AdmissionControl.OPEN,
+                new Quotas(host.home(), Quota.NONE),
+                PoolPolicy.OFF)) {
+      awaitOnly(engine, boxes, end(boxes, 5).subList(3, 5));
+    }
+    forgetAll();
+  }
+
+  @Test
+  void theOldestAreForgottenByTheNext() throws Exception {
+    List<String> ended;
+    try (Engine engine = Engine.openForDaemon(host.home());
+        var boxes =
+            new BoxRegistry(
+                engine,
+                History.ALL,
+                new Metrics(),
+                AdmissionControl.OPEN,
+                new Quotas(host.home(), Quota.NONE),
+                PoolPolicy.OFF)) {
+      ended = end(boxes, 5);
+    }
+    try (Engine engine = Engine.openForDaemon(host.home());
+        var boxes =
+            new BoxRegistry(
+                engine,
+                new History(2, LONG),
+                new Metrics(),
+                AdmissionControl.OPEN,
+                new Quotas(host.home(), Quota.NONE),
+                PoolPolicy.OFF)) {
+      assertThat(listed(boxes)).isEqualTo(ended.subList(3, 5));
+      awaitOnly(engine, boxes, ended.subList(3, 5));
+    }
+    forgetAll();
+  }
+
+  /** Nothing is left when all have been forgotten for their age. */
+  private void forgetAll() throws Exception {
+    try (Engine engine = Engine.openForDaemon(host.home());
+        var boxes =
+            new BoxRegistry(
+                engine,
+                new History(100, Duration.ZERO),
+                new Metrics(),
+                AdmissionControl.OPEN,
+                new Quotas(host.home(), Quota.NONE),
+                PoolPolicy.OFF)) {
+      awaitOnly(engine, boxes, List.of());
+    }
+  }
+}
