@@ -44,7 +44,7 @@ final class DaemonGoneCallerAcceptanceTest {
   private static final String JSON = "application/json";
   private static final String EVENTS = "text/event-stream";
 
-  @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
+  @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
   private EbbClient client;
   private String key;
@@ -53,16 +53,16 @@ final class DaemonGoneCallerAcceptanceTest {
 
   @BeforeEach
   void makeABox() throws Exception {
-    client = daemon.client();
-    key = daemon.key();
+    client = DAEMON.client();
+    key = DAEMON.key();
     box = client.boxes().create(BoxRequest.defaults()).id();
     execs = client.execs(box);
   }
 
   private List<SocketAddress> doors() throws IOException {
     return List.of(
-        UnixDomainSocketAddress.of(daemon.home().resolve("ebb.sock")),
-        new InetSocketAddress(InetAddress.getLoopbackAddress(), daemon.uri().getPort()));
+        UnixDomainSocketAddress.of(DAEMON.home().resolve("ebb.sock")),
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), DAEMON.uri().getPort()));
   }
 
   /** A request on a connection of its own, to hang up on. */
@@ -149,7 +149,7 @@ final class DaemonGoneCallerAcceptanceTest {
 
   @Test
   void whoGoesAwayFromARunTakesItsBoxAlong() throws Exception {
-    var idle = HostProcesses.below(daemon.pid());
+    var idle = HostProcesses.below(DAEMON.pid());
     try (var events = client.events()) {
       for (SocketAddress door : doors()) {
         for (String accept : List.of(JSON, EVENTS)) {
@@ -166,7 +166,7 @@ final class DaemonGoneCallerAcceptanceTest {
           assertThat(ended.state()).as("the command ends before its box").isEqualTo("ended");
           assertThat(ended.status()).as("%s %s", door, accept).isEqualTo("killed");
           assertThat(ended.exitCode()).as("the command had its grace").isEqualTo(9);
-          assertThat(HostProcesses.below(daemon.pid())).isEqualTo(idle);
+          assertThat(HostProcesses.below(DAEMON.pid())).isEqualTo(idle);
         }
       }
     }

@@ -25,13 +25,13 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @LeakChecked
 @Timeout(180)
 final class DaemonHostileRequestAcceptanceTest {
-  @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
+  @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
   private String key = "";
 
   @BeforeEach
   void makeKey() throws Exception {
-    key = "Authorization: Bearer " + daemon.key("--admin");
+    key = "Authorization: Bearer " + DAEMON.key("--admin");
   }
 
   private Wire.Answer create(byte[] body, String... headers) throws Exception {
@@ -41,7 +41,7 @@ final class DaemonHostileRequestAcceptanceTest {
   private Wire.Answer post(String target, byte[] body, String... headers) throws Exception {
     var all = new ArrayList<>(List.of(headers));
     all.add(key);
-    return Wire.ask(daemon.uri(), "POST", target, body, all.toArray(String[]::new));
+    return Wire.ask(DAEMON.uri(), "POST", target, body, all.toArray(String[]::new));
   }
 
   private static byte[] bytes(String text) {
@@ -49,8 +49,8 @@ final class DaemonHostileRequestAcceptanceTest {
   }
 
   private void assertUnimpressed() throws Exception {
-    assertThat(daemon.client().boxes().list(BoxQuery.all())).isEmpty();
-    assertThat(daemon.client().isReady()).isTrue();
+    assertThat(DAEMON.client().boxes().list(BoxQuery.all())).isEmpty();
+    assertThat(DAEMON.client().isReady()).isTrue();
   }
 
   @Test
@@ -174,7 +174,7 @@ final class DaemonHostileRequestAcceptanceTest {
 
   @Test
   void aCommandThatNoKernelTakesIsRefused() throws Exception {
-    daemon.client().boxes().create(BoxRequest.defaults().withName("b"));
+    DAEMON.client().boxes().create(BoxRequest.defaults().withName("b"));
     String many = String.join(",", Collections.nCopies(1_000_000, "\"true\""));
     for (String body :
         List.of(
@@ -199,11 +199,11 @@ final class DaemonHostileRequestAcceptanceTest {
         assertThat(answer.isRefusal()).as(shown + " → " + answer.head()).isTrue();
       }
     }
-    assertThat(daemon.client().execs("b").list()).isEmpty();
+    assertThat(DAEMON.client().execs("b").list()).isEmpty();
     // Only the kernel can say no to this one.
-    var result = daemon.client().execs("b").run(ExecRequest.of("true", "a".repeat(3_000_000)));
+    var result = DAEMON.client().execs("b").run(ExecRequest.of("true", "a".repeat(3_000_000)));
     assertThat(result.exec().status()).isEqualTo("not-started");
-    daemon.client().boxes().remove("b", true);
+    DAEMON.client().boxes().remove("b", true);
     assertUnimpressed();
   }
 
@@ -225,7 +225,7 @@ final class DaemonHostileRequestAcceptanceTest {
             "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
             "\0\0\0\0\0\0\0\r\n\r\n",
             "\u0016\u0003\u0001\0\u0005hello\r\n\r\n")) {
-      try (Wire wire = Wire.to(daemon.uri())) {
+      try (Wire wire = Wire.to(DAEMON.uri())) {
         wire.write(text);
         var answer = wire.answer();
         assertThat(answer.isRefusal() || answer.status() == 0 || answer.status() == 505)
@@ -242,11 +242,11 @@ final class DaemonHostileRequestAcceptanceTest {
     for (int i = 0; i < 400; i++) {
       String method = pick(random, "GET", "POST", "PUT", "DELETE", "PATCH", "TRACE", "WHAT");
       String target = target(random);
-      var answer = Wire.ask(daemon.uri(), method, target, "{\"name\":7}", key);
+      var answer = Wire.ask(DAEMON.uri(), method, target, "{\"name\":7}", key);
       assertThat(answer.isRefusal()).as(i + ": " + method + " " + target + " → " + answer).isTrue();
     }
     assertUnimpressed();
-    assertThat(daemon.threads()).isLessThanOrEqualTo(24);
+    assertThat(DAEMON.threads()).isLessThanOrEqualTo(24);
   }
 
   private static String target(Random random) {
@@ -291,7 +291,7 @@ final class DaemonHostileRequestAcceptanceTest {
     long end = begun + TimeUnit.SECONDS.toNanos(60);
     while (dripping.stream().filter(Drip::isTaken).count() > 0) {
       long before = System.nanoTime();
-      assertThat(daemon.client().isReady()).isTrue();
+      assertThat(DAEMON.client().isReady()).isTrue();
       assertThat(System.nanoTime() - before).isLessThan(TimeUnit.SECONDS.toNanos(5));
       assertThat(before).as("still taken").isLessThan(end);
       TimeUnit.MILLISECONDS.sleep(500);
@@ -307,7 +307,7 @@ final class DaemonHostileRequestAcceptanceTest {
     private final Wire wire;
 
     Drip(String begin) throws Exception {
-      wire = Wire.to(daemon.uri());
+      wire = Wire.to(DAEMON.uri());
       wire.write(begin);
     }
 

@@ -62,14 +62,14 @@ final class DaemonInventoryAcceptanceTest {
       signal.pause()
       """;
 
-  @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
+  @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
   private EbbClient client;
 
   @BeforeEach
   void connect() throws IOException {
     TestHost.require(Feature.CGROUPS);
-    client = daemon.client();
+    client = DAEMON.client();
   }
 
   private List<Holding> holdings(String box, String kind) throws IOException {

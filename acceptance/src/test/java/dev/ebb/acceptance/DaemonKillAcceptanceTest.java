@@ -35,7 +35,7 @@ final class DaemonKillAcceptanceTest {
   private static final Duration GRACE = Duration.ofMillis(700);
   private static final String STUBBORN = "trap '' TERM; echo ready; while :; do :; done";
 
-  @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
+  @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
   private EbbClient client;
   private String box;
@@ -46,10 +46,10 @@ final class DaemonKillAcceptanceTest {
 
   @BeforeEach
   void makeABox() throws IOException {
-    client = daemon.client();
+    client = DAEMON.client();
     box = client.boxes().create(wide()).id();
     execs = client.execs(box);
-    idle = HostProcesses.below(daemon.pid());
+    idle = HostProcesses.below(DAEMON.pid());
   }
 
   private static BoxRequest wide() {
@@ -82,7 +82,7 @@ final class DaemonKillAcceptanceTest {
 
   /** What runs in the box beside its own two. */
   private Set<Long> commands() {
-    Set<Long> below = HostProcesses.below(daemon.pid());
+    Set<Long> below = HostProcesses.below(DAEMON.pid());
     below.removeAll(idle);
     return below;
   }
@@ -249,7 +249,7 @@ final class DaemonKillAcceptanceTest {
     assertThat(client.boxes().remove(box, true).clean()).isTrue();
     assertThat(Duration.ofNanos(System.nanoTime() - start))
         .isLessThan(TestHost.patience(Duration.ofSeconds(7)));
-    assertThat(HostProcesses.boxedBelow(daemon.pid())).isEmpty();
+    assertThat(HostProcesses.boxedBelow(DAEMON.pid())).isEmpty();
   }
 
   @Test

@@ -35,27 +35,28 @@ final class DaemonMcpAcceptanceTest {
   private static final Duration SOON = TestHost.patience(Duration.ofSeconds(30));
 
   @RegisterExtension
-  final DaemonProcess daemon = new DaemonProcess("--pressure-quiet=200ms", "--mcp-sessions=60");
+  static final DaemonProcess DAEMON =
+      new DaemonProcess("--pressure-quiet=200ms", "--mcp-sessions=60");
 
   private String ebb() {
     return TestHost.root().resolve("ebb").toString();
   }
 
   private String url() {
-    return daemon.uri() + "/mcp";
+    return DAEMON.uri() + "/mcp";
   }
 
   private McpClients clients() throws IOException, InterruptedException {
-    return McpClients.of(daemon.home());
+    return McpClients.of(DAEMON.home());
   }
 
   private void awaitNoBox() throws IOException {
-    awaitNoBox(daemon.client());
+    awaitNoBox(DAEMON.client());
   }
 
   private void awaitNoBox(EbbClient client) {
     await().atMost(SOON).until(() -> client.boxes().list(BoxQuery.all()).isEmpty());
-    await().atMost(SOON).until(() -> HostProcesses.boxedBelow(daemon.pid()).isEmpty());
+    await().atMost(SOON).until(() -> HostProcesses.boxedBelow(DAEMON.pid()).isEmpty());
   }
 
   private static String target(Path link) throws IOException {
@@ -68,7 +69,7 @@ final class DaemonMcpAcceptanceTest {
 
   private int openJarsOfMcp() throws IOException {
     int jars = 0;
-    try (var files = Files.newDirectoryStream(Path.of("/proc/" + daemon.pid() + "/fd"))) {
+    try (var files = Files.newDirectoryStream(Path.of("/proc/" + DAEMON.pid() + "/fd"))) {
       for (Path file : files) {
         jars += target(file).contains("/ebb/mcp/") ? 1 : 0;
       }
@@ -86,17 +87,17 @@ final class DaemonMcpAcceptanceTest {
         "create_box execute_code kill_process list_boxes list_files process_output read_file"
             + " remove_box run_command start_process write_file";
     assertThat(clients.run("every-tool.mjs", "stdio", ebb())).contains("drove " + tools);
-    assertThat(clients.run("every-tool.mjs", "http", url(), daemon.key()))
+    assertThat(clients.run("every-tool.mjs", "http", url(), DAEMON.key()))
         .contains("drove " + tools);
     assertThat(openJarsOfMcp()).isPositive();
     awaitNoBox();
-    assertThat(daemon.threads()).isLessThanOrEqualTo(24);
+    assertThat(DAEMON.threads()).isLessThanOrEqualTo(24);
   }
 
   @Test
   void theInspectorListsAndCallsTools() throws Exception {
     var clients = clients();
-    String key = "Authorization: Bearer " + daemon.key();
+    String key = "Authorization: Bearer " + DAEMON.key();
     String[] http = {url(), "--transport", "http", "--header", key, "--method"};
     assertThat(inspect(clients, List.of(http), "tools/list").objects("tools"))
         .hasSize(11)
@@ -126,18 +127,18 @@ final class DaemonMcpAcceptanceTest {
   @Test
   void cancellationKillsTheTree() throws Exception {
     assertThat(clients().run("cancel.mjs", "stdio", ebb())).contains("cancelled");
-    assertThat(clients().run("cancel.mjs", "http", url(), daemon.key())).contains("cancelled");
+    assertThat(clients().run("cancel.mjs", "http", url(), DAEMON.key())).contains("cancelled");
     awaitNoBox();
   }
 
   @Test
   void theBoxOfAKilledClientIsReleased() throws Exception {
     for (String[] where : List.of(new String[] {"stdio", ebb()}, http())) {
-      try (BoxEvents events = daemon.client().events()) {
+      try (BoxEvents events = DAEMON.client().events()) {
         Process client = clients().start("hold.mjs", where);
         String box = client.inputReader().readLine();
         assertThat(box).startsWith("b");
-        assertThat(daemon.client().boxes().inspect(box).state()).isEqualTo(BoxState.RUNNING);
+        assertThat(DAEMON.client().boxes().inspect(box).state()).isEqualTo(BoxState.RUNNING);
         client.destroyForcibly();
         BoxEvent released = next(events, "released");
         assertThat(released.box()).isEqualTo(box);
@@ -153,7 +154,7 @@ final class DaemonMcpAcceptanceTest {
   }
 
   private String[] http() throws IOException, InterruptedException {
-    return new String[] {"http", url(), daemon.key()};
+    return new String[] {"http", url(), DAEMON.key()};
   }
 
   private static BoxEvent next(BoxEvents events, String state) throws IOException {
@@ -169,17 +170,17 @@ final class DaemonMcpAcceptanceTest {
   void fiftySessionsAtATimeLeaveTheDaemonAsItWas() throws Exception {
     var clients = clients();
     String[] http = http();
-    EbbClient client = daemon.client();
+    EbbClient client = DAEMON.client();
     clients.run("many.mjs", http);
     awaitNoBox(client);
     await()
         .atMost(SOON)
         .until(() -> client.pressure().document().object("baseline").isTrue("learned"));
-    int descriptors = daemon.descriptors();
+    int descriptors = DAEMON.descriptors();
     assertThat(clients.run("many.mjs", http)).contains("fifty");
     awaitNoBox(client);
-    assertThat(daemon.threads()).isLessThanOrEqualTo(24);
-    await().atMost(SOON).until(() -> daemon.descriptors() <= descriptors);
+    assertThat(DAEMON.threads()).isLessThanOrEqualTo(24);
+    await().atMost(SOON).until(() -> DAEMON.descriptors() <= descriptors);
     JsonObject baseline = client.pressure().document().object("baseline");
     assertThat(baseline.isTrue("alarm")).as(baseline.toString()).isFalse();
     assertThat(sessions()).isEmpty();
@@ -188,11 +189,11 @@ final class DaemonMcpAcceptanceTest {
   private List<JsonObject> sessions() throws IOException, InterruptedException {
     var answer =
         Wire.ask(
-            daemon.uri(),
+            DAEMON.uri(),
             "GET",
             "/v1/mcp/sessions",
             "",
-            "Authorization: Bearer " + daemon.key("--admin"));
+            "Authorization: Bearer " + DAEMON.key("--admin"));
     return Json.readObject(answer.body()).objects("sessions");
   }
 
@@ -219,7 +220,7 @@ final class DaemonMcpAcceptanceTest {
   }
 
   private Pipe pipe() throws IOException {
-    Process process = daemon.ebb().start("mcp");
+    Process process = DAEMON.ebb().start("mcp");
     return new Pipe(process, process.inputReader());
   }
 
@@ -231,7 +232,7 @@ final class DaemonMcpAcceptanceTest {
     assertThat(pipe.process().waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
     assertThat(pipe.process().exitValue()).isZero();
     assertThat(pipe.said().readLine()).isNull();
-    assertThat(daemon.client().boxes().list(BoxQuery.all())).as("gone before we are").isEmpty();
+    assertThat(DAEMON.client().boxes().list(BoxQuery.all())).as("gone before we are").isEmpty();
   }
 
   @Test
@@ -239,7 +240,7 @@ final class DaemonMcpAcceptanceTest {
     for (boolean politely : List.of(true, false)) {
       Pipe pipe = pipe();
       String box = pipe.begin();
-      assertThat(daemon.client().boxes().inspect(box).state()).isEqualTo(BoxState.RUNNING);
+      assertThat(DAEMON.client().boxes().inspect(box).state()).isEqualTo(BoxState.RUNNING);
       if (politely) {
         pipe.process().destroy();
       } else {
@@ -271,35 +272,35 @@ final class DaemonMcpAcceptanceTest {
   void withoutItsDaemonTheBridgeEnds() throws Exception {
     Pipe pipe = pipe();
     pipe.begin();
-    daemon.kill();
+    DAEMON.kill();
     assertThat(pipe.process().waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
     assertThat(pipe.process().exitValue()).isEqualTo(125);
     assertThat(pipe.process().errorReader().readLine()).startsWith("ebb: ");
-    daemon.start();
+    DAEMON.start();
   }
 
   // --- over HTTP, by hand ---
 
   private McpWire by(String key) {
-    return new McpWire(daemon.uri(), key);
+    return new McpWire(DAEMON.uri(), key);
   }
 
   @Test
   void aSessionIsItsTenantsAlone() throws Exception {
-    String ours = daemon.key("--tenant", "ours");
-    String theirs = daemon.key("--tenant", "theirs");
+    String ours = DAEMON.key("--tenant", "ours");
+    String theirs = DAEMON.key("--tenant", "theirs");
     String session = by(ours).begin();
     String ping = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}";
     assertThat(by(ours).post(session, ping).status()).isEqualTo(200);
     assertThat(by(theirs).post(session, ping).status()).isEqualTo(404);
-    assertThat(by(daemon.key("--admin")).post(session, ping).status()).isEqualTo(404);
+    assertThat(by(DAEMON.key("--admin")).post(session, ping).status()).isEqualTo(404);
     assertThat(by(theirs).end(session)).isEqualTo(404);
     assertThat(by(ours).post("no-such-session", ping).status()).isEqualTo(404);
     assertThat(by(ours).post("", ping).status()).isEqualTo(400);
     assertThat(by("no-key").post(session, ping).status()).isEqualTo(401);
     assertThat(
             Wire.ask(
-                    daemon.uri(),
+                    DAEMON.uri(),
                     "POST",
                     "/mcp",
                     ping,
@@ -317,21 +318,21 @@ final class DaemonMcpAcceptanceTest {
   /** What is told of its progress is as good a sign as any other word. */
   @Test
   void aCallerWhoGoesWhileProgressIsToldTakesTheCommandAlong() throws Exception {
-    var wire = by(daemon.key());
+    var wire = by(DAEMON.key());
     String session = wire.begin();
-    try (EbbClient client = daemon.client()) {
+    try (EbbClient client = DAEMON.client()) {
       assertThat(wire.post(session, McpWire.run("true")).status()).isEqualTo(200);
       String box = client.boxes().list(BoxQuery.all()).getFirst().id();
       byte[] body =
           McpWire.run("sleep 1000")
               .replace("\"params\":{", "\"params\":{\"_meta\":{\"progressToken\":\"p\"},")
               .getBytes(StandardCharsets.UTF_8);
-      try (Wire call = Wire.to(daemon.uri())) {
+      try (Wire call = Wire.to(DAEMON.uri())) {
         call.write(
             String.join(
                 "\r\n",
                 "POST /mcp HTTP/1.1",
-                "Host: " + daemon.uri().getAuthority(),
+                "Host: " + DAEMON.uri().getAuthority(),
                 McpWire.ACCEPT,
                 "Authorization: Bearer " + wire.key(),
                 "Mcp-Session-Id: " + session,
@@ -355,7 +356,7 @@ final class DaemonMcpAcceptanceTest {
 
   @Test
   void whatMakesNoSenseIsRefusedAndNothingElseHappens() throws Exception {
-    String key = daemon.key();
+    String key = DAEMON.key();
     String session = by(key).begin();
     String deep = "[".repeat(20_000) + "]".repeat(20_000);
     for (String body :
@@ -379,7 +380,7 @@ final class DaemonMcpAcceptanceTest {
         .isEqualTo(400);
     var version =
         Wire.ask(
-            daemon.uri(),
+            DAEMON.uri(),
             "POST",
             "/mcp",
             McpWire.INITIALIZE,
@@ -392,7 +393,7 @@ final class DaemonMcpAcceptanceTest {
 
   @Test
   void aTenantHasSoManySessionsAndNoMore() throws Exception {
-    String key = daemon.key();
+    String key = DAEMON.key();
     var all = new ArrayList<String>();
     for (int i = 0; i < 60; i++) {
       all.add(by(key).begin());
@@ -400,7 +401,7 @@ final class DaemonMcpAcceptanceTest {
     var refused = by(key).post("", McpWire.INITIALIZE);
     assertThat(refused.status()).isEqualTo(429);
     assertThat(refused.body()).contains("mcp.sessions");
-    assertThat(by(daemon.key("--tenant", "other")).begin()).isNotEmpty();
+    assertThat(by(DAEMON.key("--tenant", "other")).begin()).isNotEmpty();
     assertThat(by(key).end(all.getFirst())).isEqualTo(204);
     assertThat(by(key).begin()).isNotEmpty();
   }

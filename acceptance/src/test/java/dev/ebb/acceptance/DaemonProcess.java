@@ -100,8 +100,10 @@ final class DaemonProcess
   @Override
   public void afterEach(ExtensionContext context) throws Exception {
     hasFailed |= context.getExecutionException().isPresent();
-    // Another extension may have skipped the test before it was started.
-    if (!shared && process != null) {
+    if (shared) {
+      removeAll();
+    } else if (process != null) {
+      // Another extension may have skipped the test before it was started.
       end();
     }
   }
@@ -111,11 +113,12 @@ final class DaemonProcess
     end();
   }
 
-  /** A test that failed leaves boxes that would outlive their daemon. */
+  /** The next test finds no box, and a failed one leaves none that would outlive its daemon. */
   private void removeAll() throws IOException {
-    EbbClient client = client();
-    for (Box box : client.boxes().list(BoxQuery.all())) {
-      client.boxes().remove(box.id(), true);
+    try (EbbClient client = EbbClient.connect(home().resolve("ebb.sock"))) {
+      for (Box box : client.boxes().list(BoxQuery.all())) {
+        client.boxes().remove(box.id(), true);
+      }
     }
   }
 

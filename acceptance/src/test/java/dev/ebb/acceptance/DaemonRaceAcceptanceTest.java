@@ -47,7 +47,7 @@ final class DaemonRaceAcceptanceTest {
   private static final int OPERATIONS = 2000;
   private static final int NAMES = 20;
 
-  @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
+  @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
   /** What each of them came to, all begun at the same moment. */
   private static <T> List<T> atOnce(int count, Callable<T> call) throws Exception {
@@ -83,7 +83,7 @@ final class DaemonRaceAcceptanceTest {
 
   @Test
   void oneOfManyGetsTheName() throws Exception {
-    EbbClient client = daemon.client();
+    EbbClient client = DAEMON.client();
     BoxRequest request = BoxRequest.defaults().withName("one");
     var outcomes = atOnce(100, () -> outcome(() -> client.boxes().create(request)));
     String winner = client.boxes().inspect("one").id();
@@ -96,12 +96,12 @@ final class DaemonRaceAcceptanceTest {
 
   /** The pid 1s of the daemon's boxes. */
   private List<ProcessHandle> onTheHost() {
-    return HostProcesses.inits(daemon.pid());
+    return HostProcesses.inits(DAEMON.pid());
   }
 
   @Test
   void anIdempotencyKeyMakesOneBoxHoweverOftenItIsUsed() throws Exception {
-    EbbClient client = daemon.client();
+    EbbClient client = DAEMON.client();
     BoxRequest request = BoxRequest.defaults().withFile("a", Output.of("a".repeat(100_000)));
     var outcomes =
         atOnce(
@@ -136,7 +136,7 @@ final class DaemonRaceAcceptanceTest {
 
   @Test
   void aStormOfOperationsLeavesEveryBoxInOneStateAndNothingBehind() throws Exception {
-    EbbClient client = daemon.client();
+    EbbClient client = DAEMON.client();
     var left = new AtomicInteger(OPERATIONS);
     var refused = new AtomicInteger();
     var seeds = new AtomicInteger();
@@ -192,7 +192,7 @@ final class DaemonRaceAcceptanceTest {
 
   @Test
   void timeEndsABoxButNotWhileItWorks() throws Exception {
-    EbbClient client = daemon.client();
+    EbbClient client = DAEMON.client();
     BoxRequest plain = BoxRequest.defaults();
     Duration second = Duration.ofSeconds(1);
     client.boxes().create(plain.withName("ttl").withTtl(second.multipliedBy(5)));
@@ -250,7 +250,7 @@ final class DaemonRaceAcceptanceTest {
   @Test
   void aPausedBoxStandsStillAndCanBeEndedInEveryWay() throws Exception {
     TestHost.require(Feature.CGROUPS);
-    EbbClient client = daemon.client();
+    EbbClient client = DAEMON.client();
     var ticker = ExecRequest.of("sh", "-c", "while :; do echo tick; sleep 0.01; done");
     for (String name : List.of("resumed", "killed", "stopped", "removed")) {
       client.boxes().create(BoxRequest.defaults().withName(name));
@@ -304,7 +304,7 @@ final class DaemonRaceAcceptanceTest {
 
   @Test
   void aBoxWhoseInitIsKilledHasDiedAndItsCommandIsLost() throws Exception {
-    EbbClient client = daemon.client();
+    EbbClient client = DAEMON.client();
     client.boxes().create(BoxRequest.defaults().withName("doomed"));
     client.execs("doomed").start(ExecRequest.of("sh", "-c", "echo ready; exec sleep 1000"));
     await().atMost(DaemonProcess.PATIENCE).until(() -> written(client, "doomed") > 0);

@@ -32,7 +32,7 @@ final class DaemonRemovalAcceptanceTest {
   private static final ExecRequest STUBBORN =
       ExecRequest.of("sh", "-c", "trap '' TERM; echo up; while :; do sleep 1; done");
 
-  @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
+  @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
   private static Box box(EbbClient client, String name) throws Exception {
     return client.boxes().create(BoxRequest.defaults().withName(name));
@@ -58,7 +58,7 @@ final class DaemonRemovalAcceptanceTest {
 
   @Test
   void aRepeatedRemovalHasTheSameCertificate() throws Exception {
-    EbbClient client = daemon.client();
+    EbbClient client = DAEMON.client();
     Box box = box(client, "again");
     Certificate first = client.boxes().remove(box.id(), true);
 
@@ -74,8 +74,8 @@ final class DaemonRemovalAcceptanceTest {
 
   @Test
   void otherRequestsAreToldThatItWasRemovedAndOtherTenantsNothing() throws Exception {
-    EbbClient a = daemon.client(daemon.key("--tenant", "a"));
-    EbbClient b = daemon.client(daemon.key("--tenant", "b"));
+    EbbClient a = DAEMON.client(DAEMON.key("--tenant", "a"));
+    EbbClient b = DAEMON.client(DAEMON.key("--tenant", "b"));
     Box box = box(a, "mine");
     a.boxes().remove("mine", true);
 
@@ -85,12 +85,12 @@ final class DaemonRemovalAcceptanceTest {
     assertThat(refused(b, box.id()).detail()).isEqualTo("no box \"" + box.id() + "\"");
     assertThat(refused(b, "mine").detail()).isEqualTo("no box \"mine\"");
     assertThat(refused(a, "never").status()).isEqualTo(404);
-    assertThat(daemon.client().boxes().remove(box.id(), true).subject()).isEqualTo(box.id());
+    assertThat(DAEMON.client().boxes().remove(box.id(), true).subject()).isEqualTo(box.id());
   }
 
   @Test
   void theCommandSucceedsAgainToo() throws Exception {
-    Ebb ebb = daemon.ebb();
+    Ebb ebb = DAEMON.ebb();
     ebb.call("create", "--name", "twice");
     var first = ebb.call("rm", "-f", "twice");
     var second = ebb.call("rm", "-f", "twice");
@@ -108,7 +108,7 @@ final class DaemonRemovalAcceptanceTest {
 
   @Test
   void anEndNeedNotBeWaitedFor() throws Exception {
-    EbbClient client = daemon.client();
+    EbbClient client = DAEMON.client();
     Box box = box(client, "slow");
     Exec exec = stubborn(client, box);
 
@@ -126,10 +126,10 @@ final class DaemonRemovalAcceptanceTest {
 
   @Test
   void theCommandNeedNotWaitEither() throws Exception {
-    EbbClient client = daemon.client();
+    EbbClient client = DAEMON.client();
     Box box = box(client, "slow");
     String exec = Long.toString(stubborn(client, box).number());
-    Ebb ebb = daemon.ebb();
+    Ebb ebb = DAEMON.ebb();
 
     assertThat(ebb.call("kill", "--no-wait", "--grace", "10m", "slow", exec).code()).isZero();
     assertThat(ebb.call("kill-all", "--no-wait", "--grace", "10m", "slow").code()).isZero();
@@ -142,7 +142,7 @@ final class DaemonRemovalAcceptanceTest {
 
   @Test
   void anAgentNeedNotWaitAndMayRepeatIt() throws Exception {
-    var wire = new McpWire(daemon.uri(), daemon.key("--tenant", "agent"));
+    var wire = new McpWire(DAEMON.uri(), DAEMON.key("--tenant", "agent"));
     String session = wire.begin();
     String made = wire.post(session, call("create_box", "\"name\":\"work\"")).body();
     assertThat(made).contains("made box");

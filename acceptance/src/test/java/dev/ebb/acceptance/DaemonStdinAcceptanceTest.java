@@ -43,13 +43,13 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 final class DaemonStdinAcceptanceTest {
   private static final Duration SOON = Duration.ofSeconds(20);
 
-  @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
+  @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
   private Execs execs;
 
   @BeforeEach
   void makeABox() throws IOException {
-    EbbClient client = daemon.client();
+    EbbClient client = DAEMON.client();
     execs = client.execs(client.boxes().create(BoxRequest.defaults()).id());
   }
 

@@ -44,7 +44,7 @@ final class DaemonStreamAcceptanceTest {
   private static final int MEBIBYTE = 1 << 20;
   private static final Duration SOON = Duration.ofSeconds(20);
 
-  @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
+  @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
   private EbbClient client;
   private HttpTransport http;
@@ -53,8 +53,8 @@ final class DaemonStreamAcceptanceTest {
 
   @BeforeEach
   void makeABox() throws IOException {
-    client = daemon.client();
-    http = new HttpTransport(Endpoint.unix(daemon.home().resolve("ebb.sock")));
+    client = DAEMON.client();
+    http = new HttpTransport(Endpoint.unix(DAEMON.home().resolve("ebb.sock")));
     box = client.boxes().create(BoxRequest.defaults()).id();
     execs = client.execs(box);
   }
@@ -224,10 +224,10 @@ final class DaemonStreamAcceptanceTest {
   }
 
   private void assertThatTheCliGives(byte[] content, long number) throws Exception {
-    var exec = daemon.ebb().call("exec", box, "cat", "content");
+    var exec = DAEMON.ebb().call("exec", box, "cat", "content");
     assertThat(exec.code()).as(exec.stderr()).isZero();
     assertBytes(exec.stdout(), content, "ebb exec");
-    var logs = daemon.ebb().call("logs", box, Long.toString(number));
+    var logs = DAEMON.ebb().call("logs", box, Long.toString(number));
     assertBytes(logs.stdout(), content, "ebb logs");
   }
 
@@ -254,7 +254,7 @@ final class DaemonStreamAcceptanceTest {
   void whoGivesUpReadingHarmsNobody() throws Exception {
     byte[] content = lines();
     client.files(box).write("/workspace/content", content);
-    int descriptors = daemon.descriptors();
+    int descriptors = DAEMON.descriptors();
     Exec endless =
         execs.start(ExecRequest.of("sh", "-c", "while :; do echo more; sleep 0.01; done"));
     for (int i = 0; i < 5; i++) {
@@ -272,7 +272,7 @@ final class DaemonStreamAcceptanceTest {
     Followed later = Followed.all(execs.follow(exec.number(), Offsets.START));
     assertBytes(later.stdout(), content, "a later reader");
     assertBytes(later.stderr(), content, "a later reader");
-    await().atMost(SOON).until(() -> daemon.descriptors() <= descriptors + 2);
+    await().atMost(SOON).until(() -> DAEMON.descriptors() <= descriptors + 2);
   }
 
   @Test
@@ -371,7 +371,7 @@ final class DaemonStreamAcceptanceTest {
         ExecRequest.of("sh", "-c", "head -c " + size + " /dev/zero | tr '\\0' z")
             .withLimits(2 * size, null, null);
     Exec exec = execs.start(request);
-    long before = daemon.memory();
+    long before = DAEMON.memory();
     long seen = 0;
     long most = 0;
     byte[] chunk = new byte[MEBIBYTE];
@@ -381,7 +381,7 @@ final class DaemonStreamAcceptanceTest {
         for (int i = 0; i < n; i++) {
           seen += chunk[i] == 'z' ? 1 : 0;
         }
-        most = Math.max(most, daemon.memory());
+        most = Math.max(most, DAEMON.memory());
       }
     }
     assertThat(seen).isBetween(size, size + 100);
@@ -389,7 +389,7 @@ final class DaemonStreamAcceptanceTest {
       long raw = 0;
       for (int n = in.read(chunk); n >= 0; n = in.read(chunk)) {
         raw += n;
-        most = Math.max(most, daemon.memory());
+        most = Math.max(most, DAEMON.memory());
       }
       assertThat(raw).isEqualTo(size);
     }

@@ -31,13 +31,13 @@ final class DaemonTerminalAcceptanceTest {
   private static final String ZEROS_SHA_256 =
       "35bce4eae54ec8e6cc2868baa8d157914d6ae2858811b4cc0c078c94460fa26f";
 
-  @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
+  @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
   private Execs execs;
 
   @BeforeEach
   void makeABox() throws IOException {
-    EbbClient client = daemon.client();
+    EbbClient client = DAEMON.client();
     execs = client.execs(client.boxes().create(BoxRequest.defaults()).id());
   }
 

@@ -81,6 +81,7 @@ final class SoakAcceptanceTest {
   }
 
   @Test
+  @Tag("long")
   void twoThousandRunsWithFewDescriptorsLeaveNothing() throws Exception {
     runAndRequireFlat("2000", "50");
   }
