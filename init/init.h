@@ -183,7 +183,7 @@ bool tree_kill(struct tree *tree); /* false: to be repeated until the tree is em
 struct terminal {
 	int input;         /* -1: none, or it has ended */
 	uint32_t interest; /* in the master */
-	bool is_hung_up;   /* nobody holds the slave now */
+	bool is_hung_up;   /* no process holds the slave now */
 	char last;         /* of what was typed */
 	size_t begin, end; /* of what is not typed yet */
 	char typed[TYPED_MAX];
@@ -233,7 +233,7 @@ struct exec {
 	bool reaped;  /* the leader is */
 	bool keep;
 	bool kill_again; /* one was not enough */
-	int asked;       /* the signal that nobody could hear yet */
+	int asked;       /* the signal that could not be delivered yet */
 	struct tree tree;
 	int failure; /* the leader's report of a failed start; exec(2) closes it */
 	struct stream streams[2];
@@ -243,7 +243,7 @@ struct exec {
 	bool lists;        /* the workspace, in the end */
 	bool is_to_be_split; /* once there is a log */
 	struct terminal *terminal; /* NULL: none */
-	uint64_t signals;          /* those that nobody could hear yet, by bit */
+	uint64_t signals;          /* those that could not be delivered yet, by bit */
 	uint64_t limit, room; /* of output */
 	uint64_t grace;
 	uint64_t deadline;

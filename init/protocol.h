@@ -114,10 +114,10 @@ struct order {
 #define START_TERMINAL 8u  /* it gets a terminal; stdin is typed there, all output is stdout */
 #define START_FILE 16u     /* nothing is executed: argv is one of the operations below */
 #define START_BUFFERED 32u /* no logs come with it; no terminal then */
-#define START_RESUMED 64u  /* of a zygote's box, the first: nothing is executed, argv is for nobody;
+#define START_RESUMED 64u  /* of a zygote's box, the first: nothing is executed, argv is not used;
                               the interpreter that init is a copy of goes on */
 #define START_SEGMENTS 128u /* with START_BUFFERED: output comes in segments, which SPLIT ends; what is
-                               above the limit is thrown away, and nobody is ended for it */
+                               above the limit is thrown away, and no command ends for it */
 #define START_LIST 256u     /* when it has ended the workspace is listed, unless it is stuck */
 #define START_PIPED 512u    /* with START_BUFFERED: the last descriptor is the command's stdout, which
                                init neither reads nor counts; no stdin then */

@@ -1,5 +1,5 @@
 // What is in a box, as its pid 1 sees it: asked before a box that has waited is handed out, and
-// around code. Without a process of its own, so only where nobody can make it wait.
+// around code. Without a process of its own, so only where no process can make it wait.
 #include <ctype.h>
 #include <dirent.h>
 #include <linux/magic.h>

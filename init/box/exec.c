@@ -81,7 +81,7 @@ static void kill_tree(struct exec *exec)
 	exec->kill_again = !tree_kill(&exec->tree);
 }
 
-/* Not before there is somebody to hear it: a subreaper tells us when it has a leader. */
+/* Not before there is a process to receive it: a subreaper tells us when it has a leader. */
 static void ask(struct exec *exec)
 {
 	if (!exec->leader)
@@ -179,7 +179,7 @@ void exec_leader_ended(struct exec *exec, int code, int status)
 		kill_tree(exec);
 }
 
-/* RACE: a subreaper that is killed with its tree may yet reap the leader, and tell nobody. */
+/* RACE: a subreaper that is killed with its tree may yet reap the leader without a report. */
 static void miss_leader(struct exec *exec)
 {
 	siginfo_t child;
@@ -228,7 +228,7 @@ static void read_news(struct exec *exec)
 }
 
 /*
- * Killed, and not by us: a command did it. What it kept belongs to nobody now, and ends. Its
+ * Killed, and not by us: a command did it. What it kept has no owner now, and ends. Its
  * leader, if it lives, is our child from now on, and we shall hear of its end.
  */
 void exec_subreaper_ended(struct exec *exec, bool is_done)
@@ -252,7 +252,7 @@ void exec_subreaper_ended(struct exec *exec, bool is_done)
 /*
  * KERNEL: cgroup.events speaks at most once in 10 ms, and since Linux 6.19 a
  * task leaves its cgroup a little after it can be reaped. So a dying tree is
- * looked at again and again. So is output, while there is somebody to be told of it.
+ * looked at again and again. So is output, while the engine is connected.
  */
 uint64_t exec_alarm(const struct exec *exec, bool is_heard)
 {

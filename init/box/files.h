@@ -8,7 +8,7 @@
 
 #define CHUNK (64 * 1024)
 
-/* A name, and the directory that it is in: whoever moves that takes us along. */
+/* A name, and the directory that it is in: if that is moved, we move along. */
 struct place {
 	int directory; /* O_PATH */
 	const char *name;

@@ -54,7 +54,7 @@ static int descend(struct trail *trail, int *directory, const char *name)
 	return 0;
 }
 
-/* RACE: who was moved meanwhile has another parent, whose content nobody wanted removed. */
+/* RACE: what was moved meanwhile has another parent, whose content must stay. */
 static int ascend(struct trail *trail, int *directory)
 {
 	struct stat parent;
@@ -71,7 +71,7 @@ static int ascend(struct trail *trail, int *directory)
 
 /*
  * ENOTEMPTY: it is a directory with something in it. RACE: or was one just now. KERNEL: for a
- * mount it is EBUSY, so nobody descends into one.
+ * mount it is EBUSY, so it is not descended into.
  */
 static int remove_entry(int directory, const char *name)
 {

@@ -7,7 +7,7 @@
 static struct place target;
 static char temporary[24]; /* beside the target */
 
-/* RACE: it may not be there yet, or no longer; its name is nobody else's. */
+/* RACE: it may not be there yet, or no longer; no other file has its name. */
 static void give_up(int signal)
 {
 	(void)signal;
@@ -41,7 +41,7 @@ static int take_content(int fd)
 	return error;
 }
 
-/* Nameless where the file system can: then nothing is left of it, whoever is killed. */
+/* Nameless where the file system can: then nothing is left of it after a kill. */
 static int open_temporary(bool *is_named)
 {
 	int fd = openat(target.directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -83,7 +83,7 @@ static int replace(mode_t mode)
 		unlinkat(target.directory, temporary, 0);
 	else
 		files_print(&status, "", target.name);
-	fflush(stdout); // it is there, whoever hears of it
+	fflush(stdout); // it is there, also if the report is lost
 	return error;
 }
 

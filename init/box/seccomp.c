@@ -240,7 +240,7 @@ static void add_chain(const struct rule *const *first, size_t count)
 }
 
 /*
- * KERNEL: whoever takes on a filter has it tried on every number there is, with interrupts off.
+ * KERNEL: a new filter is tried on every system call number, with interrupts off.
  * So it is a tree. False: it has outgrown the jumps.
  */
 static bool add_tree(const struct rule *const *first, size_t count)

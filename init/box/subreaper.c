@@ -407,7 +407,7 @@ struct usage subreaper_usage(pid_t subreaper)
 		char name[32] = "statm", text[128];
 		unsigned long resident, shared;
 		usage.processes += each->threads;
-		if (each->thread) // KERNEL: who has ended has no memory, though the process has
+		if (each->thread) // KERNEL: a thread that has ended has no memory, though its process has
 			snprintf(name, sizeof name, "task/%d/statm", each->thread);
 		if (read_proc(each->pid, name, text, sizeof text) > 0 &&
 		    sscanf(text, "%*u %lu %lu", &resident, &shared) == 2 && resident > shared)

@@ -32,7 +32,7 @@ static void print_quoted(const char *text)
 	putchar('"');
 }
 
-/* As a line of doctor's, as one of his list for programs, or for whoever meant to start something. */
+/* As a line of doctor, as an entry of its list for programs, or as an error for the caller. */
 static void tell(const struct preflight *needed, const char *finding, const char *remedy)
 {
 	if (needed->style == PREFLIGHT_JSON) {

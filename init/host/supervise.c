@@ -67,7 +67,7 @@ static void note(struct supervisor *supervisor, const siginfo_t *child)
 	}
 }
 
-/* ORDER: the status is passed on before it is taken: whoever is killed here, it is not lost. */
+/* ORDER: the status is passed on before it is taken: a kill at this point does not lose it. */
 static void reap(struct supervisor *supervisor)
 {
 	siginfo_t child = {0};
@@ -97,7 +97,7 @@ static void introduce(const struct supervisor *supervisor)
 	putenv(text);
 }
 
-/* ORDER: it runs only once the outer process can signal it; nobody at the gate: never. */
+/* ORDER: it runs only once the outer process can signal it; no peer at the gate: never. */
 static noreturn void run(struct supervisor *supervisor, int gate, char **argv)
 {
 	char byte;
@@ -127,7 +127,7 @@ static void start(struct supervisor *supervisor, int gate, char **argv)
 	setsid(); // ORDER: after the fork. The program stays in its group; no terminal reaches us
 }
 
-/* Whoever killed the outer process meant the program. */
+/* A signal to the outer process is meant for the program. */
 static void hang_up(struct supervisor *supervisor)
 {
 	close_fd(&supervisor->link);
@@ -214,7 +214,7 @@ static bool hear(struct supervisor *supervisor)
 	return true;
 }
 
-/* Opens the gate, or has failed. Signals wait until there is somebody to have them. */
+/* Opens the gate, or has failed. Signals wait until there is a process to receive them. */
 static void await_launch(struct supervisor *supervisor, int gate)
 {
 	while (supervisor->pidfd < 0) {
@@ -308,7 +308,7 @@ static noreturn void outer(struct supervisor *supervisor, int gate)
 	end_like(supervisor);
 }
 
-// KERNEL: nobody can wait for children while SIGCHLD is ignored, which survives exec.
+// KERNEL: no process can wait for children while SIGCHLD is ignored, which survives exec.
 static void open_signals(struct supervisor *supervisor)
 {
 	sigset_t all;

@@ -67,7 +67,7 @@ enum receipt message_receive(int socket, struct message *message)
 	return receipt;
 }
 
-/* Closes the descriptors that nobody took, and is ready for the next message. */
+/* Closes the descriptors that were not taken, and is ready for the next message. */
 void message_release(struct message *message)
 {
 	for (unsigned i = 0; i < message->fd_count; i++)

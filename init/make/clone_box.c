@@ -149,7 +149,7 @@ static noreturn void grow(const struct title *title, const struct order *order, 
 	int sysctls = close_sysctls(control);
 	must(control, chdir("/") == 0, "change to /");
 	become_user(control, order->uid);
-	// Nobody in the box can ever raise it again: that takes a capability in its user namespace.
+	// No process in the box can raise it again: that takes a capability in its user namespace.
 	must(control, write_at(sysctls, "user/max_user_namespaces", "0"), "forbid user namespaces");
 	must(control, drop_capabilities(), "drop capabilities");
 	exit(inside(control, -1));

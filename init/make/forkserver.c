@@ -6,7 +6,7 @@
  * A box is then a child of the engine (CLONE_PARENT) in namespaces of its own, copied from ours; it
  * mounts what is its own, gives up what its maker may do, and is pid 1.
  *
- * Who is not root with all his rights first makes a user namespace in which he is: the userns.
+ * Without all capabilities of root it first makes a user namespace in which it has them: the userns.
  * KERNEL: what a user is allowed of watches, queues and pending signals is counted for the owner of
  * each user namespace above him, too. So boxes have one between them and the host only where it
  * must be, or one of them could use up what all others have.

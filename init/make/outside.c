@@ -182,7 +182,7 @@ static noreturn void run_bwrap(struct launch *launch, const int info[2], int gat
 	memcpy(argv + launch->bwrap_count, ending, sizeof ending);
 
 	// RACE: both ends. If we are killed, bwrap must not die of SIGPIPE and leave its child
-	// blocked; it goes on, and init finds nobody at the gate.
+	// blocked; it goes on, and init finds no peer at the gate.
 	add(&launch->passed, info[0]);
 	add(&launch->passed, info[1]);
 	add(&launch->passed, gate);

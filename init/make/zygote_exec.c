@@ -58,7 +58,7 @@ noreturn void zygote_exec(int control, int words)
 {
 	static char *argv[WORDS_MAX + 1], *environment[WORDS_MAX + 1];
 	read_words(words, argv, environment);
-	// What is imported is the host's own, and needs nobody outside.
+	// What is imported is the host's own, and needs no help from outside.
 	if (unshare(CLONE_NEWNET | CLONE_NEWIPC) != 0)
 		die("leave the network to others");
 	place_library();

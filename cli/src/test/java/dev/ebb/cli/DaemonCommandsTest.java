@@ -155,9 +155,9 @@ class DaemonCommandsTest {
     assertThat(DaemonConnection.socket(Map.of("EBB_SOCKET", "/run/x.sock")))
         .isEqualTo(Path.of("/run/x.sock"));
     assertThat(DaemonConnection.socket(Map.of())).hasFileName("ebb.sock");
-    assertThat(DaemonConnection.nobody(Map.of("EBB_SOCKET", "/nowhere/x.sock")))
+    assertThat(DaemonConnection.noDaemon(Map.of("EBB_SOCKET", "/nowhere/x.sock")))
         .isEqualTo("no daemon answers at /nowhere/x.sock; start one with ebb create or ebb serve");
-    assertThat(DaemonConnection.nobody(Map.of("EBB_URL", "http://h:1")))
+    assertThat(DaemonConnection.noDaemon(Map.of("EBB_URL", "http://h:1")))
         .isEqualTo("no daemon answers at http://h:1 (EBB_URL)");
   }
 

@@ -59,11 +59,11 @@ final class Calls implements Closeable {
     try {
       transport.connect();
     } catch (ConnectException e) {
-      throw nobody(e);
+      throw noDaemon(e);
     }
   }
 
-  private NoDaemonException nobody(ConnectException e) {
+  private NoDaemonException noDaemon(ConnectException e) {
     String message = "no daemon answers at " + transport.endpoint() + ": " + e.getMessage();
     return new NoDaemonException(message, e);
   }
@@ -86,7 +86,7 @@ final class Calls implements Closeable {
     try {
       return transport.send(authorized(request));
     } catch (ConnectException e) {
-      throw nobody(e);
+      throw noDaemon(e);
     }
   }
 
@@ -116,7 +116,7 @@ final class Calls implements Closeable {
     try {
       upgrade = transport.upgrade(authorized(request));
     } catch (ConnectException e) {
-      throw nobody(e);
+      throw noDaemon(e);
     }
     if (upgrade.socket() != null) {
       return upgrade.socket();

@@ -132,8 +132,8 @@ public final class EbbClient implements Closeable {
   }
 
   /**
-   * The same, with its output as it comes; the last event has what {@link CodeResult#of} reads.
-   * Closing it early ends the code.
+   * Runs code and passes on its output as it comes; the last event has what {@link CodeResult#of}
+   * reads. Closing it early ends the code.
    */
   public Following runAndFollow(Code code) throws IOException {
     var call = Calls.post(Target.of("v1", "code"), code.document());
@@ -150,8 +150,8 @@ public final class EbbClient implements Closeable {
   }
 
   /**
-   * The same, as it goes; the document of the last event has what {@link RichResult#of} reads.
-   * Closing it early ends the code.
+   * Runs code and passes on what it shows as it comes; the document of the last event has what
+   * {@link RichResult#of} reads. Closing it early ends the code.
    */
   public CellFollowing runRichAndFollow(Code code) throws IOException {
     var call = Calls.post(Target.of("v1", "code"), code.rich().document());

@@ -19,11 +19,11 @@ public record Footprint(Map<String, Integer> counts) {
 
   public static Footprint of(int pid) throws IOException {
     var counts = new TreeMap<String, Integer>();
-    ProcessTable nobody = new ProcessTable(pid, List.of());
-    for (Trace descriptor : Descriptors.of(pid).look(nobody)) {
+    ProcessTable none = new ProcessTable(pid, List.of());
+    for (Trace descriptor : Descriptors.of(pid).look(none)) {
       counts.merge(descriptor.kind(), 1, Integer::sum);
     }
-    for (Trace thread : Threads.of(pid).look(nobody)) {
+    for (Trace thread : Threads.of(pid).look(none)) {
       counts.merge("thread " + name(thread), 1, Integer::sum);
     }
     return new Footprint(counts);

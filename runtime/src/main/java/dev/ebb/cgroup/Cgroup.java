@@ -186,7 +186,7 @@ public record Cgroup(Path path) {
   }
 
   /**
-   * Signals each member, in rounds until there is none or the bound is over. Nobody forks while
+   * Signals each member, in rounds until there is none or the bound is over. No process forks while
    * frozen by v2, and a member so frozen dies at once; one that cannot be frozen is killed all the
    * same.
    */

@@ -47,7 +47,7 @@ record MemoryController(Cgroup cgroup, boolean version1) {
 
   /**
    * Becomes readable when the OOM killer is about to strike. v1 only: it has no memory.oom.group,
-   * so somebody must end what a victim leaves.
+   * so the engine must end what a victim leaves.
    */
   Fd oomEvents(Scope scope) throws KernelException {
     Fd event = Fd.event(scope);

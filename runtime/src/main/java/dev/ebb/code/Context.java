@@ -104,7 +104,7 @@ public final class Context {
         throw new SandboxException(
             ErrorCode.WRONG_STATE, QUEUE_MOST + " cells wait for their turn already");
       }
-      byte[] nonce = new byte[RunnerSession.NOBODY.length() / 2];
+      byte[] nonce = new byte[RunnerSession.NO_NONCE.length() / 2];
       RANDOM.nextBytes(nonce);
       var cell = new Cell(++cells, order, HexFormat.of().formatHex(nonce), room);
       queue.add(cell);

@@ -28,7 +28,7 @@ final class RunnerSession {
   private static final Duration LAST_WORD = Duration.ofSeconds(2);
 
   /** The nonce of a word that is about no cell. */
-  static final String NOBODY = "0".repeat(16);
+  static final String NO_NONCE = "0".repeat(16);
 
   private final Exec exec;
   private final RunnerSocket socket;
@@ -173,7 +173,7 @@ final class RunnerSession {
     @Override
     public @Nullable String opens(String nonce, Frames.Kind kind) {
       if (kind == Frames.Kind.READY) {
-        return ready || !nonce.equals(NOBODY) ? "ready when it was so already" : null;
+        return ready || !nonce.equals(NO_NONCE) ? "ready when it was so already" : null;
       }
       Cell cell = current;
       boolean isRight = cell != null && cell.done == null && cell.nonce().equals(nonce);

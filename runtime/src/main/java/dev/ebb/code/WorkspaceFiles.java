@@ -83,7 +83,7 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
     return Optional.of(new WorkspaceFiles(files, false));
   }
 
-  /** Whether it is called so by nobody else. Not by a pattern: it may have thousands of names. */
+  /** Whether no other file has that name. Not by a pattern: there may be thousands of names. */
   private static boolean isPlain(String path) {
     return Stream.of(path.split("/", -1)).noneMatch(name -> name.isEmpty() || name.startsWith("."));
   }

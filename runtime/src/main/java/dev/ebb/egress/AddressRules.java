@@ -77,7 +77,7 @@ final class AddressRules {
     try {
       return NetworkInterface.getByInetAddress(address) != null;
     } catch (SocketException e) {
-      // Nobody can tell.
+      // It is unknown.
       return true;
     }
   }

@@ -195,7 +195,7 @@ public final class BoxEgress implements Owned {
   }
 
   private void nextLookUp() {
-    // Nobody waits for the names of a box that is gone, or of who was told that it takes too long.
+    // No connection waits for the names of a box that is gone, or after its look-up timed out.
     waiting.removeIf(each -> isClosed.get() || !each.connection().isReaching());
     if (!isLookingUp && !waiting.isEmpty()) {
       LookUp next = waiting.remove();
@@ -230,7 +230,7 @@ public final class BoxEgress implements Owned {
     admit();
   }
 
-  /** Lets in whoever waits, while there is room; the others wait on, in the kernel. */
+  /** Accepts waiting connections while there is room; the others stay in the listen backlog. */
   void admit() {
     try {
       while (hasCallers && egress.hasRoomFor(this)) {

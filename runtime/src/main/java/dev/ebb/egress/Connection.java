@@ -81,7 +81,7 @@ final class Connection {
       if (isWrite) {
         wanted.add(Poller.Interest.WRITE);
       }
-      // KERNEL: who is waited for in vain wakes us all the same, by its end, over and over.
+      // KERNEL: the end of a socket that is not read wakes the poller over and over.
       if (!wanted.isEmpty() && !wanted.equals(armed)) {
         armed = wanted;
         watch.rearm(wanted);
@@ -119,7 +119,7 @@ final class Connection {
     } catch (RefusedException e) {
       refuse(e);
     } catch (KernelException | IllegalStateException e) {
-      // RACE: whoever is at either end may leave at any moment, and the box may be released.
+      // RACE: either end may leave at any moment, and the box may be released.
       cut();
     }
   }
@@ -307,7 +307,7 @@ final class Connection {
   /**
    * Whether nothing came after the request, not even the end.
    *
-   * <p>SAFETY: what comes is for nobody, for nobody decided where it may go.
+   * <p>SAFETY: what comes is thrown away: no policy decided where it may go.
    */
   private boolean isClientSilent() throws KernelException {
     if (!isClientDone) {

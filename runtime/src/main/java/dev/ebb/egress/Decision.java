@@ -24,7 +24,7 @@ public record Decision(String box, String destination, Outcome outcome) {
     SLOW,
     /** The name has no address. */
     UNRESOLVED,
-    /** Nobody could be reached there. */
+    /** The destination could not be reached. */
     UNREACHABLE;
 
     public String word() {

@@ -180,7 +180,7 @@ public final class Egress {
         .sum();
   }
 
-  /** Whoever waits is let in. */
+  /** Accepts what waits. */
   void roomChanged() {
     boxes.forEach(BoxEgress::admit);
   }
@@ -192,11 +192,11 @@ public final class Egress {
 
   // --- names ---
 
-  /** Whoever has a name looked up. */
+  /** A connection that has a name looked up. */
   interface Asker {
     String name();
 
-    /** False when nobody waits for it any more. For any thread. */
+    /** False when the result is not wanted any more. For any thread. */
     boolean isWaiting();
 
     void answer(Found found, Duration took);
@@ -215,7 +215,7 @@ public final class Egress {
 
   private void lookUp(Asker asker, long ordered) {
     long begun = ProcessClock.nanos();
-    // Whoever waited for so long was told so.
+    // A connection that waited for so long was told so.
     boolean isLate = begun - ordered > settings.connectPatience().toNanos();
     Found found =
         isLate || !asker.isWaiting()

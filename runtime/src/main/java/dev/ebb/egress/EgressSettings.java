@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What whoever runs an engine decides for the proxies of all its boxes.
+ * What the operator of an engine decides for the proxies of all its boxes.
  *
  * @param opened addresses that may be connected to though they are not public
  * @param connections most at a time, of all boxes; more wait

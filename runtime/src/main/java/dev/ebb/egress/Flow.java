@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * One direction of a connection. It takes no more than the other side takes from it, so a slow
- * reader slows its writer down and nobody else. For one thread.
+ * reader slows down its writer only. For one thread.
  */
 final class Flow {
   /** Until the end, however far that is. */

@@ -54,7 +54,7 @@ record HostName(String text) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   }
 
-  /** Whether somebody, somewhere on the way, would take it for an address. */
+  /** Whether a program on the way would take it for an address. */
   static boolean isAddress(String text) {
     return text.indexOf(':') >= 0 || text.indexOf('[') >= 0 || endsInNumber(text);
   }

@@ -77,7 +77,7 @@ final class Resolvers {
     }
   }
 
-  /** There is nothing more to do for now: who is idle goes at once. */
+  /** There is nothing more to do for now: idle threads end at once. */
   synchronized void rest() {
     waiting.clear();
     threads.getQueue().clear();

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * than one is in our memory. Can be gone through once. Not thread-safe; to be closed.
  */
 public final class FileListing implements Iterable<FileEntry>, AutoCloseable {
-  /** SAFETY: of one field; a name or a target is no longer than this, whoever says so. */
+  /** SAFETY: of one field; a name or a target is no longer than this, whatever the box says. */
   private static final int FIELD_MOST = 16 * 1024;
 
   private final FileContent content;

@@ -179,7 +179,7 @@ public final class OutputLog {
       Fd open = Fd.open(scope, file, Fd.Flag.READ);
       int n = open.readAt(position, buffer, 0, length);
       if (n <= 0) {
-        // ORDER: init writes before it counts. Whoever reads nothing would read it again at once.
+        // ORDER: init writes before it counts. A reader that got nothing would read again at once.
         throw new KernelException("read what was written to " + file, Errno.EIO);
       }
       return n;

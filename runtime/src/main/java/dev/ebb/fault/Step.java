@@ -17,16 +17,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * The table of crash points.
  *
- * <p>A step is reached right before the act it names: whoever crashes there has done all that comes
- * before, and if the step fails, it is the act that fails. One without an errno is no act of ours
- * but a moment, at which one can only crash.
+ * <p>A step is reached right before the act it names: a process that crashes there has done all
+ * that comes before, and if the step fails, it is the act that fails. One without an errno is no
+ * act of ours but a moment, at which one can only crash.
  */
 public enum Step {
   STAGE_INIT(Phase.OPEN, ENOSPC, "ebb-init is in the home whole or not at all"),
   MAKE_INSTANCE(Phase.OPEN, ENOSPC, "a home that was only opened holds nothing"),
   CLAIM_UIDS(Phase.OPEN, ENOSPC, "an instance without a description has no uids"),
   DESCRIBE_INSTANCE(Phase.OPEN, ENOSPC, "a directory without a description goes"),
-  LOCK_INSTANCE(Phase.OPEN, EMFILE, "an instance that nobody has locked yet is dead"),
+  LOCK_INSTANCE(Phase.OPEN, EMFILE, "an instance that is not locked yet is dead"),
   BEGIN_LEDGER(Phase.OPEN, ENOSPC, "an instance without a ledger holds nothing"),
   HOLD_SUBTREE(Phase.OPEN, ENOSPC, "an empty ledger is no reason to stay"),
   MAKE_SUBTREE(Phase.OPEN, EAGAIN, "a listed cgroup that was never made is no error"),
@@ -45,17 +45,17 @@ public enum Step {
   WATCH_OOM(Phase.CREATE, EMFILE, "cgroups without a process go"),
   OPEN_SOCKET(Phase.CREATE, EMFILE, "a box without a descriptor to spare is refused"),
   SPAWN(Phase.CREATE, EAGAIN, "a box without a process to spare is refused"),
-  HOLD_OUTSIDE(Phase.CREATE, ENOSPC, "whoever makes a box and is on no list ends with us"),
-  AWAIT_OUTSIDE(Phase.CREATE, ENOSPC, "whoever makes a box ends with us, and takes it along"),
+  HOLD_OUTSIDE(Phase.CREATE, ENOSPC, "a maker of boxes on no list ends with us"),
+  AWAIT_OUTSIDE(Phase.CREATE, ENOSPC, "a maker of boxes ends with us and takes its box along"),
   HEAR_LAUNCHED(Phase.CREATE, EMFILE, "an init that was announced ends with us before its hello"),
   HEAR_HELLO(Phase.CREATE, EINVAL, "an init that is up ends with us; of a stranger no box is made"),
   REAP_OUTSIDE(Phase.CREATE, ECHILD, "a dead maker of a box is no zombie of ours for long"),
   STRIKE_OUTSIDE(Phase.CREATE, ENOSPC, "a listed process that has ended is not looked for by pid"),
-  CALL_RUNNING(Phase.CREATE, null, "a box that nobody was told of goes"),
+  CALL_RUNNING(Phase.CREATE, null, "a box that was not reported goes"),
   CHANGE_LIMITS(Phase.CREATE, EIO, "a box with other limits than ordered is not handed out"),
 
   SEND_LISTEN(Phase.EGRESS, EPIPE, "a box whose init was not asked for a socket has no way out"),
-  OPEN_EGRESS(Phase.EGRESS, EMFILE, "a socket in a box that nobody accepts on goes with the box"),
+  OPEN_EGRESS(Phase.EGRESS, EMFILE, "a socket without an acceptor goes with its box"),
   NOTE_NETWORK(Phase.EGRESS, ENOSPC, "a change that is on no record never was"),
 
   HOLD_FORKSERVER(
@@ -78,11 +78,11 @@ public enum Step {
   MAKE_OUTPUT(Phase.EXEC, ENOSPC, "a command that waits for its logs ends with us, or goes on"),
   SEND_START(Phase.EXEC, EPIPE, "output files without a command go"),
   HEAR_STARTED(Phase.EXEC, null, "a command that runs ends with us"),
-  HEAR_ENDED(Phase.EXEC, null, "an end that nobody was told of leaves nothing"),
+  HEAR_ENDED(Phase.EXEC, null, "an end that was not reported leaves nothing"),
   READ_USAGE(Phase.EXEC, EIO, "a leaf whose command has ended goes"),
   REMOVE_LEAF(Phase.EXEC, EBUSY, "a leaf that will not go takes no result along"),
   RMDIR_CGROUP(Phase.EXEC, EBUSY, "a busy cgroup is emptied and tried again, and counted"),
-  REMOVE_OUTPUT(Phase.EXEC, EIO, "output that nobody wants goes with its box at the latest"),
+  REMOVE_OUTPUT(Phase.EXEC, EIO, "unwanted output goes with its box at the latest"),
 
   SEND_KILL(Phase.KILL, EPIPE, "a command that is to be killed ends with us; init is not needed"),
   END_LEAF(Phase.KILL, EIO, "a command whose init is dead leaves nothing"),
@@ -99,7 +99,7 @@ public enum Step {
   END_OUTSIDE(Phase.RELEASE, EIO, "a box that could not be made goes, and is released again"),
   LIST_MEMBERS(Phase.RELEASE, EIO, "processes that cannot be counted are killed all the same"),
   KILL_BOX(Phase.RELEASE, EIO, "a release that has only begun is finished by the next engine"),
-  REAP_INIT(Phase.RELEASE, EMFILE, "killed processes are nobody's for long"),
+  REAP_INIT(Phase.RELEASE, EMFILE, "killed processes are reaped soon"),
   AWAIT_EMPTY(Phase.RELEASE, EMFILE, "a box not seen empty keeps its cgroups"),
   CLOSE_DESCRIPTORS(Phase.RELEASE, EIO, "empty cgroups go"),
   REMOVE_CGROUPS(Phase.RELEASE, EBUSY, "a cgroup that stays keeps its line and its uid"),
@@ -118,9 +118,9 @@ public enum Step {
   HOLD_RECORD(Phase.DETACH, ENOSPC, "a box that is not detached ends with its daemon"),
   WRITE_RECORD(Phase.DETACH, ENOSPC, "a record that was not begun keeps nothing"),
   LISTEN(Phase.DETACH, EMFILE, "a box with a record whose init was not told never was"),
-  SEND_DETACH(Phase.DETACH, EPIPE, "a socket at which nobody listens is no box"),
+  SEND_DETACH(Phase.DETACH, EPIPE, "a socket without a listener is no box"),
   CALL_DETACHED(Phase.DETACH, null, "from here on the next daemon finds it alive"),
-  CONFIRM_DETACHED(Phase.DETACH, ENOSPC, "a box that lives is detached, though nobody wrote it"),
+  CONFIRM_DETACHED(Phase.DETACH, ENOSPC, "a box that lives is detached, also without a record"),
   RECORD_START(Phase.DETACH, ENOSPC, "a command that is on no record never ran"),
   RECORD_END(Phase.DETACH, ENOSPC, "init keeps an end until it is written down"),
   SEND_FORGET(Phase.DETACH, EPIPE, "an end that is written down is told once"),
@@ -145,9 +145,9 @@ public enum Step {
   RECOVER_LOGS(Phase.RECOVERY, EIO, "a directory that stays keeps its instance"),
   FORGET_DEAD(Phase.RECOVERY, EBUSY, "an instance of which nothing is left goes"),
 
-  SWEEP_CGROUP(Phase.SWEEP, EBUSY, "a cgroup that nobody listed goes with its instance"),
-  SWEEP_DIRECTORY(Phase.SWEEP, EIO, "a directory that nobody listed goes with its instance"),
-  SWEEP_FILE(Phase.SWEEP, EIO, "a record that nobody listed goes with its box");
+  SWEEP_CGROUP(Phase.SWEEP, EBUSY, "an unlisted cgroup goes with its instance"),
+  SWEEP_DIRECTORY(Phase.SWEEP, EIO, "an unlisted directory goes with its instance"),
+  SWEEP_FILE(Phase.SWEEP, EIO, "an unlisted record goes with its box");
 
   private final Phase phase;
   private final @Nullable Errno errno;

@@ -23,7 +23,7 @@ public final class CallOff {
     told.run();
   }
 
-  /** Has {@code listener}, and nobody else, hear of it; who comes too late asks. */
+  /** Sets the only listener; if it was called off before, the caller must ask. */
   public synchronized void listen(Runnable listener) {
     this.listener = listener;
   }

@@ -29,7 +29,7 @@ final class ExecTable {
     return Optional.ofNullable(execs.remove(exec));
   }
 
-  /** Nobody listens any more, and nobody is told so. */
+  /** Drops all listeners without notice. */
   void clear() {
     execs.clear();
   }

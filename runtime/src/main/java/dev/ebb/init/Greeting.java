@@ -118,7 +118,7 @@ final class Greeting {
   }
 
   /**
-   * Marks a box that nobody has announced. RACE: what announces and greets it may lie unread in the
+   * Marks a box that was not announced. RACE: what announces and greets it may lie unread in the
    * socket; it comes too late from then on.
    *
    * @return false when it was announced before

@@ -74,7 +74,7 @@ public final class InitChannel {
    * A later line to a detached box, whose init was given {@code nonce} by the engine before; to be
    * followed by {@link #expect} for what is thought to run, and {@link #greet}.
    *
-   * @throws KernelException ECONNREFUSED or ENOENT when nobody listens: its init is dead
+   * @throws KernelException ECONNREFUSED or ENOENT without a listener: its init is dead
    */
   public static InitChannel reconnect(
       Scope scope,
@@ -114,7 +114,7 @@ public final class InitChannel {
   }
 
   /**
-   * Says no more to a box that nobody has announced. RACE: what announces and greets it may lie
+   * Sends no more to a box that was not announced. RACE: what announces and greets it may lie
    * unread in the socket; it comes too late from then on, for its init has been told to end.
    */
   public void forsakeUnlessAnnounced() {
@@ -157,7 +157,7 @@ public final class InitChannel {
   /**
    * Hears what has become of each exec meanwhile; one that init does not know is lost.
    *
-   * @param callOff nobody wants to know any more
+   * @param callOff tells when the answer is not wanted any more
    * @return false when the box died, it was called off, or the deadline came first
    */
   public boolean greet(Deadline deadline, CallOff callOff)

@@ -7,7 +7,7 @@ public sealed interface ExecKind {
   /** Pipes for stdout and stderr. */
   record Command() implements ExecKind {}
 
-  /** The same, and with its end is told what the workspace holds then. */
+  /** A command whose end comes with a list of what the workspace holds then. */
   record Program() implements ExecKind {}
 
   /** Nothing is executed: the command is a file operation of init/protocol.h. */

@@ -39,7 +39,7 @@ public record Confinement(
     return of(Path.of("/proc"), KernelFeatures::areNamespacesForbidden);
   }
 
-  /** By what {@code proc} says, and who is asked if there is a filter. */
+  /** Reads {@code proc}, and asks the kernel whether there is a filter. */
   static Confinement of(Path proc, BooleanSupplier forbidsNamespaces) throws KernelException {
     boolean isFiltered = isFiltered(Filesystem.read(proc.resolve("self/status")));
     Path settings = proc.resolve("sys");

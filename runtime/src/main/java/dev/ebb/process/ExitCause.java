@@ -18,7 +18,7 @@ public sealed interface ExitCause {
   /** It ended by itself, but some of its output could not be stored: {@link OutputLoss}. */
   record OutputLost(Exit last) implements ExitCause {}
 
-  /** Killed by us, because somebody asked. */
+  /** Killed by the engine on request. */
   record Killed(Exit last) implements ExitCause {}
 
   /** Its box died under it. */

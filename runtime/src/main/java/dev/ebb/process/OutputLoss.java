@@ -8,7 +8,7 @@ import dev.ebb.kernel.Errno;
  *
  * @param stdout lost bytes
  * @param stderr lost bytes
- * @param errno the first reason; 0: nothing is lost. With 0 bytes nobody knows how many
+ * @param errno the first reason; 0: nothing is lost. With 0 bytes the amount is unknown
  */
 public record OutputLoss(long stdout, long stderr, int errno) {
   public static final OutputLoss NONE = new OutputLoss(0, 0, 0);

@@ -20,8 +20,8 @@ import java.util.function.IntPredicate;
  *
  * <p>Never waits for "any child": in an embedding JVM that would steal exits from {@code
  * java.lang.Process}. A zombie of a box is ours at once; any other one is an orphan of the
- * application which we adopted as its subreaper, and is reaped only when nobody has claimed it for
- * a while. Thread-safe.
+ * application which we adopted as its subreaper, and is reaped only when it was not claimed for a
+ * while. Thread-safe.
  */
 public final class Reaper {
   private static final Logger LOG = System.getLogger(Reaper.class.getName());
@@ -67,7 +67,7 @@ public final class Reaper {
     }
   }
 
-  /** Looks after strangers only: to be called every now and then, or nobody does. */
+  /** Looks after strangers only: must be called now and then. */
   public void reapStrangers() {
     try {
       reap(pid -> false);
@@ -80,7 +80,7 @@ public final class Reaper {
     try {
       return Pidfd.reapZombie(pid).isPresent() ? 1 : 0;
     } catch (KernelException e) {
-      // Somebody waited for it meanwhile; all we want is that it is gone.
+      // Another thread waited for it meanwhile; it is gone.
       if (e.is(Errno.ECHILD)) {
         return 0;
       }

@@ -14,14 +14,14 @@ import java.util.regex.Pattern;
  *
  * <p>KERNEL: a number is not given to a new process while a session bears it. So members of the
  * session {@code leader.pid()} are ours unless another leader of that number is there, or has been:
- * which {@code mark} tells, a word of their command lines that nobody else has.
+ * which {@code mark} tells, a word that only their command lines have.
  */
 public record Session(ProcessRef leader, String mark) {
   /** What makes a box, by the first word of its command line. */
   private static final Predicate<String> MAKER =
       Pattern.compile("(.*/)?bwrap|ebb-init").asMatchPredicate();
 
-  /** Of the session that is about to begin: nobody knows its leader yet. */
+  /** The session that is about to begin: its leader is not known yet. */
   public static ProcessRef toBegin() {
     return new ProcessRef(0, ProcessRef.self().startTime());
   }
@@ -49,7 +49,7 @@ public record Session(ProcessRef leader, String mark) {
   }
 
   /**
-   * The living members, and whoever may turn out to be one.
+   * The living members, and processes that may turn out to be members.
    *
    * <p>KERNEL: in the middle of exec(2) a process has no command line.
    */

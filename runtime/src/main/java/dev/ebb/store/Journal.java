@@ -18,9 +18,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * What must be known of a box by whoever comes after its engine: lines that are added and never
- * changed. Like the ledger it survives kill -9, and need not survive a power loss. Thread-safe; for
- * each file there is one.
+ * What the next engine must know of a box: lines that are added and never changed. Like the ledger
+ * it survives kill -9, and need not survive a power loss. Thread-safe; for each file there is one.
  */
 public final class Journal {
   private static final String FORGOTTEN = "forgotten";

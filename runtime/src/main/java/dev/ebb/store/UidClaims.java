@@ -96,7 +96,7 @@ public final class UidClaims {
   }
 
   /**
-   * Goes on with the block that an instance had, or claims another: somebody may have wiped it.
+   * Goes on with the block that an instance had, or claims another: it may have been wiped.
    *
    * @param said what the instance says of itself; what it has claimed counts more
    */
@@ -114,7 +114,7 @@ public final class UidClaims {
     return claim(range, taken, instance);
   }
 
-  /** False when it is somebody's. */
+  /** False when it is taken. */
   private boolean link(int uid, Path instance) throws KernelException, IOException {
     while (true) {
       try {
@@ -133,7 +133,7 @@ public final class UidClaims {
     }
   }
 
-  /** Whoever could change it could have our boxes run as his. */
+  /** A user that could change it could run our boxes as another uid. */
   private void requireOurs() throws KernelException, IOException {
     try (var scope = new Scope()) {
       var status = FileStatus.of(open(scope));
@@ -176,7 +176,7 @@ public final class UidClaims {
     }
   }
 
-  /** Those of instances that are not there: somebody has removed a home by hand, or moved it. */
+  /** Those of instances that are not there: their home was removed by hand, or moved. */
   public List<Claim> abandoned() throws IOException {
     var abandoned = new ArrayList<Claim>();
     for (Claim claim : all()) {
@@ -196,7 +196,7 @@ public final class UidClaims {
     return target(claim.uid()).filter(claim.instance()::equals).isPresent();
   }
 
-  /** Takes one of these away, as whose uids nobody runs. */
+  /** Takes away a claim as whose uids no process runs. */
   public void remove(Claim abandoned) throws KernelException, IOException {
     try (var scope = new Scope()) {
       // RACE: another may have taken it away, and a third claimed the block.

@@ -19,7 +19,7 @@ import java.util.Optional;
  * Processes, dead ones too, that run as a host uid of this instance which no box has.
  *
  * <p>RACE: a uid is lent before anything runs as it, and given back after the last of it was
- * reaped. So whoever is there, runs as one that is idle then, and is still there, is a stray.
+ * reaped. So a process that is there, has the uid of an idle box, and is still there, is a stray.
  */
 final class StrayProcesses {
   private static final Duration BOUND = Duration.ofSeconds(5);

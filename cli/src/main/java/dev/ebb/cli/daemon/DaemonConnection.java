@@ -21,7 +21,7 @@ public final class DaemonConnection {
     try {
       return connect(System.getenv());
     } catch (NoDaemonException e) {
-      throw new IOException(nobody(System.getenv()), e);
+      throw new IOException(noDaemon(System.getenv()), e);
     }
   }
 
@@ -76,7 +76,7 @@ public final class DaemonConnection {
         : Path.of(socket).toAbsolutePath();
   }
 
-  public static String nobody(Map<String, String> environment) {
+  public static String noDaemon(Map<String, String> environment) {
     String url = environment.getOrDefault("EBB_URL", "");
     if (!url.isEmpty()) {
       return "no daemon answers at " + url + " (EBB_URL)";
