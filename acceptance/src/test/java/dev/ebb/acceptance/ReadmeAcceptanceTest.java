@@ -37,7 +37,7 @@ class ReadmeAcceptanceTest {
     compile(
         "25",
         "dev.ebb.runtime",
-        List.of("dev.ebb.box.BoxSpec", "dev.ebb.engine.Engine", "dev.ebb.exec.ExecSpec"),
+        List.of("dev.ebb.model.BoxSpec", "dev.ebb.engine.Engine", "dev.ebb.model.ExecSpec"),
         example(0));
     assertThat(output("dev.ebb.runtime"))
         .startsWith("42\n")

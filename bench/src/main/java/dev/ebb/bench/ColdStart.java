@@ -1,10 +1,8 @@
 package dev.ebb.bench;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
@@ -14,6 +12,8 @@ import dev.ebb.kernel.Readiness;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.kernel.Spawn;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 package dev.ebb.bench;
 
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.Limits;
 import dev.ebb.engine.Engine;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Limits;
 import dev.ebb.process.ProcFs;
 import java.time.Duration;
 import java.util.List;

@@ -1,16 +1,16 @@
 package dev.ebb.bench;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
 import dev.ebb.box.Footprint;
-import dev.ebb.box.Limits;
-import dev.ebb.cgroup.ByteSize;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.ExecResult;
-import dev.ebb.exec.ExecSpec;
-import dev.ebb.ledger.Certificate;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.Limits;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

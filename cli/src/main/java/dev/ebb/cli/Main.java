@@ -1,11 +1,11 @@
 package dev.ebb.cli;
 
-import dev.ebb.box.SandboxException;
 import dev.ebb.cli.daemon.DaemonFailure;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.ExitCode;
 import dev.ebb.cli.output.OwnOutput;
 import dev.ebb.cli.output.Plain;
+import dev.ebb.model.SandboxException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.List;

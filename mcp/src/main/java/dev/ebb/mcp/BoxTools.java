@@ -1,6 +1,6 @@
 package dev.ebb.mcp;
 
-import dev.ebb.ledger.Certificate;
+import dev.ebb.model.Certificate;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.TenantBox;

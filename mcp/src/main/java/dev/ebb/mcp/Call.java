@@ -1,7 +1,7 @@
 package dev.ebb.mcp;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.DoorLock;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Problem;

@@ -1,11 +1,11 @@
 package dev.ebb.mcp;
 
-import dev.ebb.code.CellOrder;
-import dev.ebb.code.Glob;
-import dev.ebb.code.Language;
 import dev.ebb.code.Languages;
 import dev.ebb.code.Runner;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.CellOrder;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Glob;
+import dev.ebb.model.Language;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;

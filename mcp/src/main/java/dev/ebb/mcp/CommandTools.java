@@ -1,8 +1,8 @@
 package dev.ebb.mcp;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.Patience;

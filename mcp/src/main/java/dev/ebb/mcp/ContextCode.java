@@ -1,10 +1,10 @@
 package dev.ebb.mcp;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.code.Cell;
 import dev.ebb.code.Runner;
 import dev.ebb.exec.OutputLog;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.service.CellTask;

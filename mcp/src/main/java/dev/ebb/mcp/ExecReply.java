@@ -1,6 +1,6 @@
 package dev.ebb.mcp;
 
-import dev.ebb.process.OutputLoss;
+import dev.ebb.model.OutputLoss;
 import dev.ebb.server.service.TenantExec;
 import java.util.Map;
 

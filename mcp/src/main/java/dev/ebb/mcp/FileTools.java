@@ -2,7 +2,7 @@ package dev.ebb.mcp;
 
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.FileContent;
-import dev.ebb.exec.FileEntry;
+import dev.ebb.model.FileEntry;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.service.TenantBox;

@@ -1,9 +1,9 @@
 package dev.ebb.mcp;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
-import dev.ebb.ledger.Certificate;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.Door;
 import dev.ebb.server.http.DoorLock;
 import dev.ebb.server.http.DoorSessions;

@@ -1,8 +1,8 @@
 package dev.ebb.mcp;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
-import dev.ebb.ledger.Certificate;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.Door;
 import dev.ebb.server.http.DoorSessions;
 import dev.ebb.server.service.Rounds;

@@ -2,7 +2,7 @@ package dev.ebb.mcp;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.Door;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.Problem;

@@ -1,8 +1,8 @@
 package dev.ebb.mcp;
 
-import dev.ebb.backend.Network;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.Limits;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.Limits;
+import dev.ebb.model.Network;
 import dev.ebb.server.http.Door;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;

@@ -1,6 +1,10 @@
 package dev.ebb.backend;
 
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.CopiedFile;
+import dev.ebb.model.Mount;
+import dev.ebb.model.Network;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -21,11 +25,20 @@ public record SandboxSpec(
     ByteSize disk,
     ByteSize temporary) {
 
-  public static final String WORKSPACE = "/workspace";
-
-  /** Where the n-th package directory appears. */
-  public static String packagePath(int n) {
-    return "/packages/" + n;
+  /**
+   * What a box of this spec sees.
+   *
+   * @param hidesCgroups give it a cgroup namespace
+   */
+  public static SandboxSpec of(BoxSpec spec, boolean hidesCgroups) {
+    return new SandboxSpec(
+        spec.network(),
+        hidesCgroups,
+        spec.mounts(),
+        spec.packages(),
+        spec.files(),
+        spec.limits().disk(),
+        spec.limits().temporary());
   }
 
   public SandboxSpec {

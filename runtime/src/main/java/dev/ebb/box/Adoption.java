@@ -1,6 +1,5 @@
 package dev.ebb.box;
 
-import dev.ebb.backend.Network;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.fault.Step;
 import dev.ebb.init.CallOff;
@@ -11,8 +10,12 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
-import dev.ebb.ledger.Holding;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.BoxId;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.Holding;
+import dev.ebb.model.Kind;
+import dev.ebb.model.Network;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.store.Journal;
 import dev.ebb.store.JournalEntry;

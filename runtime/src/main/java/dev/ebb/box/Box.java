@@ -1,10 +1,15 @@
 package dev.ebb.box;
 
-import dev.ebb.backend.Network;
 import dev.ebb.init.CallOff;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.ledger.Certificate;
+import dev.ebb.model.BoxId;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.Network;
+import dev.ebb.model.SandboxException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;

@@ -1,7 +1,8 @@
 package dev.ebb.box;
 
-import dev.ebb.ledger.Certificate;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.BoxId;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.Kind;
 import dev.ebb.store.JournalEntry;
 import dev.ebb.store.LogDirectory;
 import java.io.IOException;

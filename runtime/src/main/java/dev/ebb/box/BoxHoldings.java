@@ -1,9 +1,10 @@
 package dev.ebb.box;
 
 import dev.ebb.kernel.KernelException;
-import dev.ebb.ledger.Holding;
-import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
+import dev.ebb.model.BoxId;
+import dev.ebb.model.Holding;
+import dev.ebb.model.Kind;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;

@@ -1,18 +1,22 @@
 package dev.ebb.box;
 
-import static dev.ebb.box.BoxState.CREATING;
-import static dev.ebb.box.BoxState.GONE;
-import static dev.ebb.box.BoxState.LOST;
-import static dev.ebb.box.BoxState.PAUSED;
-import static dev.ebb.box.BoxState.RUNNING;
-import static dev.ebb.box.BoxState.STOPPING;
-import static dev.ebb.box.BoxState.STUCK;
-import static dev.ebb.box.BoxState.UNREACHABLE;
+import static dev.ebb.model.BoxState.CREATING;
+import static dev.ebb.model.BoxState.GONE;
+import static dev.ebb.model.BoxState.LOST;
+import static dev.ebb.model.BoxState.PAUSED;
+import static dev.ebb.model.BoxState.RUNNING;
+import static dev.ebb.model.BoxState.STOPPING;
+import static dev.ebb.model.BoxState.STUCK;
+import static dev.ebb.model.BoxState.UNREACHABLE;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
+import dev.ebb.model.BoxId;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;

@@ -1,14 +1,18 @@
 package dev.ebb.box;
 
-import dev.ebb.backend.Network;
 import dev.ebb.egress.BoxEgress;
 import dev.ebb.egress.Egress;
-import dev.ebb.egress.EgressPolicy;
 import dev.ebb.fault.Step;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.BoxId;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.EgressPolicy;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.Network;
+import dev.ebb.model.SandboxException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

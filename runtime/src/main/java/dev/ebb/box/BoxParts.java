@@ -5,6 +5,7 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.BoxId;
 
 /**
  * The parts of one box, for those that make, adopt and release it.

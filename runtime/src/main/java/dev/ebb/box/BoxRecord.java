@@ -1,8 +1,11 @@
 package dev.ebb.box;
 
-import dev.ebb.backend.Mount;
-import dev.ebb.backend.Network;
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.Limits;
+import dev.ebb.model.Mount;
+import dev.ebb.model.Network;
+import dev.ebb.model.SandboxException;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.store.JournalEntry;
 import dev.ebb.store.LogDirectory;

@@ -8,6 +8,7 @@ import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
+import dev.ebb.model.SandboxException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;

@@ -1,12 +1,15 @@
 package dev.ebb.box;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.ebb.backend.Network;
 import dev.ebb.fault.Step;
 import dev.ebb.init.InitChannel;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.Network;
+import dev.ebb.model.SandboxException;
 import dev.ebb.process.ProcessRef;
 import java.io.IOException;
 import java.lang.System.Logger;

@@ -5,6 +5,8 @@ import dev.ebb.init.InitChannel;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.BoxId;
+import dev.ebb.model.BoxSpec;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongConsumer;
 

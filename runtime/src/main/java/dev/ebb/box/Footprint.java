@@ -1,9 +1,10 @@
 package dev.ebb.box;
 
-import dev.ebb.cgroup.CgroupUsage;
-import dev.ebb.cgroup.Occupancy;
-import dev.ebb.cgroup.Pressure;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.CgroupUsage;
+import dev.ebb.model.Occupancy;
+import dev.ebb.model.SandboxException;
+import dev.ebb.model.StallTimes;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -81,7 +82,7 @@ public final class Footprint {
   }
 
   /** What its commands had to wait for; empty where the kernel keeps no such account. */
-  public Optional<Pressure> pressure() throws KernelException {
+  public Optional<StallTimes> pressure() throws KernelException {
     return parts.enclosure().accounting().pressure();
   }
 }

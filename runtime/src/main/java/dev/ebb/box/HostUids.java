@@ -2,6 +2,8 @@ package dev.ebb.box;
 
 import dev.ebb.backend.bubblewrap.Forkserver;
 import dev.ebb.kernel.Self;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.process.Privileges;
 import dev.ebb.store.UidRange;
 import java.util.BitSet;

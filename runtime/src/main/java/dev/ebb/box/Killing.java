@@ -4,6 +4,7 @@ import dev.ebb.cgroup.Enclosure;
 import dev.ebb.fault.Step;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.BoxId;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;

@@ -1,9 +1,12 @@
 package dev.ebb.box;
 
+import dev.ebb.cgroup.CgroupLimits;
 import dev.ebb.init.BoxContents;
 import dev.ebb.init.InitQueries;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.BoxState;
 import dev.ebb.model.FirstFile;
 import java.time.Duration;
 import java.util.Optional;
@@ -49,7 +52,7 @@ public final class MadeAhead {
     if (!spec.canBecome(wanted)) {
       throw new IllegalArgumentException("box " + box.id() + " cannot become " + wanted);
     }
-    box.parts().enclosure().limit(spec.limits().cgroup(), wanted.limits().cgroup());
+    box.parts().enclosure().limit(CgroupLimits.of(spec.limits()), CgroupLimits.of(wanted.limits()));
     box.parts().network().open(wanted.network().policy());
     box.specialised(wanted);
   }

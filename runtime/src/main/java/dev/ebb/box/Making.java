@@ -3,16 +3,22 @@ package dev.ebb.box;
 import dev.ebb.backend.SandboxSpec;
 import dev.ebb.backend.bubblewrap.Forkserver;
 import dev.ebb.backend.bubblewrap.Launch;
+import dev.ebb.cgroup.CgroupLimits;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.fault.Step;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
-import dev.ebb.ledger.Certificate;
-import dev.ebb.ledger.Holding;
-import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
+import dev.ebb.model.BoxId;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.Holding;
+import dev.ebb.model.Kind;
+import dev.ebb.model.SandboxException;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
 import java.nio.file.Path;
@@ -85,11 +91,11 @@ public final class Making {
           InterruptedException {
     Deadline deadline = Deadline.in(host.createDeadline());
     hold();
-    enclosure.create(spec.limits().cgroup(), holdings.uid());
+    enclosure.create(CgroupLimits.of(spec.limits()), holdings.uid());
     Step.WATCH_OOM.reach();
     parts.oomWatch().open(parts.scope(), host.poller());
     // KERNEL: with nsdelegate init could not clone into a leaf, which lies outside its namespace.
-    var sandbox = spec.sandbox(!host.hierarchies().namespacesBound());
+    var sandbox = SandboxSpec.of(spec, !host.hierarchies().namespacesBound());
     if (enclosure.paths().isEmpty()) {
       // Nothing else would lead the next runtime to it, should this one die in the middle.
       beginning = holdings.hold(Kind.PROCESS, Session.toBegin().toString());

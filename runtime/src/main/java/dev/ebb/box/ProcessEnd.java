@@ -5,9 +5,9 @@ import dev.ebb.fault.Step;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.Kind;
 import dev.ebb.process.ProcFs;
-import dev.ebb.process.StuckProcess;
+import dev.ebb.process.StuckProcesses;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -77,7 +77,7 @@ final class ProcessEnd {
   }
 
   private static String why(int pid) {
-    return "outlived SIGKILL, " + StuckProcess.of(pid).describe();
+    return "outlived SIGKILL, " + StuckProcesses.describe(pid).describe();
   }
 
   /** Another process may have moved init out of its cgroup, or removed that. */

@@ -1,7 +1,8 @@
 package dev.ebb.box;
 
-import dev.ebb.ledger.Certificate;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.BoxId;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;

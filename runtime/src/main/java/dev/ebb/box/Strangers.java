@@ -1,5 +1,6 @@
 package dev.ebb.box;
 
+import dev.ebb.model.BoxId;
 import dev.ebb.process.ProcFs;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

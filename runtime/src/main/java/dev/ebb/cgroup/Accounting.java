@@ -3,6 +3,9 @@ package dev.ebb.cgroup;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.CgroupUsage;
+import dev.ebb.model.Occupancy;
+import dev.ebb.model.StallTimes;
 import java.util.Optional;
 
 /** What the kernel counts of the commands in one box. */
@@ -31,7 +34,7 @@ public interface Accounting {
         }
 
         @Override
-        public Optional<Pressure> pressure() {
+        public Optional<StallTimes> pressure() {
           return Optional.empty();
         }
       };
@@ -49,5 +52,5 @@ public interface Accounting {
   Optional<Occupancy> occupancy() throws KernelException;
 
   /** What the commands had to wait for; empty where the kernel keeps no such account. */
-  Optional<Pressure> pressure() throws KernelException;
+  Optional<StallTimes> pressure() throws KernelException;
 }

@@ -3,6 +3,9 @@ package dev.ebb.cgroup;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.CgroupUsage;
+import dev.ebb.model.Occupancy;
+import dev.ebb.model.StallTimes;
 import java.util.Optional;
 
 /** What the cgroups of one box count of its commands. */
@@ -51,8 +54,8 @@ final class CgroupAccounting implements Accounting {
   }
 
   @Override
-  public Optional<Pressure> pressure() throws KernelException {
-    return Pressure.of(layout.work());
+  public Optional<StallTimes> pressure() throws KernelException {
+    return PressureFiles.of(layout.work());
   }
 
   /** In v1 init is where the commands are. */

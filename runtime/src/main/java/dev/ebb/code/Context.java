@@ -1,13 +1,14 @@
 package dev.ebb.code;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.RunnerSocket;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.CellOrder;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.SandboxException;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayDeque;

@@ -1,7 +1,8 @@
 package dev.ebb.code;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.Language;
+import dev.ebb.model.SandboxException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

@@ -1,13 +1,13 @@
 package dev.ebb.code;
 
-import dev.ebb.box.SandboxException;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.ExecResult;
 import dev.ebb.exec.RunnerSocket;
 import dev.ebb.exec.Segment;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.SandboxException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Optional;

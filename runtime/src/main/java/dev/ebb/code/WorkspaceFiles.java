@@ -1,9 +1,9 @@
 package dev.ebb.code;
 
-import dev.ebb.box.SandboxException;
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.FileEntry;
+import dev.ebb.model.FileEntry;
+import dev.ebb.model.SandboxException;
 import java.util.ArrayDeque;
 import java.util.LinkedHashMap;
 import java.util.List;

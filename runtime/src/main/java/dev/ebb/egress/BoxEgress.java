@@ -9,6 +9,7 @@ import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.ProcessClock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.TcpSocket;
+import dev.ebb.model.EgressPolicy;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetAddress;

@@ -10,6 +10,7 @@ import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.ProcessClock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.TcpSocket;
+import dev.ebb.model.Destination;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;

@@ -4,6 +4,8 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.ebb.egress.Decision.Outcome;
 import dev.ebb.egress.HeadLine.Field;
+import dev.ebb.model.Destination;
+import dev.ebb.model.HostName;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

@@ -1,21 +1,21 @@
 package dev.ebb.engine;
 
 import dev.ebb.backend.bubblewrap.Refusal;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.cgroup.Hierarchies;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.KernelFeatures;
 import dev.ebb.kernel.KernelFeatures.Lack;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pressure.Gauges;
 import dev.ebb.pressure.Reading;
 import dev.ebb.pressure.Resource;
 import dev.ebb.pressure.Thresholds;
 import dev.ebb.process.Confinement;
 import dev.ebb.process.CorePattern;
-import dev.ebb.process.ExitCause;
 import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcFs;
 import dev.ebb.store.Home;

@@ -1,13 +1,13 @@
 package dev.ebb.engine;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.box.Strangers;
 import dev.ebb.cgroup.CgroupRemoval;
 import dev.ebb.cgroup.EmptyWait;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.store.Home;
 import dev.ebb.supervision.Purge;
 import dev.ebb.supervision.Recovery;

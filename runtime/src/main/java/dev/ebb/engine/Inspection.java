@@ -2,12 +2,12 @@ package dev.ebb.engine;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.box.BoxHost;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
-import dev.ebb.ledger.Holding;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.Holding;
+import dev.ebb.model.SandboxException;
 import dev.ebb.store.Home;
 import dev.ebb.supervision.Audit;
 import dev.ebb.supervision.Recovery;

@@ -1,15 +1,17 @@
 package dev.ebb.exec;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.ebb.backend.SandboxSpec;
 import dev.ebb.box.Box;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
-import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.BoxPaths;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecKind;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.FileEntry;
 import dev.ebb.model.FirstFile;
+import dev.ebb.model.SandboxException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger;
@@ -165,7 +167,7 @@ public final class BoxFiles {
     }
     return seen.isPresent()
         ? byName(FileEntry.parse(seen.get()))
-        : list(SandboxSpec.WORKSPACE, WORKSPACE_MOST);
+        : list(BoxPaths.WORKSPACE, WORKSPACE_MOST);
   }
 
   /** The same as it was when {@code exec} had ended, if that was told; else, or later, as it is. */
@@ -268,7 +270,7 @@ public final class BoxFiles {
     return new ExecSpec(
         List.of(words),
         Map.of(),
-        SandboxSpec.WORKSPACE,
+        BoxPaths.WORKSPACE,
         TIMEOUT,
         GRACE,
         WORDS,

@@ -1,9 +1,9 @@
 package dev.ebb.exec;
 
-import dev.ebb.backend.Network;
-import dev.ebb.backend.SandboxSpec;
 import dev.ebb.egress.Egress;
+import dev.ebb.model.BoxPaths;
 import dev.ebb.model.ExecKind;
+import dev.ebb.model.Network;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -69,7 +69,7 @@ public final class Environment {
   private static String join(int packages, String suffix, String rest) {
     String paths =
         IntStream.range(0, packages)
-            .mapToObj(n -> SandboxSpec.packagePath(n) + suffix)
+            .mapToObj(n -> BoxPaths.packages(n) + suffix)
             .collect(Collectors.joining(":"));
     return paths.isEmpty() || rest.isEmpty() ? paths + rest : paths + ":" + rest;
   }

@@ -1,9 +1,7 @@
 package dev.ebb.exec;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.ErrorCode;
 import dev.ebb.box.ExecSite;
-import dev.ebb.box.SandboxException;
 import dev.ebb.init.StartRequest;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
@@ -12,7 +10,11 @@ import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
+import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecKind;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.SandboxException;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

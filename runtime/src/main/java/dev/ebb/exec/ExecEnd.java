@@ -1,17 +1,20 @@
 package dev.ebb.exec;
 
-import dev.ebb.box.ErrorCode;
 import dev.ebb.box.ExecSite;
-import dev.ebb.box.SandboxException;
-import dev.ebb.cgroup.CgroupUsage;
 import dev.ebb.fault.Step;
 import dev.ebb.init.ExecEvents;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Signal;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.CgroupUsage;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.SandboxException;
+import dev.ebb.model.StuckProcess;
 import dev.ebb.process.ProcFs;
-import dev.ebb.process.StuckProcess;
+import dev.ebb.process.StuckProcesses;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -262,6 +265,6 @@ final class ExecEnd {
   }
 
   private List<StuckProcess> stuckProcesses() {
-    return exec.pids().stream().map(StuckProcess::of).toList();
+    return exec.pids().stream().map(StuckProcesses::describe).toList();
   }
 }

@@ -4,6 +4,7 @@ import dev.ebb.box.ExecSite;
 import dev.ebb.fault.Step;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.model.ExecKind;
+import dev.ebb.model.ExecResult;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -9,6 +9,7 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.model.ExecKind;
+import dev.ebb.model.ExecResult;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

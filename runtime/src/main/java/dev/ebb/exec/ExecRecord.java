@@ -1,12 +1,15 @@
 package dev.ebb.exec;
 
-import dev.ebb.cgroup.ByteSize;
-import dev.ebb.cgroup.CgroupUsage;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.CgroupUsage;
 import dev.ebb.model.ExecKind;
-import dev.ebb.process.ExitCause;
-import dev.ebb.process.ExitCause.Exit;
-import dev.ebb.process.OutputLoss;
-import dev.ebb.process.StuckProcess;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.ExitCause.Exit;
+import dev.ebb.model.OutputLoss;
+import dev.ebb.model.StuckProcess;
+import dev.ebb.process.StuckProcesses;
 import dev.ebb.store.JournalEntry;
 import java.io.IOException;
 import java.time.Duration;
@@ -188,7 +191,10 @@ record ExecRecord(
       case "Lost" -> new ExitCause.Lost();
       case "Stuck" ->
           new ExitCause.Stuck(
-              entry.texts("stuck").stream().map(Integer::valueOf).map(StuckProcess::of).toList());
+              entry.texts("stuck").stream()
+                  .map(Integer::valueOf)
+                  .map(StuckProcesses::describe)
+                  .toList());
       default -> throw new IOException("the record of a box knows no end " + entry.text("cause"));
     };
   }

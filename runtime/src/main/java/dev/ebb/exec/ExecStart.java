@@ -1,9 +1,7 @@
 package dev.ebb.exec;
 
-import dev.ebb.box.ErrorCode;
 import dev.ebb.box.ExecSite;
 import dev.ebb.box.OperatorLane;
-import dev.ebb.box.SandboxException;
 import dev.ebb.fault.Step;
 import dev.ebb.init.LeafHandle;
 import dev.ebb.init.StartRequest;
@@ -11,7 +9,10 @@ import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecKind;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.SandboxException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -7,7 +7,7 @@ import java.util.Objects;
 
 /**
  * Content of a box, as it comes: it is made no faster than it is read. Not thread-safe. A failure
- * half-way is a {@link dev.ebb.box.SandboxException} at its end. Closing it ends what makes it.
+ * half-way is a {@link dev.ebb.model.SandboxException} at its end. Closing it ends what makes it.
  */
 public final class FileContent extends InputStream {
   private static final int CHUNK = 64 * 1024;

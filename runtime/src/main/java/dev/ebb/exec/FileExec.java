@@ -1,10 +1,12 @@
 package dev.ebb.exec;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.model.BoxText;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.SandboxException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;

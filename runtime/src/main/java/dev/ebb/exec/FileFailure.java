@@ -1,9 +1,9 @@
 package dev.ebb.exec;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.Errno;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.SandboxException;
 import java.util.List;
 import java.util.Map;
 

@@ -1,6 +1,7 @@
 package dev.ebb.exec;
 
 import dev.ebb.model.BoxText;
+import dev.ebb.model.FileEntry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;

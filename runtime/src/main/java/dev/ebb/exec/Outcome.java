@@ -1,7 +1,7 @@
 package dev.ebb.exec;
 
 import dev.ebb.init.ExecEvents;
-import dev.ebb.process.OutputLoss;
+import dev.ebb.model.OutputLoss;
 
 /** The last report of init about a command. */
 sealed interface Outcome {

@@ -1,8 +1,6 @@
 package dev.ebb.exec;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
@@ -10,6 +8,8 @@ import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

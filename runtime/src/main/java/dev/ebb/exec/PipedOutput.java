@@ -1,6 +1,5 @@
 package dev.ebb.exec;
 
-import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
@@ -8,6 +7,7 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Readiness;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.SandboxException;
 import java.time.Duration;
 import java.util.function.BooleanSupplier;
 

@@ -6,7 +6,7 @@ import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
-import dev.ebb.process.OutputLoss;
+import dev.ebb.model.OutputLoss;
 import dev.ebb.store.LogDirectory;
 import java.io.IOException;
 import java.lang.System.Logger;

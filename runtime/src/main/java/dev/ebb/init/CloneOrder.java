@@ -1,6 +1,6 @@
 package dev.ebb.init;
 
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.ByteSize;
 
 /**
  * A box for a forkserver to clone: {@code struct order} of init/protocol.h.

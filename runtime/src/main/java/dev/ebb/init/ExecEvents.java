@@ -1,6 +1,6 @@
 package dev.ebb.init;
 
-import dev.ebb.process.OutputLoss;
+import dev.ebb.model.OutputLoss;
 import java.time.Duration;
 
 /**

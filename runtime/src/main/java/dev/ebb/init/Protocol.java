@@ -3,7 +3,7 @@ package dev.ebb.init;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.model.BoxText;
 import dev.ebb.model.ExecKind;
-import dev.ebb.process.OutputLoss;
+import dev.ebb.model.OutputLoss;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package dev.ebb.init;
 
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.ByteSize;
 import dev.ebb.model.ExecKind;
 import java.time.Duration;
 import java.util.List;

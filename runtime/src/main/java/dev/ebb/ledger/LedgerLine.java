@@ -4,6 +4,8 @@ import static dev.ebb.ledger.SealedLine.escape;
 import static dev.ebb.ledger.SealedLine.seal;
 import static dev.ebb.ledger.SealedLine.unescape;
 
+import dev.ebb.model.Holding;
+import dev.ebb.model.Kind;
 import java.util.Optional;
 
 /**

@@ -1,14 +1,14 @@
 package dev.ebb.pool;
 
-import dev.ebb.backend.Network;
-import dev.ebb.backend.SandboxSpec;
 import dev.ebb.backend.bubblewrap.Forkserver;
 import dev.ebb.backend.bubblewrap.Zygote;
-import dev.ebb.cgroup.ByteSize;
 import dev.ebb.exec.Environment;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxPaths;
 import dev.ebb.model.BoxText;
+import dev.ebb.model.ByteSize;
 import dev.ebb.model.ExecKind;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Network;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -124,7 +124,7 @@ public enum Interpreter {
   private boolean canRun(ExecSpec spec, boolean preloads) {
     return (spec.kind() instanceof ExecKind.Command || spec.kind() instanceof ExecKind.Program)
         && !spec.operator()
-        && spec.workdir().equals(SandboxSpec.WORKSPACE)
+        && spec.workdir().equals(BoxPaths.WORKSPACE)
         && spec.environment().keySet().stream().noneMatch(name -> isRead(name, preloads));
   }
 

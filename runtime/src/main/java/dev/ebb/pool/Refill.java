@@ -1,9 +1,9 @@
 package dev.ebb.pool;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
 import dev.ebb.process.ProcFs;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -1,5 +1,7 @@
 package dev.ebb.pool;
 
+import dev.ebb.model.Fate;
+import dev.ebb.model.PoolState;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;

@@ -6,6 +6,8 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
+import dev.ebb.model.Fate;
+import dev.ebb.model.PoolState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;

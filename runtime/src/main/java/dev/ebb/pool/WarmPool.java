@@ -1,10 +1,13 @@
 package dev.ebb.pool;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.SandboxException;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Fate;
+import dev.ebb.model.PlannedStart;
+import dev.ebb.model.PoolState;
+import dev.ebb.model.SandboxException;
 import dev.ebb.process.PidLimit;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -1,9 +1,9 @@
 package dev.ebb.store;
 
 import dev.ebb.kernel.KernelException;
-import dev.ebb.ledger.Holding;
-import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
+import dev.ebb.model.Holding;
+import dev.ebb.model.Kind;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

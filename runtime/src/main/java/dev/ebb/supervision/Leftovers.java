@@ -9,11 +9,12 @@ import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Signal;
-import dev.ebb.ledger.Holding;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.Holding;
+import dev.ebb.model.Kind;
+import dev.ebb.model.StuckProcess;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Session;
-import dev.ebb.process.StuckProcess;
+import dev.ebb.process.StuckProcesses;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.store.LogDirectory;
 import dev.ebb.supervision.Recovery.Fate;
@@ -252,7 +253,7 @@ final class Leftovers {
     session.leader().signal(Signal.KILL);
     Deadline.in(patience).until(RETRY, () -> isKilled(session) || isHurried.getAsBoolean());
     if (lives(session)) {
-      throw stuck(StuckProcess.in(session.leader().pid()));
+      throw stuck(StuckProcesses.findIn(session.leader().pid()));
     }
   }
 
@@ -268,7 +269,7 @@ final class Leftovers {
     Step.RECOVER_CGROUP.reach();
     List<Integer> left = members(cgroup);
     if (!left.isEmpty()) {
-      throw stuck(StuckProcess.of(left.getFirst()));
+      throw stuck(StuckProcesses.describe(left.getFirst()));
     }
     for (Cgroup each : cgroup.bottomUp()) {
       removal.remove(each);

@@ -6,7 +6,7 @@ import dev.ebb.cgroup.EmptyWait;
 import dev.ebb.fault.Step;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.Kind;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;

@@ -5,7 +5,7 @@ import dev.ebb.cgroup.Subtrees;
 import dev.ebb.fault.Step;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.Kind;
 import dev.ebb.process.ProcFs;
 import dev.ebb.store.Home;
 import dev.ebb.store.UidClaims;

@@ -8,7 +8,7 @@ import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Self;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.Kind;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.store.Home;
 import java.io.IOException;

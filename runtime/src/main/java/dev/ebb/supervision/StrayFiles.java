@@ -3,8 +3,8 @@ package dev.ebb.supervision;
 import static java.util.Objects.requireNonNull;
 
 import dev.ebb.cgroup.Hierarchies;
-import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
+import dev.ebb.model.Kind;
 import dev.ebb.store.Instance;
 import dev.ebb.store.LogDirectory;
 import java.io.IOException;

@@ -4,10 +4,10 @@ import dev.ebb.box.BoxHost;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Signal;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.Kind;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
-import dev.ebb.process.StuckProcess;
+import dev.ebb.process.StuckProcesses;
 import dev.ebb.supervision.Recovery.Fate;
 import dev.ebb.supervision.Recovery.Finding;
 import java.time.Duration;
@@ -82,7 +82,7 @@ final class StrayProcesses {
 
   private static Fate outlived(ProcessRef stray) {
     return stray.isAlive()
-        ? new Fate.Stuck("outlived SIGKILL, " + StuckProcess.of(stray.pid()).describe())
+        ? new Fate.Stuck("outlived SIGKILL, " + StuckProcesses.describe(stray.pid()).describe())
         : new Fate.Left("dead, but its parent does not wait for it");
   }
 }

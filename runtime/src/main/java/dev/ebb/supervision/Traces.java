@@ -1,14 +1,14 @@
 package dev.ebb.supervision;
 
-import dev.ebb.box.BoxId;
 import dev.ebb.box.BoxRecord;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.Subtrees;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Self;
-import dev.ebb.ledger.Holding;
-import dev.ebb.ledger.Kind;
 import dev.ebb.ledger.Ledger;
+import dev.ebb.model.BoxId;
+import dev.ebb.model.Holding;
+import dev.ebb.model.Kind;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.store.DeadInstance;

@@ -2,11 +2,12 @@ package dev.ebb.supervision;
 
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.ledger.Holding;
+import dev.ebb.model.Holding;
+import dev.ebb.model.StuckProcess;
 import dev.ebb.process.MountTable;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
-import dev.ebb.process.StuckProcess;
+import dev.ebb.process.StuckProcesses;
 import dev.ebb.store.Home;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -117,7 +118,7 @@ public final class Why {
         runtime.map(ProcessRef::pid).orElse(0),
         runtime.filter(ProcessRef::isAlive).isPresent(),
         holdings,
-        pids.stream().map(StuckProcess::of).toList(),
+        pids.stream().map(StuckProcesses::describe).toList(),
         mounts);
   }
 }

@@ -1,16 +1,19 @@
 package dev.ebb.box;
 
-import static dev.ebb.box.BoxState.CREATING;
-import static dev.ebb.box.BoxState.GONE;
-import static dev.ebb.box.BoxState.LOST;
-import static dev.ebb.box.BoxState.PAUSED;
-import static dev.ebb.box.BoxState.RUNNING;
-import static dev.ebb.box.BoxState.STOPPING;
-import static dev.ebb.box.BoxState.STUCK;
-import static dev.ebb.box.BoxState.UNREACHABLE;
+import static dev.ebb.model.BoxState.CREATING;
+import static dev.ebb.model.BoxState.GONE;
+import static dev.ebb.model.BoxState.LOST;
+import static dev.ebb.model.BoxState.PAUSED;
+import static dev.ebb.model.BoxState.RUNNING;
+import static dev.ebb.model.BoxState.STOPPING;
+import static dev.ebb.model.BoxState.STUCK;
+import static dev.ebb.model.BoxState.UNREACHABLE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.ebb.model.BoxState;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.kernel.Self;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.process.Privileges;
 import dev.ebb.process.Privileges.Range;
 import dev.ebb.store.UidRange;

@@ -3,6 +3,8 @@ package dev.ebb.box;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** What a caller is told who asks for something that cannot be. */

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.CgroupUsage;
 import dev.ebb.testkit.Children;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;

@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Self;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.CgroupUsage;
+import dev.ebb.model.Occupancy;
+import dev.ebb.model.StallTimes;
 import dev.ebb.testkit.FakeCgroupFs;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -260,10 +264,10 @@ class BoxCgroupTest {
       fake.write(work, "io.pressure", "some avg10=0.25 avg60=0.00 avg300=0.00 total=1500\n" + full);
       assertThat(cgroup.accounting().pressure())
           .contains(
-              new Pressure(
-                  new Pressure.Stall(1.5, Duration.ofMillis(4)),
-                  new Pressure.Stall(0, Duration.ofMillis(7)),
-                  new Pressure.Stall(0.25, Duration.ofNanos(1_500_000))));
+              new StallTimes(
+                  new StallTimes.Stall(1.5, Duration.ofMillis(4)),
+                  new StallTimes.Stall(0, Duration.ofMillis(7)),
+                  new StallTimes.Stall(0.25, Duration.ofNanos(1_500_000))));
     }
 
     @Test

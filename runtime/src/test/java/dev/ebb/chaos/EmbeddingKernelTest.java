@@ -3,12 +3,12 @@ package dev.ebb.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.ebb.backend.Mount;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
-import dev.ebb.exec.ExecSpec;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.Mount;
+import dev.ebb.model.SandboxException;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;

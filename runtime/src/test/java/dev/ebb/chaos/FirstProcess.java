@@ -1,9 +1,9 @@
 package dev.ebb.chaos;
 
-import dev.ebb.box.BoxSpec;
 import dev.ebb.engine.Engine;
-import dev.ebb.exec.ExecSpec;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
 import dev.ebb.process.ProcFs;
 import java.nio.file.Path;
 import java.time.Duration;

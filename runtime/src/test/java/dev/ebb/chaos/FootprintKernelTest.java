@@ -3,10 +3,10 @@ package dev.ebb.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
 import dev.ebb.testkit.ChildJvm;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;

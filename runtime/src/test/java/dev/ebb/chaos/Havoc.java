@@ -1,10 +1,10 @@
 package dev.ebb.chaos;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.Limits;
 import dev.ebb.engine.Engine;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Limits;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -6,7 +6,7 @@ import dev.ebb.backend.bubblewrap.Forkserver;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.engine.Engine;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.ledger.Holding;
+import dev.ebb.model.Holding;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import java.io.IOException;

@@ -2,9 +2,9 @@ package dev.ebb.chaos;
 
 import com.google.errorprone.annotations.MustBeClosed;
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
 import dev.ebb.engine.Engine;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
 import dev.ebb.testkit.ChildJvm;
 import java.io.IOException;
 import java.nio.file.Path;

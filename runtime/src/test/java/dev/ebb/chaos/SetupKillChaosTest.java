@@ -2,16 +2,16 @@ package dev.ebb.chaos;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.backend.CopiedFile;
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Signal;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.CopiedFile;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.SandboxException;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;

@@ -3,13 +3,13 @@ package dev.ebb.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.errorprone.annotations.MustBeClosed;
-import dev.ebb.box.BoxState;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.fault.Faults;
 import dev.ebb.fault.Step;
-import dev.ebb.ledger.Certificate;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.ExitCause;
 import dev.ebb.supervision.Recovery;
 import dev.ebb.testkit.ChildJvm;
 import dev.ebb.testkit.Feature;

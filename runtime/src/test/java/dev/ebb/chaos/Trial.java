@@ -4,7 +4,7 @@ import dev.ebb.engine.Engine;
 import dev.ebb.fault.Faults;
 import dev.ebb.fault.Step;
 import dev.ebb.kernel.Deadline;
-import dev.ebb.ledger.Certificate;
+import dev.ebb.model.Certificate;
 import dev.ebb.oracle.Trace;
 import dev.ebb.supervision.Recovery;
 import dev.ebb.testkit.LogCapture;

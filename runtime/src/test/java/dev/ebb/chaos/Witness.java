@@ -2,7 +2,7 @@ package dev.ebb.chaos;
 
 import dev.ebb.box.Box;
 import dev.ebb.engine.Engine;
-import dev.ebb.ledger.Certificate;
+import dev.ebb.model.Certificate;
 import dev.ebb.supervision.Recovery;
 import java.util.ArrayList;
 import java.util.List;

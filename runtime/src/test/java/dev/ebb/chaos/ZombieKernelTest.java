@@ -3,12 +3,12 @@ package dev.ebb.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.Limits;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.ExecSpec;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.Limits;
 import dev.ebb.process.ProcFs;
 import dev.ebb.testkit.ChildJvm;
 import dev.ebb.testkit.Feature;

@@ -2,6 +2,7 @@ package dev.ebb.code;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.model.CellOrder;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

@@ -4,6 +4,8 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.code.Frames.Kind;
+import dev.ebb.model.Glob;
+import dev.ebb.model.Language;
 import dev.ebb.testkit.WorkPerByte;
 import java.util.Arrays;
 import java.util.List;

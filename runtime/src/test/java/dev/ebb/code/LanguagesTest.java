@@ -3,8 +3,9 @@ package dev.ebb.code;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.Language;
+import dev.ebb.model.SandboxException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.Set;

@@ -2,7 +2,7 @@ package dev.ebb.code;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.exec.FileEntry;
+import dev.ebb.model.FileEntry;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -3,6 +3,7 @@ package dev.ebb.egress;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.model.HostName;
 import dev.ebb.testkit.WorkPerByte;
 import java.util.Arrays;
 import java.util.function.IntFunction;

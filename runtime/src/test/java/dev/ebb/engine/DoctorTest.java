@@ -5,13 +5,13 @@ import static dev.ebb.engine.Doctor.Verdict.FAILED;
 import static dev.ebb.engine.Doctor.Verdict.OK;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.KernelFeatures.Lack;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pressure.PressureLevel;
 import dev.ebb.pressure.Reading;
 import dev.ebb.pressure.Resource;

@@ -3,7 +3,7 @@ package dev.ebb.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
+import dev.ebb.model.BoxSpec;
 import dev.ebb.testkit.LeakChecked;
 import java.net.InetAddress;
 import java.util.List;

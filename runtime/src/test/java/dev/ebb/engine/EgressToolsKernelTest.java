@@ -3,9 +3,9 @@ package dev.ebb.engine;
 import static dev.ebb.engine.Internet.allowing;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.Limits;
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.Limits;
 import dev.ebb.testkit.LeakChecked;
 import java.nio.file.Files;
 import java.nio.file.Path;

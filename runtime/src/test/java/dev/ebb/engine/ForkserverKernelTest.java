@@ -2,18 +2,18 @@ package dev.ebb.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.backend.CopiedFile;
-import dev.ebb.backend.Mount;
-import dev.ebb.backend.Network;
 import dev.ebb.backend.bubblewrap.Forkserver;
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Signal;
-import dev.ebb.ledger.Kind;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.CopiedFile;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.Kind;
+import dev.ebb.model.Mount;
+import dev.ebb.model.Network;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.testkit.Feature;

@@ -2,14 +2,14 @@ package dev.ebb.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.backend.Network;
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
 import dev.ebb.egress.AddressBlock;
 import dev.ebb.egress.Decision;
 import dev.ebb.egress.EgressSettings;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Network;
 import dev.ebb.testkit.TestHost;
 import java.io.IOException;
 import java.net.InetAddress;

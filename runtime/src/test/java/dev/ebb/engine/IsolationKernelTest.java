@@ -9,13 +9,13 @@ import static dev.ebb.engine.Prober.sh;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.Limits;
-import dev.ebb.cgroup.ByteSize;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.exec.Exec;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.Limits;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -189,7 +189,7 @@ final class IsolationKernelTest {
   }
 
   private Exec start(Box box, String script, boolean keep) throws IOException {
-    var spec = dev.ebb.exec.ExecSpec.of("/usr/bin/python3", "-c", script);
+    var spec = dev.ebb.model.ExecSpec.of("/usr/bin/python3", "-c", script);
     return prober.engine().start(box, keep ? spec.withKeep() : spec);
   }
 

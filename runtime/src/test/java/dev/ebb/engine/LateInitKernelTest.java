@@ -4,9 +4,9 @@ import static dev.ebb.engine.Prober.sh;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
 import dev.ebb.exec.Exec;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExitCause;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.time.Duration;

@@ -4,8 +4,8 @@ import static dev.ebb.engine.Prober.onHost;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.backend.Network;
-import dev.ebb.box.BoxSpec;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.Network;
 import dev.ebb.testkit.LeakChecked;
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -4,10 +4,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.TestHost;
 import java.io.IOException;

@@ -2,8 +2,8 @@ package dev.ebb.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.box.BoxSpec;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;

@@ -2,8 +2,8 @@ package dev.ebb.exec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.backend.Network;
 import dev.ebb.model.ExecKind;
+import dev.ebb.model.Network;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

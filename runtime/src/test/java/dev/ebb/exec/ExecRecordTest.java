@@ -2,10 +2,12 @@ package dev.ebb.exec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.cgroup.CgroupUsage;
-import dev.ebb.process.ExitCause;
-import dev.ebb.process.ExitCause.Exit;
-import dev.ebb.process.OutputLoss;
+import dev.ebb.model.CgroupUsage;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.ExitCause.Exit;
+import dev.ebb.model.OutputLoss;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

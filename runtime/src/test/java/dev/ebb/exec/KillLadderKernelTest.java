@@ -10,9 +10,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.process.ExitCause.Exit;
-import dev.ebb.process.ExitCause.Exited;
-import dev.ebb.process.ExitCause.Killed;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause.Exit;
+import dev.ebb.model.ExitCause.Exited;
+import dev.ebb.model.ExitCause.Killed;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.time.Duration;

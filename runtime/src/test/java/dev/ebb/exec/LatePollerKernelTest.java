@@ -5,7 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;

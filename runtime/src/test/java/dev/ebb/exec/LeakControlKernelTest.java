@@ -6,6 +6,7 @@ import static dev.ebb.exec.Workbench.sh;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
+import dev.ebb.model.ExecSpec;
 import dev.ebb.oracle.Trace;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;

@@ -7,10 +7,12 @@ import static dev.ebb.exec.Workbench.text;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
-import dev.ebb.exec.ExecResult.Kept;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.process.ExitCause.Exited;
-import dev.ebb.process.ExitCause.TimedOut;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecResult.Kept;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause.Exited;
+import dev.ebb.model.ExitCause.TimedOut;
 import dev.ebb.process.ProcFs;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;

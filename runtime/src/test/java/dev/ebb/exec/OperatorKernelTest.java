@@ -7,10 +7,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.Limits;
-import dev.ebb.box.SandboxException;
-import dev.ebb.cgroup.ByteSize;
-import dev.ebb.process.ExitCause.Exited;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExitCause.Exited;
+import dev.ebb.model.Limits;
+import dev.ebb.model.SandboxException;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.time.Duration;

@@ -9,11 +9,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.cgroup.ByteSize;
-import dev.ebb.process.ExitCause.Exited;
-import dev.ebb.process.ExitCause.Killed;
-import dev.ebb.process.ExitCause.NotStarted;
-import dev.ebb.process.ExitCause.TimedOut;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause.Exited;
+import dev.ebb.model.ExitCause.Killed;
+import dev.ebb.model.ExitCause.NotStarted;
+import dev.ebb.model.ExitCause.TimedOut;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.time.Duration;

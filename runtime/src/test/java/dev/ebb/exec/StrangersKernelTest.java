@@ -5,10 +5,10 @@ import static dev.ebb.exec.Workbench.sh;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
 import dev.ebb.box.Strangers;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.engine.Engine;
+import dev.ebb.model.BoxSpec;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.LogCapture;

@@ -11,9 +11,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.process.ExitCause;
-import dev.ebb.process.ExitCause.Exit;
-import dev.ebb.process.ExitCause.TimedOut;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.ExitCause.Exit;
+import dev.ebb.model.ExitCause.TimedOut;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.io.IOException;

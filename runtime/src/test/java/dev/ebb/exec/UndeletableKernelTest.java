@@ -5,11 +5,11 @@ import static dev.ebb.exec.Workbench.sh;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.BoxState;
 import dev.ebb.engine.Engine;
-import dev.ebb.ledger.Certificate;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.Kind;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;

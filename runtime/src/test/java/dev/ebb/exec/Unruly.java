@@ -1,7 +1,8 @@
 package dev.ebb.exec;
 
-import dev.ebb.box.Limits;
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Limits;
 import java.io.IOException;
 
 /** Command trees that are hard to end. Each says "ready" once it stands. */

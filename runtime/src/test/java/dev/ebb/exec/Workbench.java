@@ -3,14 +3,16 @@ package dev.ebb.exec;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
 import dev.ebb.box.Insides;
-import dev.ebb.box.Limits;
 import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.engine.Engine;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Limits;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.TestHost;
 import java.io.ByteArrayOutputStream;

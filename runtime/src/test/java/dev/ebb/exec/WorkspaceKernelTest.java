@@ -9,7 +9,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.process.ExitCause.Exited;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause.Exited;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import org.junit.jupiter.api.Tag;

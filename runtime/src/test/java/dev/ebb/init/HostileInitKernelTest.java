@@ -2,12 +2,12 @@ package dev.ebb.init;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.ByteSize;
 import dev.ebb.model.ExecKind;
 import dev.ebb.testkit.LeakChecked;
 import java.nio.ByteBuffer;

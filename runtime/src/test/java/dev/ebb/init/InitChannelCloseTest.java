@@ -2,10 +2,10 @@ package dev.ebb.init;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.ByteSize;
 import dev.ebb.model.ExecKind;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.ebb.cgroup.ByteSize;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
@@ -15,6 +14,7 @@ import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.kernel.TcpSocket;
 import dev.ebb.kernel.UnixSocket;
+import dev.ebb.model.ByteSize;
 import dev.ebb.model.ExecKind;
 import dev.ebb.model.FirstFile;
 import dev.ebb.store.LogDirectory;

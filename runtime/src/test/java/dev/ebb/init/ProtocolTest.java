@@ -4,9 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.ByteSize;
 import dev.ebb.model.ExecKind;
-import dev.ebb.process.OutputLoss;
+import dev.ebb.model.OutputLoss;
 import java.lang.reflect.Modifier;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;

@@ -2,11 +2,11 @@ package dev.ebb.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.cgroup.ByteSize;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.Signal;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
-import dev.ebb.ledger.Holding;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.Holding;
+import dev.ebb.model.Kind;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

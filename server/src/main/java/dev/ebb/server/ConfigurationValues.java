@@ -2,9 +2,9 @@ package dev.ebb.server;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.ebb.box.Durations;
-import dev.ebb.box.SandboxException;
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.Durations;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.Caps;
 import java.nio.file.Path;
 import java.time.Duration;

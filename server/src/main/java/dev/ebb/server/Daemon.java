@@ -1,7 +1,5 @@
 package dev.ebb.server;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.egress.EgressSettings;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.HomeTools;
@@ -10,6 +8,8 @@ import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.ProcessClock;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pressure.Reading;
 import dev.ebb.pressure.Resource;
 import dev.ebb.server.http.Disconnects;

@@ -1,7 +1,7 @@
 package dev.ebb.server;
 
-import dev.ebb.box.Limits;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.model.Limits;
 import dev.ebb.pressure.Gauges;
 import dev.ebb.pressure.Resource;
 import dev.ebb.pressure.Thresholds;

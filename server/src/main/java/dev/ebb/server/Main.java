@@ -1,7 +1,7 @@
 package dev.ebb.server;
 
-import dev.ebb.box.SandboxException;
 import dev.ebb.engine.HomeTools;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.Caller;
 import dev.ebb.server.service.access.Keys;
 import java.nio.file.Path;

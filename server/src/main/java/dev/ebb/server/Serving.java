@@ -1,6 +1,6 @@
 package dev.ebb.server;
 
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.SandboxException;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package dev.ebb.server;
 
 import dev.ebb.egress.AddressBlock;
-import dev.ebb.egress.EgressPolicy;
+import dev.ebb.model.EgressPolicy;
 import dev.ebb.pool.Interpreter;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.pressure.Thresholds;

@@ -3,7 +3,7 @@ package dev.ebb.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.ByteSize;
 import dev.ebb.server.service.access.Caps;
 import java.io.IOException;
 import java.nio.file.Files;

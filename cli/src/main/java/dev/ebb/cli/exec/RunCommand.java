@@ -1,19 +1,19 @@
 package dev.ebb.cli.exec;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.cli.output.Documents;
 import dev.ebb.cli.output.ExitCode;
 import dev.ebb.cli.output.OwnOutput;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.ExecResult;
-import dev.ebb.exec.ExecSpec;
-import dev.ebb.ledger.Certificate;
-import dev.ebb.process.ExitCause;
-import dev.ebb.process.StuckProcess;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.SandboxException;
+import dev.ebb.model.StuckProcess;
 import java.io.ByteArrayOutputStream;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;

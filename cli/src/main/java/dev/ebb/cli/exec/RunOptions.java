@@ -2,13 +2,13 @@ package dev.ebb.cli.exec;
 
 import static dev.ebb.cli.option.Options.flag;
 
-import dev.ebb.backend.Network;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.Limits;
 import dev.ebb.cli.option.BoxOptions;
 import dev.ebb.cli.option.ExecOptions;
 import dev.ebb.cli.option.Options;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Limits;
+import dev.ebb.model.Network;
 import java.nio.file.Path;
 import java.util.List;
 import picocli.CommandLine.Model.CommandSpec;

@@ -4,14 +4,14 @@ import static dev.ebb.cli.option.Options.list;
 import static dev.ebb.cli.option.Options.size;
 import static dev.ebb.cli.option.Options.value;
 
-import dev.ebb.backend.CopiedFile;
-import dev.ebb.backend.Mount;
-import dev.ebb.backend.Network;
-import dev.ebb.backend.SandboxSpec;
-import dev.ebb.box.Limits;
-import dev.ebb.cgroup.ByteSize;
 import dev.ebb.client.BoxRequest;
 import dev.ebb.client.Output;
+import dev.ebb.model.BoxPaths;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.CopiedFile;
+import dev.ebb.model.Limits;
+import dev.ebb.model.Mount;
+import dev.ebb.model.Network;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -153,6 +153,6 @@ public final class BoxOptions {
     }
     Path host = Path.of(colon < 0 ? text : text.substring(0, colon)).toAbsolutePath();
     String name = colon < 0 ? String.valueOf(host.getFileName()) : text.substring(colon + 1);
-    return new CopiedFile(host, name.startsWith("/") ? name : SandboxSpec.WORKSPACE + "/" + name);
+    return new CopiedFile(host, name.startsWith("/") ? name : BoxPaths.WORKSPACE + "/" + name);
   }
 }

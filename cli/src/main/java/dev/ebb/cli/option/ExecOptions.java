@@ -4,9 +4,9 @@ import static dev.ebb.cli.option.Options.flag;
 import static dev.ebb.cli.option.Options.size;
 import static dev.ebb.cli.option.Options.value;
 
-import dev.ebb.backend.SandboxSpec;
 import dev.ebb.client.ExecRequest;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxPaths;
+import dev.ebb.model.ExecSpec;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -43,7 +43,7 @@ public final class ExecOptions {
                     "DIR",
                     String.class,
                     text -> text,
-                    "working directory (default: " + SandboxSpec.WORKSPACE + ")")
+                    "working directory (default: " + BoxPaths.WORKSPACE + ")")
                 .toBuilder()
                 .names("-w", "--workdir")
                 .build())

@@ -1,7 +1,7 @@
 package dev.ebb.cli.option;
 
-import dev.ebb.box.Durations;
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.Durations;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -1,16 +1,16 @@
 package dev.ebb.cli.output;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.SandboxException;
 import dev.ebb.client.Sweep;
 import dev.ebb.engine.Doctor;
-import dev.ebb.exec.ExecResult;
 import dev.ebb.json.Json;
 import dev.ebb.json.JsonObject;
-import dev.ebb.ledger.Certificate;
-import dev.ebb.ledger.Kind;
-import dev.ebb.process.ExitCause;
-import dev.ebb.process.StuckProcess;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.Kind;
+import dev.ebb.model.SandboxException;
+import dev.ebb.model.StuckProcess;
 import dev.ebb.supervision.Why;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;

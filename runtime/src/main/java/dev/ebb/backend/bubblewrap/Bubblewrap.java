@@ -1,9 +1,6 @@
 package dev.ebb.backend.bubblewrap;
 
-import dev.ebb.backend.CopiedFile;
-import dev.ebb.backend.Mount;
 import dev.ebb.backend.SandboxSpec;
-import dev.ebb.cgroup.ByteSize;
 import dev.ebb.cgroup.Placement;
 import dev.ebb.fault.Step;
 import dev.ebb.init.Discards;
@@ -20,6 +17,9 @@ import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Readiness;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Spawn;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.CopiedFile;
+import dev.ebb.model.Mount;
 import java.nio.file.Path;
 import java.util.Optional;
 

@@ -1,8 +1,9 @@
 package dev.ebb.backend.bubblewrap;
 
-import dev.ebb.backend.Network;
 import dev.ebb.backend.SandboxSpec;
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.BoxPaths;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.Network;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -99,7 +100,7 @@ final class BwrapCommandLine {
     line.add("--as-pid-1", "--clearenv", "--perms", "0755", "--dir", "/etc");
     line.system(Network.NONE);
     line.made(firstFd);
-    line.add("--remount-ro", "/dev", "--dir", "/tmp", "--dir", SandboxSpec.WORKSPACE);
+    line.add("--remount-ro", "/dev", "--dir", "/tmp", "--dir", BoxPaths.WORKSPACE);
     line.common();
     line.add("--remount-ro", "/", "--chdir", "/");
     return line.words;
@@ -184,7 +185,7 @@ final class BwrapCommandLine {
     tmpfs(temporary, "1777", "/tmp");
     add("--perms", "0700", "--dir", "/tmp/home");
     common();
-    tmpfs(disk, "0755", SandboxSpec.WORKSPACE);
+    tmpfs(disk, "0755", BoxPaths.WORKSPACE);
   }
 
   private void tmpfs(ByteSize size, String mode, String path) {
@@ -194,7 +195,7 @@ final class BwrapCommandLine {
   private void mounts(SandboxSpec spec) {
     int staged = 0;
     for (int i = 0; i < spec.packages().size(); i++) {
-      add("--ro-bind", STAGED + staged++, SandboxSpec.packagePath(i));
+      add("--ro-bind", STAGED + staged++, BoxPaths.packages(i));
     }
     for (var mount : spec.mounts()) {
       add(mount.readOnly() ? "--ro-bind" : "--bind", STAGED + staged++, mount.box());

@@ -2,11 +2,11 @@ package dev.ebb.backend.bubblewrap;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.backend.CopiedFile;
-import dev.ebb.backend.Mount;
-import dev.ebb.backend.Network;
 import dev.ebb.backend.SandboxSpec;
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.CopiedFile;
+import dev.ebb.model.Mount;
+import dev.ebb.model.Network;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package dev.ebb.server.http;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.RouteTable.Found;
 import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.pressure.BaselineWatch;

@@ -2,8 +2,8 @@ package dev.ebb.server.http;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.ProcessClock;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.TenantExec;
 import dev.ebb.server.service.access.Caller;

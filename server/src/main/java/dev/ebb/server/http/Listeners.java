@@ -1,7 +1,7 @@
 package dev.ebb.server.http;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

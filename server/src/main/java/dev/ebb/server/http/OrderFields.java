@@ -1,11 +1,11 @@
 package dev.ebb.server.http;
 
-import dev.ebb.backend.Network;
-import dev.ebb.box.Limits;
-import dev.ebb.cgroup.ByteSize;
-import dev.ebb.code.Glob;
 import dev.ebb.code.Runner;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Glob;
+import dev.ebb.model.Limits;
+import dev.ebb.model.Network;
 import dev.ebb.server.service.TenantContext;
 import dev.ebb.server.service.access.Caps;
 import java.time.Duration;

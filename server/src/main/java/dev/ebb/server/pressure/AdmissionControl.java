@@ -1,6 +1,6 @@
 package dev.ebb.server.pressure;
 
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pressure.Cost;
 import dev.ebb.pressure.Permit;
 import java.time.Instant;

@@ -1,13 +1,13 @@
 package dev.ebb.server.pressure;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Reserve;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pressure.Admission;
 import dev.ebb.pressure.Cost;
 import dev.ebb.pressure.Gauges;

@@ -1,9 +1,9 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.backend.Network;
-import dev.ebb.box.BoxState;
-import dev.ebb.exec.ExecSpec;
-import dev.ebb.ledger.Certificate;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Network;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.Problem;

@@ -1,9 +1,9 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.code.CellOrder;
-import dev.ebb.code.Language;
 import dev.ebb.code.Languages;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.CellOrder;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Language;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;

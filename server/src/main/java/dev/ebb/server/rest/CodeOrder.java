@@ -1,8 +1,8 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.code.Glob;
-import dev.ebb.code.Language;
 import dev.ebb.code.Languages;
+import dev.ebb.model.Glob;
+import dev.ebb.model.Language;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;

@@ -1,11 +1,11 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.box.SandboxException;
-import dev.ebb.code.Language;
 import dev.ebb.code.Languages;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.OutputLog;
-import dev.ebb.pool.PlannedStart;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Language;
+import dev.ebb.model.PlannedStart;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pressure.Permit;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Fields;

@@ -1,10 +1,10 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.cgroup.ByteSize;
-import dev.ebb.code.CellOrder;
 import dev.ebb.code.Languages;
 import dev.ebb.code.Runner;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.CellOrder;
+import dev.ebb.model.ExecSpec;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;

@@ -1,7 +1,7 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.box.SandboxException;
 import dev.ebb.engine.HomeTools;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Problem;

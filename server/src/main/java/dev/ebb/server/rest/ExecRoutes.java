@@ -1,11 +1,11 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Stdin;
+import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecKind;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Fields;

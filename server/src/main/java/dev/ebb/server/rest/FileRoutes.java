@@ -2,8 +2,8 @@ package dev.ebb.server.rest;
 
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.FileContent;
-import dev.ebb.exec.FileEntry;
 import dev.ebb.exec.FileListing;
+import dev.ebb.model.FileEntry;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.Route;

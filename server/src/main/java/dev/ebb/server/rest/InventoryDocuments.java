@@ -1,6 +1,6 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.cgroup.Pressure;
+import dev.ebb.model.StallTimes;
 import dev.ebb.server.service.Inventory;
 import java.util.List;
 import java.util.Map;
@@ -40,14 +40,14 @@ final class InventoryDocuments {
     return document;
   }
 
-  private static Map<String, Object> pressure(Pressure pressure) {
+  private static Map<String, Object> pressure(StallTimes pressure) {
     return Documents.object(
         "cpu", stall(pressure.cpu()),
         "memory", stall(pressure.memory()),
         "io", stall(pressure.io()));
   }
 
-  private static Map<String, Object> stall(Pressure.Stall stall) {
+  private static Map<String, Object> stall(StallTimes.Stall stall) {
     return Documents.object("percent", stall.percent(), "totalMillis", stall.total().toMillis());
   }
 }

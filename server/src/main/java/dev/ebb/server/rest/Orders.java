@@ -1,11 +1,11 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.backend.Mount;
-import dev.ebb.backend.Network;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.cgroup.ByteSize;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ByteSize;
 import dev.ebb.model.ExecKind;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Mount;
+import dev.ebb.model.Network;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;

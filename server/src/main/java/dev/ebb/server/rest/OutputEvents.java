@@ -1,10 +1,10 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.box.SandboxException;
 import dev.ebb.code.Cell;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Segment;
-import dev.ebb.process.OutputLoss;
+import dev.ebb.model.OutputLoss;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Problem;

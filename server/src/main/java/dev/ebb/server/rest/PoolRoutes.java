@@ -1,7 +1,7 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.pool.Fate;
-import dev.ebb.pool.PoolState;
+import dev.ebb.model.Fate;
+import dev.ebb.model.PoolState;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Route;
 import dev.ebb.server.service.BoxRegistry;

@@ -2,9 +2,9 @@ package dev.ebb.server.rest;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.ebb.box.SandboxException;
 import dev.ebb.exec.Stdin;
-import dev.ebb.process.OutputLoss;
+import dev.ebb.model.OutputLoss;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Fields;

@@ -1,8 +1,8 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.BoxState;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
+import dev.ebb.model.BoxState;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package dev.ebb.server.service;
 
-import dev.ebb.ledger.Certificate;
+import dev.ebb.model.Certificate;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.List;

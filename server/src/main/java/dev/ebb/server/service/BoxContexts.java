@@ -1,9 +1,9 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;

@@ -1,8 +1,8 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
-import dev.ebb.pool.PlannedStart;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.PlannedStart;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pool.WarmPool;
 import dev.ebb.pressure.Cost;
 import dev.ebb.pressure.Permit;

@@ -1,7 +1,7 @@
 package dev.ebb.server.service;
 
 import dev.ebb.box.BoxEnd;
-import dev.ebb.ledger.Certificate;
+import dev.ebb.model.Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;

@@ -1,12 +1,12 @@
 package dev.ebb.server.service;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.Deadline;
+import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecKind;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pool.PoolItem;
 import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.service.access.TenantMemory;

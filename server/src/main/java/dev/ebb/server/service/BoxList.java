@@ -1,7 +1,7 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.BoxState;
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.ByteSize;
 import dev.ebb.server.service.access.Caps;
 import java.util.Map;
 import java.util.Optional;

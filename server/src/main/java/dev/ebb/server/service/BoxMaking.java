@@ -1,11 +1,11 @@
 package dev.ebb.server.service;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxId;
-import dev.ebb.box.BoxState;
-import dev.ebb.box.SandboxException;
-import dev.ebb.exec.ExecSpec;
-import dev.ebb.exec.FileEntry;
+import dev.ebb.model.BoxId;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.FileEntry;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pool.PoolItem;
 import java.time.Duration;
 import java.util.Optional;

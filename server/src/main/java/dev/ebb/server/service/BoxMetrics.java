@@ -1,8 +1,8 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.BoxState;
 import dev.ebb.egress.Egress;
 import dev.ebb.engine.Engine;
+import dev.ebb.model.BoxState;
 import dev.ebb.server.metrics.Metrics;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -1,8 +1,8 @@
 package dev.ebb.server.service;
 
-import dev.ebb.backend.Network;
-import dev.ebb.box.BoxState;
 import dev.ebb.egress.Decision;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.Network;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.OptionalLong;

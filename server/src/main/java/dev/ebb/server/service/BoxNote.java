@@ -1,6 +1,6 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.BoxSpec;
+import dev.ebb.model.BoxSpec;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;

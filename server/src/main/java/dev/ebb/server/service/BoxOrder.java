@@ -1,8 +1,8 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.TenantMemory;
 import java.time.Duration;
 import java.util.LinkedHashMap;

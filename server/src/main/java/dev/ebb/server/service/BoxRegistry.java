@@ -1,18 +1,18 @@
 package dev.ebb.server.service;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxState;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
-import dev.ebb.cgroup.ByteSize;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.Deadline;
-import dev.ebb.ledger.Certificate;
-import dev.ebb.ledger.Holding;
-import dev.ebb.pool.Fate;
-import dev.ebb.pool.PlannedStart;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Fate;
+import dev.ebb.model.Holding;
+import dev.ebb.model.PlannedStart;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.pool.WarmPool;
 import dev.ebb.pressure.Permit;

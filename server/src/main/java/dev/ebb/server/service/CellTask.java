@@ -1,7 +1,7 @@
 package dev.ebb.server.service;
 
-import dev.ebb.code.CellOrder;
-import dev.ebb.code.Glob;
+import dev.ebb.model.CellOrder;
+import dev.ebb.model.Glob;
 import java.util.List;
 
 /**

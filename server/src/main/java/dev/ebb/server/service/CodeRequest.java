@@ -1,9 +1,9 @@
 package dev.ebb.server.service;
 
-import dev.ebb.code.Glob;
-import dev.ebb.code.Language;
 import dev.ebb.code.WorkspaceFiles;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Glob;
+import dev.ebb.model.Language;
 import dev.ebb.server.service.access.Caps;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package dev.ebb.server.service;
 
-import dev.ebb.code.Language;
+import dev.ebb.model.Language;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;

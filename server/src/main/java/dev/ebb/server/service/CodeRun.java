@@ -2,12 +2,12 @@ package dev.ebb.server.service;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.ebb.box.SandboxException;
-import dev.ebb.exec.ExecResult;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.OutputLog;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pressure.Permit;
-import dev.ebb.process.ExitCause;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;

@@ -1,7 +1,7 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.SandboxException;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pressure.Cost;
 import dev.ebb.pressure.Permit;
 import dev.ebb.server.pressure.AdmissionControl;

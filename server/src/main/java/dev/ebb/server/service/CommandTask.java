@@ -1,6 +1,6 @@
 package dev.ebb.server.service;
 
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.ExecSpec;
 import java.util.Optional;
 
 /**

@@ -1,9 +1,9 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.BoxState;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
-import dev.ebb.ledger.Certificate;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.AsyncEndings.Verb;
 import dev.ebb.server.service.BoxRegistry.Removal;
 import java.lang.System.Logger;

@@ -1,10 +1,10 @@
 package dev.ebb.server.service;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.Caller;
 import dev.ebb.server.service.access.TenantMemory;
 import java.time.Duration;

@@ -1,10 +1,10 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.BoxState;
-import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
 import dev.ebb.kernel.StallWatch;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.SandboxException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;

@@ -2,15 +2,15 @@ package dev.ebb.server.service;
 
 import dev.ebb.box.Box;
 import dev.ebb.box.Footprint;
-import dev.ebb.box.SandboxException;
-import dev.ebb.cgroup.CgroupUsage;
-import dev.ebb.cgroup.Occupancy;
-import dev.ebb.cgroup.Pressure;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.ledger.Holding;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.CgroupUsage;
+import dev.ebb.model.Holding;
+import dev.ebb.model.Kind;
+import dev.ebb.model.Occupancy;
+import dev.ebb.model.SandboxException;
+import dev.ebb.model.StallTimes;
 import dev.ebb.process.Listeners;
 import dev.ebb.process.ProcFs;
 import java.lang.System.Logger;
@@ -58,7 +58,7 @@ public final class Inventory {
 
   /** What the commands of a box have used so far, and take now. */
   public record Usage(
-      CgroupUsage used, Optional<Occupancy> occupancy, Optional<Pressure> pressure) {}
+      CgroupUsage used, Optional<Occupancy> occupancy, Optional<StallTimes> pressure) {}
 
   public static List<Item> of(BoxRegistry boxes, TenantBox served) {
     var all = new ArrayList<Item>();

@@ -3,7 +3,7 @@ package dev.ebb.server.service;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.ebb.code.WorkspaceFiles;
 import dev.ebb.exec.BoxFiles;
-import dev.ebb.exec.FileEntry;
+import dev.ebb.model.FileEntry;
 import dev.ebb.model.FirstFile;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;

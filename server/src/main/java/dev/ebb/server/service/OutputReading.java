@@ -1,11 +1,11 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.SandboxException;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Segment;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.process.OutputLoss;
+import dev.ebb.model.OutputLoss;
+import dev.ebb.model.SandboxException;
 import java.util.Arrays;
 
 /**

@@ -1,6 +1,6 @@
 package dev.ebb.server.service;
 
-import dev.ebb.ledger.Certificate;
+import dev.ebb.model.Certificate;
 
 /** The box of one run, which is removed once, however the run ends. For one thread. */
 final class OwnBox {

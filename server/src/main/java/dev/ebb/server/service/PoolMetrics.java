@@ -1,7 +1,7 @@
 package dev.ebb.server.service;
 
-import dev.ebb.pool.Fate;
-import dev.ebb.pool.PoolState;
+import dev.ebb.model.Fate;
+import dev.ebb.model.PoolState;
 import dev.ebb.pool.WarmPool;
 import dev.ebb.server.metrics.Metrics;
 import java.util.LinkedHashMap;

@@ -3,7 +3,7 @@ package dev.ebb.server.service;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
-import dev.ebb.ledger.Certificate;
+import dev.ebb.model.Certificate;
 import dev.ebb.server.service.access.Caller;
 import java.time.Duration;
 import java.time.Instant;

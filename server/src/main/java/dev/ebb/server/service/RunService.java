@@ -1,11 +1,11 @@
 package dev.ebb.server.service;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.ebb.box.SandboxException;
 import dev.ebb.code.Cell;
-import dev.ebb.code.CellOrder;
-import dev.ebb.ledger.Certificate;
-import dev.ebb.pool.PlannedStart;
+import dev.ebb.model.CellOrder;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.PlannedStart;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pressure.Permit;
 import dev.ebb.server.service.access.Caller;
 import java.io.IOException;

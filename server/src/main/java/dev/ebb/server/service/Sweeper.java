@@ -3,7 +3,7 @@ package dev.ebb.server.service;
 import dev.ebb.engine.Engine;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
-import dev.ebb.ledger.Kind;
+import dev.ebb.model.Kind;
 import dev.ebb.server.metrics.Metrics;
 import dev.ebb.supervision.Recovery.Fate;
 import dev.ebb.supervision.Recovery.Finding;

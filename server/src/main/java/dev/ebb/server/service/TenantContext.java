@@ -1,17 +1,17 @@
 package dev.ebb.server.service;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.code.Cell;
-import dev.ebb.code.CellOrder;
 import dev.ebb.code.Context;
 import dev.ebb.code.Runner;
 import dev.ebb.code.ShowRoom;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
-import dev.ebb.process.ExitCause;
+import dev.ebb.model.CellOrder;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.TenantMemory;
 import java.time.Duration;
 import java.time.Instant;

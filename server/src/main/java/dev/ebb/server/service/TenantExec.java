@@ -1,12 +1,12 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.exec.Exec;
-import dev.ebb.exec.ExecResult;
-import dev.ebb.exec.ExecSpec;
 import dev.ebb.exec.Stdin;
 import dev.ebb.kernel.Deadline;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.TenantMemory;
 import java.io.IOException;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.BoxState;
+import dev.ebb.model.BoxState;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;

@@ -1,12 +1,12 @@
 package dev.ebb.server.service;
 
-import dev.ebb.box.SandboxException;
-import dev.ebb.code.Glob;
 import dev.ebb.code.WorkspaceFiles;
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.FileContent;
-import dev.ebb.exec.FileEntry;
+import dev.ebb.model.FileEntry;
+import dev.ebb.model.Glob;
+import dev.ebb.model.SandboxException;
 import java.io.IOException;
 import java.net.URLConnection;
 import java.util.ArrayList;

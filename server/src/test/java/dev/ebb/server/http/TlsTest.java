@@ -3,7 +3,7 @@ package dev.ebb.server.http;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.SandboxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

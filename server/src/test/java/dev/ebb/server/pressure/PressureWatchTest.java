@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.Reserve;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pressure.Cost;
 import dev.ebb.pressure.Gauges;
 import dev.ebb.pressure.PressureLevel;

@@ -3,10 +3,10 @@ package dev.ebb.server.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import dev.ebb.box.Limits;
-import dev.ebb.cgroup.ByteSize;
 import dev.ebb.code.Languages;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.ExecSpec;
+import dev.ebb.model.Limits;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.service.access.Caps;

@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.BoxState;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.BoxState;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.pressure.AdmissionControl;

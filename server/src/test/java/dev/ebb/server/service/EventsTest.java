@@ -3,8 +3,8 @@ package dev.ebb.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.Caller;
 import java.time.Duration;
 import java.time.Instant;

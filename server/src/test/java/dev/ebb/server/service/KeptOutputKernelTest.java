@@ -2,9 +2,9 @@ package dev.ebb.server.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.box.BoxSpec;
 import dev.ebb.engine.Engine;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.pressure.AdmissionControl;

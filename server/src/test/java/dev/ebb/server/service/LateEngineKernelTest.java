@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.ebb.box.Box;
-import dev.ebb.box.BoxSpec;
 import dev.ebb.engine.Engine;
-import dev.ebb.exec.ExecSpec;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ExecSpec;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.process.ProcFs;
 import dev.ebb.server.metrics.Metrics;

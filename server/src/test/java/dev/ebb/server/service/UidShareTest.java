@@ -3,7 +3,7 @@ package dev.ebb.server.service;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.SandboxException;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 

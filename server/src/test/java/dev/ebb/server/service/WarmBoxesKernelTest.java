@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.engine.Engine;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.PoolState;
+import dev.ebb.model.SandboxException;
 import dev.ebb.pool.PoolPolicy;
-import dev.ebb.pool.PoolState;
 import dev.ebb.pressure.Cost;
 import dev.ebb.pressure.Permit;
 import dev.ebb.server.metrics.Metrics;

@@ -1,8 +1,8 @@
 package dev.ebb.server.service.access;
 
-import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Self;
+import dev.ebb.model.SandboxException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;

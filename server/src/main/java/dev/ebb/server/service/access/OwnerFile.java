@@ -2,12 +2,12 @@ package dev.ebb.server.service.access;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.Filesystem;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;

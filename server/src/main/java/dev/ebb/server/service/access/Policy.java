@@ -1,11 +1,11 @@
 package dev.ebb.server.service.access;
 
-import dev.ebb.backend.Mount;
-import dev.ebb.backend.Network;
-import dev.ebb.box.BoxSpec;
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.SandboxException;
-import dev.ebb.egress.EgressPolicy;
+import dev.ebb.model.BoxSpec;
+import dev.ebb.model.EgressPolicy;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.Mount;
+import dev.ebb.model.Network;
+import dev.ebb.model.SandboxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

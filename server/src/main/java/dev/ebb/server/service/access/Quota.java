@@ -1,9 +1,9 @@
 package dev.ebb.server.service.access;
 
-import dev.ebb.box.ErrorCode;
-import dev.ebb.box.Limits;
-import dev.ebb.box.SandboxException;
-import dev.ebb.cgroup.ByteSize;
+import dev.ebb.model.ByteSize;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.Limits;
+import dev.ebb.model.SandboxException;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Locale;

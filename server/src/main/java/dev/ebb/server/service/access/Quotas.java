@@ -1,6 +1,6 @@
 package dev.ebb.server.service.access;
 
-import dev.ebb.box.SandboxException;
+import dev.ebb.model.SandboxException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.SortedMap;

@@ -1,7 +1,0 @@
-package dev.ebb.cgroup;
-
-/** What a box takes at this moment, by the kernel's own count. */
-public record Occupancy(long memoryBytes, long tasks) {
-  /** Of a box that is gone. */
-  public static final Occupancy NONE = new Occupancy(0, 0);
-}

@@ -1,4 +1,0 @@
-package dev.ebb.ledger;
-
-/** One line of the ledger: something that may exist on the host, and for which box. */
-public record Holding(long number, String box, Kind kind, String subject) {}

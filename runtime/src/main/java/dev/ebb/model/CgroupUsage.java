@@ -1,0 +1,20 @@
+package dev.ebb.model;
+
+import java.time.Duration;
+
+/**
+ * What the commands of a box have used so far, by the kernel's own count.
+ *
+ * @param pidsRefused how often a fork failed at the pids limit
+ */
+public record CgroupUsage(
+    Duration cpu, long peakMemoryBytes, long peakPids, long oomKills, long pidsRefused) {
+  /** Without the processor time that was used before. */
+  public CgroupUsage since(Duration before) {
+    Duration rest = cpu.compareTo(before) > 0 ? cpu.minus(before) : Duration.ZERO;
+    return new CgroupUsage(rest, peakMemoryBytes, peakPids, oomKills, pidsRefused);
+  }
+
+  /** Of a box that is gone. */
+  public static final CgroupUsage NONE = new CgroupUsage(Duration.ZERO, 0, 0, 0, 0);
+}

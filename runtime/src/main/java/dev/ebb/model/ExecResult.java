@@ -1,0 +1,33 @@
+package dev.ebb.model;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * How a command ended and what it used.
+ *
+ * @param stdoutSize what is stored of it, in bytes
+ * @param truncated output above the limit was thrown away
+ * @param loss output that could not be stored
+ * @param leftovers processes it left behind; alive only if they were to be kept
+ */
+public record ExecResult(
+    ExitCause cause,
+    long stdoutSize,
+    long stderrSize,
+    boolean truncated,
+    OutputLoss loss,
+    CgroupUsage usage,
+    Leftovers leftovers,
+    Duration wall) {
+
+  /** Processes that outlived the command: how many, and which of them were kept. */
+  public record Leftovers(int count, List<Kept> kept) {
+    public Leftovers {
+      kept = List.copyOf(kept);
+    }
+  }
+
+  /** A process left alive on request, by its host pid. */
+  public record Kept(int pid, String command) {}
+}

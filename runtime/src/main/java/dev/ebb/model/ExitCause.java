@@ -1,0 +1,76 @@
+package dev.ebb.model;
+
+import java.util.List;
+
+/** Why a command ended: the kernel's truth, delivered once. */
+public sealed interface ExitCause {
+  record Exited(int code) implements ExitCause {}
+
+  record Signalled(int signal) implements ExitCause {}
+
+  /** Its time was up; {@code last} is what the kernel said of the leader. */
+  record TimedOut(Exit last) implements ExitCause {}
+
+  record OutOfMemory(Exit last) implements ExitCause {}
+
+  record OutputLimit(Exit last) implements ExitCause {}
+
+  /** It ended by itself, but some of its output could not be stored: {@link OutputLoss}. */
+  record OutputLost(Exit last) implements ExitCause {}
+
+  /** Killed by the engine on request. */
+  record Killed(Exit last) implements ExitCause {}
+
+  /** Its box died under it. */
+  record Lost() implements ExitCause {}
+
+  /** Some of its processes outlived SIGKILL. */
+  record Stuck(List<StuckProcess> processes) implements ExitCause {}
+
+  /** It never ran: {@code code} is 126 or 127, as a shell has it. */
+  record NotStarted(int code, String reason) implements ExitCause {}
+
+  /** What waitid(2) said: exactly one of the two is set, the other is 0. */
+  record Exit(int code, int signal) {
+    /** 128 + n for a signal, as shells have it. */
+    public int shellCode() {
+      return signal != 0 ? 128 + signal : code;
+    }
+  }
+
+  int SIGKILL_CODE = 137;
+  int SIGTERM_CODE = 143;
+  int TIMEOUT_CODE = 124;
+  int FAILURE_CODE = 125;
+
+  /**
+   * One word: exited, killed, timed-out, out-of-memory, output-limit, output-lost, not-started,
+   * lost, stuck.
+   */
+  default String status() {
+    return switch (this) {
+      case Exited(var code) -> code == SIGKILL_CODE || code == SIGTERM_CODE ? "killed" : "exited";
+      case Signalled _, Killed _ -> "killed";
+      case TimedOut _ -> "timed-out";
+      case OutOfMemory _ -> "out-of-memory";
+      case OutputLimit _ -> "output-limit";
+      case OutputLost _ -> "output-lost";
+      case Lost _ -> "lost";
+      case Stuck _ -> "stuck";
+      case NotStarted _ -> "not-started";
+    };
+  }
+
+  /** What a shell would put into {@code $?}, by docker's conventions. */
+  default int code() {
+    return switch (this) {
+      case Exited(var code) -> code;
+      case Signalled(var signal) -> 128 + signal;
+      case TimedOut _ -> TIMEOUT_CODE;
+      case OutOfMemory _, OutputLimit _ -> SIGKILL_CODE;
+      case Killed(var last) -> last.shellCode() == 0 ? SIGTERM_CODE : last.shellCode();
+      case NotStarted(var code, _) -> code;
+      case Lost _, Stuck _, OutputLost _ -> FAILURE_CODE;
+    };
+  }
+}

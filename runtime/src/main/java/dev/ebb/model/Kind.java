@@ -1,0 +1,27 @@
+package dev.ebb.model;
+
+import java.util.Locale;
+
+/** The kinds of host resources Ebb can hold. */
+public enum Kind {
+  /** A process, named by pid and start time. */
+  PROCESS,
+  /** A cgroup directory and whatever lies below it, in any hierarchy. */
+  CGROUP,
+  /** A host uid lent to a box. */
+  USER,
+  /** An open descriptor of the runtime; counted, but never durable. */
+  DESCRIPTOR,
+  /** A directory of ours. */
+  DIRECTORY,
+  /** The record of a box that outlives its engine, by its path. */
+  RECORD,
+  /** A socket in the directory of a box; never on the ledger, it comes and goes with the record. */
+  SOCKET,
+  /** A mount in Ebb's home; never on the ledger, for Ebb makes none on the host. */
+  MOUNT;
+
+  public String word() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,7 @@
+package dev.ebb.model;
+
+/** What a box takes at this moment, by the kernel's own count. */
+public record Occupancy(long memoryBytes, long tasks) {
+  /** Of a box that is gone. */
+  public static final Occupancy NONE = new Occupancy(0, 0);
+}

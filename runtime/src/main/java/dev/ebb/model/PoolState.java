@@ -1,0 +1,38 @@
+package dev.ebb.model;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What a pool holds, and what became of the rest.
+ *
+ * @param kinds plain boxes first
+ * @param most that may wait in all
+ * @param unfit how often an order was for what no pool has
+ * @param destroyed before anybody had them, by why
+ */
+public record PoolState(List<Kind> kinds, int most, long unfit, Map<Fate, Long> destroyed) {
+  public PoolState {
+    kinds = List.copyOf(kinds);
+    destroyed = Map.copyOf(destroyed);
+  }
+
+  /**
+   * Boxes of one kind.
+   *
+   * @param interpreter empty: none
+   * @param oldest zero: there is none
+   * @param start how long it takes to make one
+   */
+  public record Kind(
+      String interpreter,
+      int size,
+      int target,
+      int min,
+      int max,
+      long hits,
+      long misses,
+      Duration oldest,
+      Duration start) {}
+}

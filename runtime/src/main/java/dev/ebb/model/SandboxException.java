@@ -1,0 +1,64 @@
+package dev.ebb.model;
+
+import java.time.Duration;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The one exception of the engine: a stable code, and a sentence for the reader. */
+public final class SandboxException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final ErrorCode code;
+  private final transient Map<String, Object> facts;
+  private final Duration retryAfter;
+
+  public SandboxException(ErrorCode code, String message) {
+    this(code, message, null);
+  }
+
+  public SandboxException(ErrorCode code, String message, @Nullable Throwable cause) {
+    this(code, message, cause, Duration.ZERO, Map.of());
+  }
+
+  private SandboxException(
+      ErrorCode code,
+      String message,
+      @Nullable Throwable cause,
+      Duration retryAfter,
+      Map<String, Object> facts) {
+    super(message, cause);
+    this.code = code;
+    this.retryAfter = retryAfter;
+    this.facts = Collections.unmodifiableMap(new LinkedHashMap<>(facts));
+  }
+
+  /**
+   * Not now, but perhaps later.
+   *
+   * @param facts what the message says, for programs
+   */
+  public static SandboxException later(
+      ErrorCode code, String message, Duration retryAfter, Map<String, Object> facts) {
+    return new SandboxException(code, message, null, retryAfter, facts);
+  }
+
+  /** A kernel call failed where nothing the caller did could make it. */
+  public static SandboxException internal(Exception cause) {
+    return new SandboxException(ErrorCode.INTERNAL, String.valueOf(cause.getMessage()), cause);
+  }
+
+  public ErrorCode code() {
+    return code;
+  }
+
+  /** When it may be tried again; zero where nobody knows. */
+  public Duration retryAfter() {
+    return retryAfter;
+  }
+
+  public Map<String, Object> facts() {
+    return facts;
+  }
+}
