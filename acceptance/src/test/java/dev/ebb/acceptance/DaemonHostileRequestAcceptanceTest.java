@@ -303,7 +303,7 @@ final class DaemonHostileRequestAcceptanceTest {
     assertUnimpressed();
   }
 
-  private final class Drip {
+  private static final class Drip {
     private final Wire wire;
 
     Drip(String begin) throws Exception {

@@ -1,5 +1,6 @@
 package dev.ebb.mcp;
 
+import dev.ebb.code.Written;
 import dev.ebb.code.Languages;
 import dev.ebb.code.Runner;
 import dev.ebb.model.CellOrder;
@@ -10,9 +11,10 @@ import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.service.CellTask;
-import dev.ebb.server.service.CodeRequest;
-import dev.ebb.server.service.CodeResult;
-import dev.ebb.server.service.CodeTask;
+import dev.ebb.code.CodeRequest;
+import dev.ebb.code.CodeResult;
+import dev.ebb.server.service.TenantExec;
+import dev.ebb.code.CodeTask;
 import dev.ebb.server.service.TenantBox;
 import java.io.IOException;
 import java.time.Duration;
@@ -162,7 +164,7 @@ final class CodeTool {
     var times =
         new CodeRequest.Times(Fields.none().limit("compileTimeoutMillis", TIMEOUT, cap), run);
     return new CodeRequest(language, code, List.of(), args, environment, stdin, times, pictures())
-        .task(workplace.caps());
+        .task(workplace.caps()::cap);
   }
 
   private static List<Glob> pictures() {
@@ -171,7 +173,7 @@ final class CodeTool {
 
   // --- what is told ---
 
-  private static Reply reply(CodeResult result) {
+  private static Reply reply(CodeResult<TenantExec> result) {
     return reply(
         ExecReply.of(result.exec(), 0, 0, ExecReply.OUTPUT),
         result.language().name(),
@@ -185,20 +187,20 @@ final class CodeTool {
       String language,
       String phase,
       String outcome,
-      Optional<CodeResult.Written> written) {
+      Optional<Written> written) {
     Map<String, Object> structured = told.structured();
     structured.put("language", language);
     structured.put("phase", phase);
     structured.put("outcome", outcome);
-    List<CodeResult.File> all = written.map(CodeResult.Written::files).orElse(List.of());
-    List<CodeResult.File> some = all.subList(0, Math.min(all.size(), FILES_MOST));
+    List<Written.File> all = written.map(Written::files).orElse(List.of());
+    List<Written.File> some = all.subList(0, Math.min(all.size(), FILES_MOST));
     structured.put("files", some.stream().map(CodeTool::document).toList());
     structured.put(
         "filesTruncated",
-        some.size() < all.size() || written.filter(CodeResult.Written::isCut).isPresent());
+        some.size() < all.size() || written.filter(Written::isCut).isPresent());
     String lost =
         written
-            .flatMap(CodeResult.Written::lost)
+            .flatMap(Written::lost)
             .map(reason -> "\nfiles: not known: " + reason)
             .orElse("");
     String files =
@@ -215,16 +217,16 @@ final class CodeTool {
         pictures.subList(0, Math.min(pictures.size(), PICTURES_MOST)));
   }
 
-  private static Map<String, Object> document(CodeResult.File file) {
+  private static Map<String, Object> document(Written.File file) {
     return Reply.object("path", file.path(), "sizeBytes", file.size(), "type", file.type());
   }
 
   /** The first of them; all others can be read one by one. */
-  private static List<Reply.Picture> pictures(List<CodeResult.File> files) {
+  private static List<Reply.Picture> pictures(List<Written.File> files) {
     var pictures = new ArrayList<Reply.Picture>();
-    for (CodeResult.File file : files) {
+    for (Written.File file : files) {
       if (pictures.size() < PICTURES_MOST
-          && file.content() instanceof CodeResult.Content.Whole(var bytes)
+          && file.content() instanceof Written.Content.Whole(var bytes)
           && bytes.length <= Images.MOST) {
         Images.type(bytes).ifPresent(type -> pictures.add(new Reply.Picture(type, bytes)));
       }

@@ -1,5 +1,6 @@
 package dev.ebb.mcp;
 
+import dev.ebb.code.Written;
 import dev.ebb.code.Cell;
 import dev.ebb.code.Runner;
 import dev.ebb.exec.OutputLog;
@@ -8,7 +9,6 @@ import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.service.CellTask;
-import dev.ebb.server.service.CodeResult;
 import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.TenantContext;
 import java.io.IOException;
@@ -37,7 +37,7 @@ final class ContextCode {
   }
 
   /** What came of it: for a model, for a program, and the pictures that it showed and wrote. */
-  record Told(Reply reply, String outcome, CodeResult.Written written) {}
+  record Told(Reply reply, String outcome, Written written) {}
 
   Told run(Call call, TenantBox box, String name, Runner runner, CellTask task)
       throws IOException, InterruptedException {

@@ -11,7 +11,7 @@ import dev.ebb.server.http.Route;
 import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.EndedBy;
 import dev.ebb.server.service.Inventory;
-import dev.ebb.server.service.NewFile;
+import dev.ebb.code.NewFile;
 import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.access.Policy;
 import java.io.IOException;
@@ -71,7 +71,7 @@ final class BoxRoutes {
             exchange.caller(),
             ordered.order(),
             idempotency,
-            box -> NewFile.write(box, ordered.files()),
+            box -> NewFile.write(box.files(), ordered.files()),
             exchange::hasLeft);
     exchange.answer(created.isNew() ? 201 : 200, Documents.box(created.box()));
   }

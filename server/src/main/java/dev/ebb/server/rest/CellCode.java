@@ -9,7 +9,7 @@ import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.service.BoxOrder;
 import dev.ebb.server.service.CellTask;
-import dev.ebb.server.service.NewFile;
+import dev.ebb.code.NewFile;
 import dev.ebb.server.service.access.Caps;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -7,9 +7,9 @@ import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.service.BoxOrder;
-import dev.ebb.server.service.CodeRequest;
-import dev.ebb.server.service.CodeTask;
-import dev.ebb.server.service.NewFile;
+import dev.ebb.code.CodeRequest;
+import dev.ebb.code.CodeTask;
+import dev.ebb.code.NewFile;
 import dev.ebb.server.service.access.Caps;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,7 +38,7 @@ record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
     fields.end();
     var times = new CodeRequest.Times(compile, run);
     var request = new CodeRequest(language, code, files, args, environment, input, times, outputs);
-    return new CodeOrder(request.task(caps), ordered.order(), certificate);
+    return new CodeOrder(request.task(caps::cap), ordered.order(), certificate);
   }
 
   /** The box that goes with its code. */

@@ -12,7 +12,7 @@ import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.Route;
 import dev.ebb.server.service.BoxRegistry;
-import dev.ebb.server.service.CodeResult;
+import dev.ebb.code.CodeResult;
 import dev.ebb.server.service.RunService;
 import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.TenantExec;
@@ -134,10 +134,10 @@ final class CodeRoutes {
     runs.codeAlone(exchange.caller(), place, order.task(), answer, reading(exchange, answer));
   }
 
-  private static RunService.Reading<CodeResult> reading(Exchange exchange, WaitingResponse answer) {
+  private static RunService.Reading<CodeResult<TenantExec>> reading(Exchange exchange, WaitingResponse answer) {
     return new RunService.Reading<>() {
       @Override
-      public RunService.Sending read(CodeResult result) throws InterruptedException {
+      public RunService.Sending read(CodeResult<TenantExec> result) throws InterruptedException {
         return answer.ending(document(exchange, result, answer.isWhole()));
       }
 
@@ -152,7 +152,7 @@ final class CodeRoutes {
     };
   }
 
-  private static Map<String, Object> document(Exchange exchange, CodeResult result, boolean isWhole)
+  private static Map<String, Object> document(Exchange exchange, CodeResult<TenantExec> result, boolean isWhole)
       throws InterruptedException {
     var document =
         Documents.object(

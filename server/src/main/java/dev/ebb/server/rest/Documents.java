@@ -1,5 +1,6 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.code.Written;
 import dev.ebb.code.Cell;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Segment;
@@ -15,7 +16,6 @@ import dev.ebb.model.OutputLoss;
 import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Output;
-import dev.ebb.server.service.CodeResult;
 import dev.ebb.server.service.OutputReading;
 import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.TenantContext;
@@ -354,18 +354,18 @@ final class Documents {
 
   // --- files ---
 
-  static void addWritten(Map<String, Object> document, CodeResult.Written written) {
+  static void addWritten(Map<String, Object> document, Written written) {
     document.put("files", written.files().stream().map(Documents::file).toList());
     document.put("filesCut", written.isCut());
     written.lost().ifPresent(reason -> document.put("filesLost", reason));
   }
 
-  private static Map<String, Object> file(CodeResult.File file) {
+  private static Map<String, Object> file(Written.File file) {
     var document = object("path", file.path(), "sizeBytes", file.size(), "type", file.type());
     switch (file.content()) {
-      case CodeResult.Content.NotWanted() -> {}
-      case CodeResult.Content.Whole(var bytes) -> document.put("content", output(bytes));
-      case CodeResult.Content.Missing(var reason) -> document.put("missing", reason);
+      case Written.Content.NotWanted() -> {}
+      case Written.Content.Whole(var bytes) -> document.put("content", output(bytes));
+      case Written.Content.Missing(var reason) -> document.put("missing", reason);
     }
     return document;
   }

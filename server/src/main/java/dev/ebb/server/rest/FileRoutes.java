@@ -8,7 +8,7 @@ import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.Route;
 import dev.ebb.server.service.BoxRegistry;
-import dev.ebb.server.service.NewFile;
+import dev.ebb.code.NewFile;
 import dev.ebb.server.service.TenantBox;
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,5 +1,6 @@
 package dev.ebb.server.service;
 
+import dev.ebb.code.Room;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.PlannedStart;
 import dev.ebb.model.SandboxException;

@@ -1,5 +1,6 @@
 package dev.ebb.server.service;
 
+import dev.ebb.code.Room;
 import dev.ebb.box.Box;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;

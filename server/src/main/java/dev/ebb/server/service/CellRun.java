@@ -1,5 +1,9 @@
 package dev.ebb.server.service;
 
+import dev.ebb.code.Written;
+import dev.ebb.code.Room;
+import dev.ebb.code.WorkspaceWatch;
+import dev.ebb.code.NewFile;
 import dev.ebb.code.Cell;
 import java.io.IOException;
 import java.util.function.BooleanSupplier;
@@ -35,8 +39,8 @@ public final class CellRun implements AutoCloseable {
     boxes.useFiles(
         box,
         () -> {
-          NewFile.write(box, task.files());
-          watch[0] = WorkspaceWatch.of(box);
+          NewFile.write(box.files(), task.files());
+          watch[0] = WorkspaceWatch.of(box.files());
         },
         hasLeft);
     return new CellRun(context, task, watch[0], context.submit(task.cell()));
@@ -55,7 +59,7 @@ public final class CellRun implements AutoCloseable {
   }
 
   /** The changes in the working directory since, by any process. */
-  public CodeResult.Written written(Room room) throws IOException, InterruptedException {
+  public Written written(Room room) throws IOException, InterruptedException {
     return watch.written(task.outputs(), room);
   }
 

@@ -1,5 +1,6 @@
 package dev.ebb.server.service;
 
+import dev.ebb.code.NewFile;
 import dev.ebb.model.CellOrder;
 import dev.ebb.model.Glob;
 import java.util.List;

@@ -1,5 +1,6 @@
 package dev.ebb.server.service;
 
+import dev.ebb.code.Room;
 import dev.ebb.code.Cell;
 import dev.ebb.model.CellOrder;
 import java.io.IOException;

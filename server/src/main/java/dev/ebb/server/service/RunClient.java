@@ -1,5 +1,6 @@
 package dev.ebb.server.service;
 
+import dev.ebb.code.Room;
 import dev.ebb.code.Cell;
 import dev.ebb.server.service.access.TenantMemory;
 import java.io.IOException;

@@ -1,5 +1,9 @@
 package dev.ebb.server.service;
 
+import dev.ebb.code.CodeRun;
+import dev.ebb.code.CodeResult;
+import dev.ebb.code.CodeTask;
+import dev.ebb.code.NewFile;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.ebb.code.Cell;
 import dev.ebb.model.CellOrder;
@@ -118,13 +122,9 @@ public final class RunService {
   }
 
   /** Writes, compiles and runs code. */
-  public CodeResult code(TenantBox box, CodeTask task, RunClient client)
+  public CodeResult<TenantExec> code(TenantBox box, CodeTask task, RunClient client)
       throws IOException, InterruptedException {
-    return codeRun(box, task, client).run();
-  }
-
-  private CodeRun codeRun(TenantBox box, CodeTask task, RunClient client) {
-    return new CodeRun(boxes, box, task, new ClientWait(client), client::hasLeft);
+    return new CodeRun<>(TenantPlace.of(boxes, box, client), task).run();
   }
 
   /** Runs code in a context, with its files, and reads its result. */
@@ -198,12 +198,12 @@ public final class RunService {
     return new OwnBox(
         removal,
         boxes.createAdmitted(
-            caller, place.order(), made -> NewFile.write(made, place.files()), planned));
+            caller, place.order(), made -> NewFile.write(made.files(), place.files()), planned));
   }
 
   /** Writes, compiles and runs code in a box of its own. */
   public void codeAlone(
-      Caller caller, Place place, CodeTask task, RunClient client, Reading<CodeResult> reading)
+      Caller caller, Place place, CodeTask task, RunClient client, Reading<CodeResult<TenantExec>> reading)
       throws IOException, InterruptedException {
     try (Permit permit = boxes.admitRun(caller, client::hasLeft)) {
       OwnBox own = create(caller, place, task.plannedStart());
@@ -213,10 +213,10 @@ public final class RunService {
   }
 
   private Sending readCode(
-      TenantBox box, CodeTask task, Permit permit, RunClient client, Reading<CodeResult> reading)
+      TenantBox box, CodeTask task, Permit permit, RunClient client, Reading<CodeResult<TenantExec>> reading)
       throws IOException, InterruptedException {
     try {
-      return reading.read(codeRun(box, task, client).admitted(permit).run());
+      return reading.read(new CodeRun<>(TenantPlace.ofNew(boxes, box, client, permit), task).run());
     } catch (SandboxException e) {
       return reading.failed(e);
     }

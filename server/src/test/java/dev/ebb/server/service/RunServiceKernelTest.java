@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.ebb.code.CodeTask;
+import dev.ebb.code.NewFile;
 import dev.ebb.code.Languages;
 import dev.ebb.code.Runner;
 import dev.ebb.code.WorkspaceFiles;

@@ -1,16 +1,16 @@
-package dev.ebb.server.service;
+package dev.ebb.code;
 
-import dev.ebb.code.WorkspaceFiles;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Glob;
 import dev.ebb.model.Language;
-import dev.ebb.server.service.access.Caps;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /**
  * Code that a caller wants to be compiled and run.
@@ -35,6 +35,19 @@ public record CodeRequest(
   /** How long each of the two may take; zero: any time. */
   public record Times(Duration compile, Duration run) {}
 
+  /** Code alone. */
+  public static CodeRequest of(Language language, String code) {
+    return new CodeRequest(
+        language,
+        code.getBytes(StandardCharsets.UTF_8),
+        List.of(),
+        List.of(),
+        Map.of(),
+        Optional.empty(),
+        new Times(Duration.ZERO, ExecSpec.DEFAULT_TIMEOUT),
+        List.of());
+  }
+
   public CodeRequest {
     files = List.copyOf(files);
     args = List.copyOf(args);
@@ -42,8 +55,12 @@ public record CodeRequest(
     outputs = List.copyOf(outputs);
   }
 
-  /** What is to be done for it, within the caps. */
-  public CodeTask task(Caps caps) {
+  /**
+   * What is to be done for it.
+   *
+   * @param caps puts the limits of a command in place of the defaults
+   */
+  public CodeTask task(UnaryOperator<ExecSpec> caps) {
     var all = new ArrayList<NewFile>();
     all.add(new NewFile(WorkspaceFiles.path(language.file()), code));
     all.addAll(files);
@@ -56,9 +73,9 @@ public record CodeRequest(
     return new CodeTask(language, all, compile, run, stdin, outputs);
   }
 
-  private ExecSpec spec(List<String> command, Caps caps) {
+  private ExecSpec spec(List<String> command, UnaryOperator<ExecSpec> caps) {
     var merged = new LinkedHashMap<String, String>(language.environment());
     merged.putAll(environment);
-    return caps.cap(ExecSpec.of(command)).withEnvironment(Map.copyOf(merged));
+    return caps.apply(ExecSpec.of(command)).withEnvironment(Map.copyOf(merged));
   }
 }

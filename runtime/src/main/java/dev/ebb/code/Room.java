@@ -1,4 +1,4 @@
-package dev.ebb.server.service;
+package dev.ebb.code;
 
 /** Memory for what is to be answered, until that has happened. */
 public interface Room {

@@ -1,4 +1,4 @@
-package dev.ebb.server.service;
+package dev.ebb.code;
 
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Glob;

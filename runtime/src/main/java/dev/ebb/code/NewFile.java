@@ -1,7 +1,6 @@
-package dev.ebb.server.service;
+package dev.ebb.code;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.ebb.code.WorkspaceFiles;
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.model.FileEntry;
 import dev.ebb.model.FirstFile;
@@ -33,9 +32,8 @@ public record NewFile(String path, byte[] bytes) {
    * @return by their paths, what is there then, if that is told
    */
   @CanIgnoreReturnValue
-  public static Map<String, Optional<FileEntry>> write(TenantBox box, List<NewFile> files)
+  public static Map<String, Optional<FileEntry>> write(BoxFiles into, List<NewFile> files)
       throws IOException, InterruptedException {
-    var into = box.files();
     var written = new LinkedHashMap<String, Optional<FileEntry>>();
     for (NewFile file : files) {
       written.put(file.path, file.write(into));
@@ -62,20 +60,22 @@ public record NewFile(String path, byte[] bytes) {
   /**
    * Writes them to a box in which nothing has happened yet: a few short ones need no process, and
    * the first may be there already.
+   *
+   * @param placed the entry of the first file, if it is there already
    */
-  public static Map<String, Optional<FileEntry>> writeFirst(TenantBox box, List<NewFile> files)
+  static Map<String, Optional<FileEntry>> writeFirst(
+      BoxFiles into, Optional<FileEntry> placed, List<NewFile> files)
       throws IOException, InterruptedException {
-    var into = box.files();
     var written = new LinkedHashMap<String, Optional<FileEntry>>();
     int left = PLACED_MOST;
     for (NewFile file : files) {
-      Optional<FileEntry> placed = written.isEmpty() ? box.placed() : Optional.empty();
+      Optional<FileEntry> entry = written.isEmpty() ? placed : Optional.empty();
       Optional<FirstFile> first = file.asFirst();
-      if (placed.isEmpty() && first.isPresent() && file.bytes.length <= left) {
-        placed = into.writeNew(first.get());
+      if (entry.isEmpty() && first.isPresent() && file.bytes.length <= left) {
+        entry = into.writeNew(first.get());
       }
-      left -= placed.isPresent() ? file.bytes.length : 0;
-      written.put(file.path, placed.isPresent() ? placed : file.write(into));
+      left -= entry.isPresent() ? file.bytes.length : 0;
+      written.put(file.path, entry.isPresent() ? entry : file.write(into));
     }
     return written;
   }
