@@ -1,8 +1,11 @@
 package dev.ebb.mcp;
 
-import dev.ebb.code.Written;
+import dev.ebb.code.CodeRequest;
+import dev.ebb.code.CodeResult;
+import dev.ebb.code.CodeTask;
 import dev.ebb.code.Languages;
 import dev.ebb.code.Runner;
+import dev.ebb.code.Written;
 import dev.ebb.model.CellOrder;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Glob;
@@ -11,11 +14,8 @@ import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.service.CellTask;
-import dev.ebb.code.CodeRequest;
-import dev.ebb.code.CodeResult;
-import dev.ebb.server.service.TenantExec;
-import dev.ebb.code.CodeTask;
 import dev.ebb.server.service.TenantBox;
+import dev.ebb.server.service.TenantExec;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -183,11 +183,7 @@ final class CodeTool {
   }
 
   private static Reply reply(
-      Reply told,
-      String language,
-      String phase,
-      String outcome,
-      Optional<Written> written) {
+      Reply told, String language, String phase, String outcome, Optional<Written> written) {
     Map<String, Object> structured = told.structured();
     structured.put("language", language);
     structured.put("phase", phase);
@@ -196,13 +192,9 @@ final class CodeTool {
     List<Written.File> some = all.subList(0, Math.min(all.size(), FILES_MOST));
     structured.put("files", some.stream().map(CodeTool::document).toList());
     structured.put(
-        "filesTruncated",
-        some.size() < all.size() || written.filter(Written::isCut).isPresent());
+        "filesTruncated", some.size() < all.size() || written.filter(Written::isCut).isPresent());
     String lost =
-        written
-            .flatMap(Written::lost)
-            .map(reason -> "\nfiles: not known: " + reason)
-            .orElse("");
+        written.flatMap(Written::lost).map(reason -> "\nfiles: not known: " + reason).orElse("");
     String files =
         some.isEmpty()
             ? lost

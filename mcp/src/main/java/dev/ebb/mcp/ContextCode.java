@@ -1,8 +1,8 @@
 package dev.ebb.mcp;
 
-import dev.ebb.code.Written;
 import dev.ebb.code.Cell;
 import dev.ebb.code.Runner;
+import dev.ebb.code.Written;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.SandboxException;

@@ -93,8 +93,7 @@ public final class CodeRun<E> {
     E program = place.start(task.run());
     task.input().ifPresent(bytes -> place.feed(program, bytes));
     String word = word(program, place.follow(program).cause());
-    Written written =
-        requireNonNull(watch).writtenBy(place.exec(program), task.outputs(), place);
+    Written written = requireNonNull(watch).writtenBy(place.exec(program), task.outputs(), place);
     return new CodeResult<>(
         task.language(), CodeResult.Phase.RUN, word, program, Optional.of(written));
   }

@@ -39,14 +39,11 @@ public final class WorkspaceWatch {
       BoxFiles files, boolean hasMounts, Map<String, Optional<FileEntry>> written)
       throws InterruptedException {
     Optional<WorkspaceFiles> known = hasMounts ? Optional.empty() : WorkspaceFiles.ofNew(written);
-    return known.isPresent()
-        ? new WorkspaceWatch(files, known.get())
-        : WorkspaceWatch.of(files);
+    return known.isPresent() ? new WorkspaceWatch(files, known.get()) : WorkspaceWatch.of(files);
   }
 
   /** What is new or not as it was, and what is in the files that {@code wanted} matches. */
-  public Written written(List<Glob> wanted, Room room)
-      throws IOException, InterruptedException {
+  public Written written(List<Glob> wanted, Room room) throws IOException, InterruptedException {
     return written(() -> WorkspaceFiles.of(box), wanted, room);
   }
 

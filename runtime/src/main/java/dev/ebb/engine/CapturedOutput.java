@@ -6,6 +6,8 @@ import java.nio.charset.StandardCharsets;
 
 /** All that a command wrote to one stream, byte for byte. */
 public final class CapturedOutput {
+  static final CapturedOutput NONE = new CapturedOutput(new byte[0]);
+
   private static final int CHUNK = 64 * 1024;
 
   private final byte[] bytes;

@@ -1,5 +1,9 @@
 package dev.ebb.engine;
 
+import dev.ebb.admission.Gauges;
+import dev.ebb.admission.Reading;
+import dev.ebb.admission.Resource;
+import dev.ebb.admission.Thresholds;
 import dev.ebb.backend.bubblewrap.Refusal;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.cgroup.Hierarchies;
@@ -10,10 +14,6 @@ import dev.ebb.model.BoxSpec;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.ExitCause;
 import dev.ebb.model.SandboxException;
-import dev.ebb.pressure.Gauges;
-import dev.ebb.pressure.Reading;
-import dev.ebb.pressure.Resource;
-import dev.ebb.pressure.Thresholds;
 import dev.ebb.process.Confinement;
 import dev.ebb.process.CorePattern;
 import dev.ebb.process.Privileges;

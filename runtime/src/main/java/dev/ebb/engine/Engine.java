@@ -1,6 +1,9 @@
 package dev.ebb.engine;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.admission.Cost;
+import dev.ebb.admission.Permit;
+import dev.ebb.admission.PressureSettings;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxEnd;
 import dev.ebb.box.BoxHost;
@@ -10,6 +13,8 @@ import dev.ebb.box.HostUids;
 import dev.ebb.box.Makers;
 import dev.ebb.box.ZygotePolicy;
 import dev.ebb.cgroup.Hierarchies;
+import dev.ebb.code.CodeRequest;
+import dev.ebb.code.Runner;
 import dev.ebb.egress.Egress;
 import dev.ebb.exec.Exec;
 import dev.ebb.kernel.Deadline;
@@ -21,9 +26,7 @@ import dev.ebb.model.BoxSpec;
 import dev.ebb.model.BoxState;
 import dev.ebb.model.Certificate;
 import dev.ebb.model.ErrorCode;
-import dev.ebb.model.ExecResult;
 import dev.ebb.model.ExecSpec;
-import dev.ebb.model.ExitCause;
 import dev.ebb.model.Fate;
 import dev.ebb.model.Holding;
 import dev.ebb.model.SandboxException;
@@ -57,6 +60,7 @@ public final class Engine implements AutoCloseable {
   private final Adopting adopting;
   private final Inspection inspection;
   private final Closing closing;
+  private final OwnRuns runs = new OwnRuns(this);
 
   /** Shared by creates, exclusive for the close: no box is made behind its back. */
   private final OrderedReadWriteLock making = new OrderedReadWriteLock(LockOrder.ENGINE_MAKING);
@@ -171,6 +175,16 @@ public final class Engine implements AutoCloseable {
 
   /** Makes a box; it lives until it is released, or this engine is closed. */
   public Box create(BoxSpec spec) {
+    try (Permit _ = runs.admit(Cost.BOX)) {
+      return make(spec);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new SandboxException(ErrorCode.INTERRUPTED, "interrupted before a box was made", e);
+    }
+  }
+
+  /** Makes a box that is admitted already. */
+  Box make(BoxSpec spec) {
     return create(newId(), spec, state -> {});
   }
 
@@ -228,26 +242,29 @@ public final class Engine implements AutoCloseable {
     return boxes.forget(box);
   }
 
-  /** What a command did, and the proof that nothing of it is left. */
-  public record RunResult(
-      ExecResult result, CapturedOutput stdout, CapturedOutput stderr, Certificate certificate) {
-    public ExitCause cause() {
-      return result.cause();
-    }
+  // --- in a box of its own ---
+
+  /**
+   * From now on {@link #create(BoxSpec)} and the runs wait, or are refused, when this process or
+   * the host runs short of something; at the level alert a sweep gives back what was left. Once.
+   */
+  public void admit(PressureSettings settings) {
+    runs.admit(settings);
   }
 
   /** Runs one command in a box of its own. */
   public RunResult run(BoxSpec boxSpec, ExecSpec execSpec) throws InterruptedException {
-    Box box = create(boxSpec);
-    try {
-      Exec exec = start(box, execSpec);
-      ExecResult result = exec.await();
-      var stdout = CapturedOutput.of(exec.stdout());
-      var stderr = CapturedOutput.of(exec.stderr());
-      return new RunResult(result, stdout, stderr, release(box));
-    } finally {
-      release(box);
-    }
+    return runs.run(boxSpec, execSpec);
+  }
+
+  /** Writes, compiles and runs code in a box of its own. */
+  public CodeAnswer runCode(BoxSpec boxSpec, CodeRequest request) throws InterruptedException {
+    return runs.code(boxSpec, request);
+  }
+
+  /** Starts an interpreter that keeps its state, in a box of its own. */
+  public CodeContext openContext(BoxSpec boxSpec, Runner runner) throws InterruptedException {
+    return runs.context(boxSpec, runner);
   }
 
   // --- boxes made ahead ---
@@ -379,6 +396,7 @@ public final class Engine implements AutoCloseable {
   /** Releases every box and gives the instance back; a box that is stuck keeps it on the ledger. */
   @Override
   public void close() {
+    runs.close();
     making.writeLock().lock();
     try {
       if (!closed) {

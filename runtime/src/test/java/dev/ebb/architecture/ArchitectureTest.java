@@ -38,7 +38,7 @@ class ArchitectureTest {
           List.of("egress"),
           List.of("init"),
           List.of("backend", "backend.bubblewrap"),
-          List.of("pressure"),
+          List.of("admission"),
           List.of("box"),
           List.of("exec"),
           List.of("pool"),

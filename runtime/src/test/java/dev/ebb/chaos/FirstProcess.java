@@ -1,6 +1,7 @@
 package dev.ebb.chaos;
 
 import dev.ebb.engine.Engine;
+import dev.ebb.engine.RunResult;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.ExitCause;
@@ -73,7 +74,7 @@ final class FirstProcess {
     }
   }
 
-  private static Engine.RunResult run(Engine engine, boolean timeout, boolean daemons)
+  private static RunResult run(Engine engine, boolean timeout, boolean daemons)
       throws InterruptedException {
     String script =
         (daemons ? "setsid sleep 1000 & setsid sh -c 'trap \"\" TERM; sleep 1000' & " : "")

@@ -8,6 +8,7 @@ import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.engine.Engine;
+import dev.ebb.engine.RunResult;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.ExecResult;
@@ -93,11 +94,11 @@ final class Workbench implements BeforeEachCallback, AfterEachCallback {
   }
 
   /** Runs a command in a box of its own, and has the proof that nothing is left. */
-  Engine.RunResult run(ExecSpec spec) throws IOException, InterruptedException {
+  RunResult run(ExecSpec spec) throws IOException, InterruptedException {
     return run(Limits.defaults(), spec);
   }
 
-  Engine.RunResult run(Limits limits, ExecSpec spec) throws IOException, InterruptedException {
+  RunResult run(Limits limits, ExecSpec spec) throws IOException, InterruptedException {
     var run = engine().run(BoxSpec.defaults().withLimits(limits), spec);
     assertThat(run.certificate().isClean()).as(run.certificate().toString()).isTrue();
     return run;

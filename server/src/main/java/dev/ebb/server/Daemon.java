@@ -1,5 +1,10 @@
 package dev.ebb.server;
 
+import dev.ebb.admission.BaselineWatch;
+import dev.ebb.admission.Cleanup;
+import dev.ebb.admission.PressureWatch;
+import dev.ebb.admission.Reading;
+import dev.ebb.admission.Resource;
 import dev.ebb.egress.EgressSettings;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.HomeTools;
@@ -10,16 +15,11 @@ import dev.ebb.kernel.ProcessClock;
 import dev.ebb.kernel.Scope;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.SandboxException;
-import dev.ebb.pressure.Reading;
-import dev.ebb.pressure.Resource;
 import dev.ebb.server.http.Disconnects;
 import dev.ebb.server.http.Gate;
 import dev.ebb.server.http.Listeners;
 import dev.ebb.server.metrics.Metrics;
-import dev.ebb.server.pressure.BaselineWatch;
-import dev.ebb.server.pressure.Cleanup;
 import dev.ebb.server.pressure.PressureMetrics;
-import dev.ebb.server.pressure.PressureWatch;
 import dev.ebb.server.pressure.Watchdog;
 import dev.ebb.server.rest.Watches;
 import dev.ebb.server.service.BoxRegistry;

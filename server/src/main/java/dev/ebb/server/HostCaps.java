@@ -1,10 +1,10 @@
 package dev.ebb.server;
 
+import dev.ebb.admission.Gauges;
+import dev.ebb.admission.Resource;
+import dev.ebb.admission.Thresholds;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.model.Limits;
-import dev.ebb.pressure.Gauges;
-import dev.ebb.pressure.Resource;
-import dev.ebb.pressure.Thresholds;
 import dev.ebb.server.service.access.Caps;
 import java.nio.file.Path;
 import java.util.EnumMap;

@@ -1,11 +1,11 @@
 package dev.ebb.server;
 
+import dev.ebb.admission.PressureSettings;
 import dev.ebb.egress.AddressBlock;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.server.http.Listeners;
 import dev.ebb.server.http.SessionLimits;
 import dev.ebb.server.http.Tls;
-import dev.ebb.server.pressure.PressureSettings;
 import dev.ebb.server.service.access.Policy;
 import dev.ebb.server.service.access.Quota;
 import java.net.InetSocketAddress;

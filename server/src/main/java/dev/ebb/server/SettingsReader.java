@@ -1,13 +1,13 @@
 package dev.ebb.server;
 
+import dev.ebb.admission.PressureSettings;
+import dev.ebb.admission.Thresholds;
 import dev.ebb.egress.AddressBlock;
 import dev.ebb.model.EgressPolicy;
 import dev.ebb.pool.Interpreter;
 import dev.ebb.pool.PoolPolicy;
-import dev.ebb.pressure.Thresholds;
 import dev.ebb.server.http.SessionLimits;
 import dev.ebb.server.http.Tls;
-import dev.ebb.server.pressure.PressureSettings;
 import dev.ebb.server.service.access.Caps;
 import dev.ebb.server.service.access.Policy;
 import dev.ebb.server.service.access.Quota;

@@ -1,10 +1,10 @@
 package dev.ebb.server.http;
 
+import dev.ebb.admission.BaselineWatch;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.RouteTable.Found;
 import dev.ebb.server.metrics.Metrics;
-import dev.ebb.server.pressure.BaselineWatch;
 import dev.ebb.server.service.access.Caller;
 import dev.ebb.server.service.access.Quotas;
 import dev.ebb.server.service.access.TenantMemory;

@@ -1,6 +1,6 @@
 package dev.ebb.server.http;
 
-import dev.ebb.server.pressure.BaselineWatch;
+import dev.ebb.admission.BaselineWatch;
 import java.lang.module.FindException;
 import java.lang.module.ModuleFinder;
 import java.lang.module.ResolutionException;

@@ -1,9 +1,9 @@
 package dev.ebb.server.http;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.admission.BaselineWatch;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
-import dev.ebb.server.pressure.BaselineWatch;
 import dev.ebb.server.service.access.Caller;
 import java.util.List;
 import java.util.Optional;

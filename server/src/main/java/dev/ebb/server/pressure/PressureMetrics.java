@@ -1,10 +1,12 @@
 package dev.ebb.server.pressure;
 
-import dev.ebb.pressure.DescriptorKind;
-import dev.ebb.pressure.PressureLevel;
-import dev.ebb.pressure.Reading;
-import dev.ebb.pressure.Readings;
-import dev.ebb.pressure.Refusal;
+import dev.ebb.admission.BaselineWatch;
+import dev.ebb.admission.DescriptorKind;
+import dev.ebb.admission.PressureLevel;
+import dev.ebb.admission.PressureWatch;
+import dev.ebb.admission.Reading;
+import dev.ebb.admission.Readings;
+import dev.ebb.admission.Refusal;
 import dev.ebb.server.metrics.Metrics;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -1,5 +1,6 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.code.NewFile;
 import dev.ebb.model.BoxState;
 import dev.ebb.model.Certificate;
 import dev.ebb.model.ExecSpec;
@@ -11,7 +12,6 @@ import dev.ebb.server.http.Route;
 import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.EndedBy;
 import dev.ebb.server.service.Inventory;
-import dev.ebb.code.NewFile;
 import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.access.Policy;
 import java.io.IOException;

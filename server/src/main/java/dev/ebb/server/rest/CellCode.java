@@ -1,6 +1,7 @@
 package dev.ebb.server.rest;
 
 import dev.ebb.code.Languages;
+import dev.ebb.code.NewFile;
 import dev.ebb.model.CellOrder;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Language;
@@ -9,7 +10,6 @@ import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.service.BoxOrder;
 import dev.ebb.server.service.CellTask;
-import dev.ebb.code.NewFile;
 import dev.ebb.server.service.access.Caps;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,15 +1,15 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.code.CodeRequest;
+import dev.ebb.code.CodeTask;
 import dev.ebb.code.Languages;
+import dev.ebb.code.NewFile;
 import dev.ebb.model.Glob;
 import dev.ebb.model.Language;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.service.BoxOrder;
-import dev.ebb.code.CodeRequest;
-import dev.ebb.code.CodeTask;
-import dev.ebb.code.NewFile;
 import dev.ebb.server.service.access.Caps;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,18 +1,18 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.admission.Permit;
+import dev.ebb.code.CodeResult;
 import dev.ebb.code.Languages;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Language;
 import dev.ebb.model.PlannedStart;
 import dev.ebb.model.SandboxException;
-import dev.ebb.pressure.Permit;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.Route;
 import dev.ebb.server.service.BoxRegistry;
-import dev.ebb.code.CodeResult;
 import dev.ebb.server.service.RunService;
 import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.TenantExec;
@@ -134,7 +134,8 @@ final class CodeRoutes {
     runs.codeAlone(exchange.caller(), place, order.task(), answer, reading(exchange, answer));
   }
 
-  private static RunService.Reading<CodeResult<TenantExec>> reading(Exchange exchange, WaitingResponse answer) {
+  private static RunService.Reading<CodeResult<TenantExec>> reading(
+      Exchange exchange, WaitingResponse answer) {
     return new RunService.Reading<>() {
       @Override
       public RunService.Sending read(CodeResult<TenantExec> result) throws InterruptedException {
@@ -152,7 +153,8 @@ final class CodeRoutes {
     };
   }
 
-  private static Map<String, Object> document(Exchange exchange, CodeResult<TenantExec> result, boolean isWhole)
+  private static Map<String, Object> document(
+      Exchange exchange, CodeResult<TenantExec> result, boolean isWhole)
       throws InterruptedException {
     var document =
         Documents.object(

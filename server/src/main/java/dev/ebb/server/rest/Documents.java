@@ -1,7 +1,7 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.code.Written;
 import dev.ebb.code.Cell;
+import dev.ebb.code.Written;
 import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Segment;
 import dev.ebb.model.Certificate;

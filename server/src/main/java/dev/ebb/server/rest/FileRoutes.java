@@ -1,5 +1,6 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.code.NewFile;
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.FileContent;
 import dev.ebb.exec.FileListing;
@@ -8,7 +9,6 @@ import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.Route;
 import dev.ebb.server.service.BoxRegistry;
-import dev.ebb.code.NewFile;
 import dev.ebb.server.service.TenantBox;
 import java.io.IOException;
 import java.io.InputStream;

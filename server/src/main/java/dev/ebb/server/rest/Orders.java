@@ -1,5 +1,6 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.code.NewFile;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.ByteSize;
 import dev.ebb.model.ExecKind;
@@ -11,7 +12,6 @@ import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.service.BoxOrder;
 import dev.ebb.server.service.CommandTask;
-import dev.ebb.code.NewFile;
 import dev.ebb.server.service.access.Caps;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;

@@ -1,15 +1,15 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.pressure.Admission;
-import dev.ebb.pressure.DescriptorKind;
-import dev.ebb.pressure.Reading;
-import dev.ebb.pressure.Readings;
-import dev.ebb.pressure.Refusal;
+import dev.ebb.admission.Admission;
+import dev.ebb.admission.BaselineWatch;
+import dev.ebb.admission.Cleaned;
+import dev.ebb.admission.DescriptorKind;
+import dev.ebb.admission.PressureWatch;
+import dev.ebb.admission.Reading;
+import dev.ebb.admission.Readings;
+import dev.ebb.admission.Refusal;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Route;
-import dev.ebb.server.pressure.BaselineWatch;
-import dev.ebb.server.pressure.Cleaned;
-import dev.ebb.server.pressure.PressureWatch;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;

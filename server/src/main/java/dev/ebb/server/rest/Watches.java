@@ -1,8 +1,8 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.admission.BaselineWatch;
+import dev.ebb.admission.PressureWatch;
 import dev.ebb.server.http.Disconnects;
-import dev.ebb.server.pressure.BaselineWatch;
-import dev.ebb.server.pressure.PressureWatch;
 import dev.ebb.server.pressure.Watchdog;
 import dev.ebb.server.service.Sweeper;
 import dev.ebb.server.service.access.Quotas;

@@ -1,13 +1,12 @@
 package dev.ebb.server.service;
 
-import dev.ebb.code.Room;
+import dev.ebb.admission.AdmissionControl;
+import dev.ebb.admission.Cost;
+import dev.ebb.admission.Permit;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.PlannedStart;
 import dev.ebb.model.SandboxException;
 import dev.ebb.pool.WarmPool;
-import dev.ebb.pressure.Cost;
-import dev.ebb.pressure.Permit;
-import dev.ebb.server.pressure.AdmissionControl;
 import dev.ebb.server.service.BoxRegistry.Created;
 import dev.ebb.server.service.BoxRegistry.Filling;
 import dev.ebb.server.service.BoxRegistry.Idempotency;
@@ -23,11 +22,6 @@ import java.util.function.BooleanSupplier;
  * quota, takes a warm box or has one made, and fills it. Thread-safe.
  */
 final class BoxCreation {
-  /** Its init, and for a moment bwrap, twice, and what starts that; sockets, pidfds, logs. */
-  private static final Cost BOX = new Cost(4, 12);
-
-  private static final Cost RUN = new Cost(5, 18);
-
   private final Facilities facilities;
   private final WarmPool pool;
   private final AdmissionControl admission;
@@ -76,7 +70,7 @@ final class BoxCreation {
   /** Room for a command in a box of its own; held until both are there. */
   Permit admitRun(Caller caller, BooleanSupplier hasLeft) throws InterruptedException {
     requireOpen();
-    return admission.admit(caller.tenant(), RUN, hasLeft);
+    return admission.admit(caller.tenant(), Cost.RUN, hasLeft);
   }
 
   /**
@@ -123,7 +117,7 @@ final class BoxCreation {
 
   private TenantBox admitAndMake(BoxNote note, Filling filling, BooleanSupplier hasLeft)
       throws IOException, InterruptedException {
-    try (Permit _ = admission.admit(note.tenant(), BOX, hasLeft)) {
+    try (Permit _ = admission.admit(note.tenant(), Cost.BOX, hasLeft)) {
       return makeAndFill(note, filling, PlannedStart.UNKNOWN);
     }
   }

@@ -1,6 +1,7 @@
 package dev.ebb.server.service;
 
-import dev.ebb.code.Room;
+import dev.ebb.admission.AdmissionControl;
+import dev.ebb.admission.Permit;
 import dev.ebb.box.Box;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
@@ -16,9 +17,7 @@ import dev.ebb.model.PlannedStart;
 import dev.ebb.model.SandboxException;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.pool.WarmPool;
-import dev.ebb.pressure.Permit;
 import dev.ebb.server.metrics.Metrics;
-import dev.ebb.server.pressure.AdmissionControl;
 import dev.ebb.server.service.access.Caller;
 import dev.ebb.server.service.access.Quota;
 import dev.ebb.server.service.access.Quotas;

@@ -1,10 +1,10 @@
 package dev.ebb.server.service;
 
-import dev.ebb.code.Written;
+import dev.ebb.code.Cell;
+import dev.ebb.code.NewFile;
 import dev.ebb.code.Room;
 import dev.ebb.code.WorkspaceWatch;
-import dev.ebb.code.NewFile;
-import dev.ebb.code.Cell;
+import dev.ebb.code.Written;
 import java.io.IOException;
 import java.util.function.BooleanSupplier;
 

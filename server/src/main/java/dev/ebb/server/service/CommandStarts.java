@@ -1,10 +1,10 @@
 package dev.ebb.server.service;
 
+import dev.ebb.admission.AdmissionControl;
+import dev.ebb.admission.Cost;
+import dev.ebb.admission.Permit;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.SandboxException;
-import dev.ebb.pressure.Cost;
-import dev.ebb.pressure.Permit;
-import dev.ebb.server.pressure.AdmissionControl;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.Optional;
@@ -15,10 +15,7 @@ import java.util.function.BooleanSupplier;
  * work with files. Thread-safe.
  */
 final class CommandStarts {
-  /** Itself, and without cgroups its subreaper; logs, pipes, cgroup files. */
-  private static final Cost COMMAND = new Cost(2, 8);
-
-  private static final Cost FILES = COMMAND;
+  private static final Cost FILES = Cost.COMMAND;
 
   private final AdmissionControl admission;
   private final TenantUse use;
@@ -39,7 +36,7 @@ final class CommandStarts {
       // An operator must get in when the host is short of something.
       return box.startUnawaited(spec, input);
     }
-    try (Permit _ = admission.admit(box.tenant(), COMMAND, hasLeft)) {
+    try (Permit _ = admission.admit(box.tenant(), Cost.COMMAND, hasLeft)) {
       return startAdmitted(box, spec, input);
     }
   }

@@ -1,7 +1,7 @@
 package dev.ebb.server.service;
 
-import dev.ebb.code.Room;
 import dev.ebb.code.Cell;
+import dev.ebb.code.Room;
 import dev.ebb.server.service.access.TenantMemory;
 import java.io.IOException;
 import java.time.Duration;

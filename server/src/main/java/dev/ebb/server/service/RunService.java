@@ -1,16 +1,17 @@
 package dev.ebb.server.service;
 
-import dev.ebb.code.CodeRun;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.ebb.admission.Permit;
+import dev.ebb.box.OwnBox;
+import dev.ebb.code.Cell;
 import dev.ebb.code.CodeResult;
+import dev.ebb.code.CodeRun;
 import dev.ebb.code.CodeTask;
 import dev.ebb.code.NewFile;
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.ebb.code.Cell;
 import dev.ebb.model.CellOrder;
 import dev.ebb.model.Certificate;
 import dev.ebb.model.PlannedStart;
 import dev.ebb.model.SandboxException;
-import dev.ebb.pressure.Permit;
 import dev.ebb.server.service.access.Caller;
 import java.io.IOException;
 import java.util.List;
@@ -22,19 +23,19 @@ import java.util.Optional;
  */
 public final class RunService {
   private final BoxRegistry boxes;
-  private final OwnBox.Removal removal;
+  private final OwnBox.Removal<TenantBox> removal;
 
   public RunService(BoxRegistry boxes) {
     this(boxes, removalBy(boxes));
   }
 
-  RunService(BoxRegistry boxes, OwnBox.Removal removal) {
+  RunService(BoxRegistry boxes, OwnBox.Removal<TenantBox> removal) {
     this.boxes = boxes;
     this.removal = removal;
   }
 
-  static OwnBox.Removal removalBy(BoxRegistry boxes) {
-    return new OwnBox.Removal() {
+  static OwnBox.Removal<TenantBox> removalBy(BoxRegistry boxes) {
+    return new OwnBox.Removal<>() {
       @Override
       public Certificate remove(TenantBox box) throws InterruptedException {
         return boxes.remove(box, true);
@@ -159,12 +160,11 @@ public final class RunService {
       // Only one that is to hold nothing can have been waiting for its command.
       PlannedStart planned =
           place.files().isEmpty() ? PlannedStart.of(task.spec()) : PlannedStart.UNKNOWN;
-      OwnBox own = create(caller, place, planned);
-      removeOnFailure(
-          own,
+      OwnBox<TenantBox> own = create(caller, place, planned);
+      own.removeOnFailure(
           () -> {
             TenantExec exec = startFirst(own.box(), task, permit);
-            answer(own, place, reading.read(runToEnd(exec, task, client)));
+            return answer(own, place, reading.read(runToEnd(exec, task, client)));
           });
     }
   }
@@ -182,20 +182,20 @@ public final class RunService {
       Caller caller, Place place, CommandTask task, RunClient client, Reading<TenantExec> reading)
       throws IOException, InterruptedException {
     try (Permit _ = boxes.admitRun(caller, client::hasLeft)) {
-      OwnBox own = create(caller, place, PlannedStart.UNKNOWN);
-      removeOnFailure(
-          own,
+      OwnBox<TenantBox> own = create(caller, place, PlannedStart.UNKNOWN);
+      own.removeOnFailure(
           () -> {
             TenantExec exec = begin(boxes.startAdmitted(own.box(), task.spec()), task, client);
             reading.read(exec).send(Optional.empty());
             boxes.removeAfterCommand(own.box());
+            return exec;
           });
     }
   }
 
-  private OwnBox create(Caller caller, Place place, PlannedStart planned)
+  private OwnBox<TenantBox> create(Caller caller, Place place, PlannedStart planned)
       throws IOException, InterruptedException {
-    return new OwnBox(
+    return new OwnBox<>(
         removal,
         boxes.createAdmitted(
             caller, place.order(), made -> NewFile.write(made.files(), place.files()), planned));
@@ -203,17 +203,25 @@ public final class RunService {
 
   /** Writes, compiles and runs code in a box of its own. */
   public void codeAlone(
-      Caller caller, Place place, CodeTask task, RunClient client, Reading<CodeResult<TenantExec>> reading)
+      Caller caller,
+      Place place,
+      CodeTask task,
+      RunClient client,
+      Reading<CodeResult<TenantExec>> reading)
       throws IOException, InterruptedException {
     try (Permit permit = boxes.admitRun(caller, client::hasLeft)) {
-      OwnBox own = create(caller, place, task.plannedStart());
-      removeOnFailure(
-          own, () -> answer(own, place, readCode(own.box(), task, permit, client, reading)));
+      OwnBox<TenantBox> own = create(caller, place, task.plannedStart());
+      own.removeOnFailure(
+          () -> answer(own, place, readCode(own.box(), task, permit, client, reading)));
     }
   }
 
   private Sending readCode(
-      TenantBox box, CodeTask task, Permit permit, RunClient client, Reading<CodeResult<TenantExec>> reading)
+      TenantBox box,
+      CodeTask task,
+      Permit permit,
+      RunClient client,
+      Reading<CodeResult<TenantExec>> reading)
       throws IOException, InterruptedException {
     try {
       return reading.read(new CodeRun<>(TenantPlace.ofNew(boxes, box, client, permit), task).run());
@@ -233,36 +241,21 @@ public final class RunService {
       throws IOException, InterruptedException {
     TenantBox box =
         boxes.create(caller, place.order(), Optional.empty(), _ -> {}, client::hasLeft).box();
-    var own = new OwnBox(removal, box);
-    removeOnFailure(
-        own,
+    var own = new OwnBox<>(removal, box);
+    own.removeOnFailure(
         () -> {
           TenantContext context = boxes.createContext(box, interpreter, client::hasLeft);
-          cell(
-              context,
-              task,
-              client,
-              run -> {
-                answer(own, place, reading.read(run));
-                return run;
-              });
+          return cell(context, task, client, run -> answer(own, place, reading.read(run)));
         });
   }
 
-  private static void removeOnFailure(OwnBox own, TenantBox.Work run)
-      throws IOException, InterruptedException {
-    try {
-      run.run();
-    } catch (IOException | InterruptedException | RuntimeException | Error e) {
-      own.abandon(e);
-      throw e;
-    }
-  }
-
   /** ORDER: the output is read before the box goes, and the box is gone before its proof does. */
-  private static void answer(OwnBox own, Place place, Sending sending)
+  private static Optional<Certificate> answer(OwnBox<TenantBox> own, Place place, Sending sending)
       throws IOException, InterruptedException {
-    sending.send(place.certificate() ? Optional.of(own.remove()) : Optional.empty());
+    Optional<Certificate> certificate =
+        place.certificate() ? Optional.of(own.remove()) : Optional.empty();
+    sending.send(certificate);
     own.removeAsync();
+    return certificate;
   }
 }

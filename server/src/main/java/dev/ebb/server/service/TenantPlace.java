@@ -1,12 +1,12 @@
 package dev.ebb.server.service;
 
+import dev.ebb.admission.Permit;
 import dev.ebb.code.CodeRun;
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.Exec;
 import dev.ebb.model.ExecResult;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.FileEntry;
-import dev.ebb.pressure.Permit;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
@@ -23,8 +23,7 @@ final class TenantPlace implements CodeRun.Place<TenantExec> {
   /** Of a client that was admitted with the box, until its first command starts. */
   private @Nullable Permit permit;
 
-  private TenantPlace(
-      BoxRegistry boxes, TenantBox box, RunClient client, @Nullable Permit permit) {
+  private TenantPlace(BoxRegistry boxes, TenantBox box, RunClient client, @Nullable Permit permit) {
     this.boxes = boxes;
     this.box = box;
     this.permit = permit;

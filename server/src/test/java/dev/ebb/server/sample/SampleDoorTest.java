@@ -3,6 +3,7 @@ package dev.ebb.server.sample;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.ebb.admission.BaselineWatch;
 import dev.ebb.server.http.Disconnects;
 import dev.ebb.server.http.Dispatcher;
 import dev.ebb.server.http.Door;
@@ -10,7 +11,6 @@ import dev.ebb.server.http.Gate;
 import dev.ebb.server.http.Listeners;
 import dev.ebb.server.http.SessionLimits;
 import dev.ebb.server.metrics.Metrics;
-import dev.ebb.server.pressure.BaselineWatch;
 import dev.ebb.server.rest.RestDoor;
 import dev.ebb.server.rest.Watches;
 import dev.ebb.server.service.access.Keys;

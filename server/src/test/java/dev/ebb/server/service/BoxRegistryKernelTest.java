@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.ebb.admission.AdmissionControl;
 import dev.ebb.engine.Engine;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.BoxState;
@@ -12,7 +13,6 @@ import dev.ebb.model.ErrorCode;
 import dev.ebb.model.SandboxException;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.server.metrics.Metrics;
-import dev.ebb.server.pressure.AdmissionControl;
 import dev.ebb.server.service.access.Caller;
 import dev.ebb.server.service.access.Quota;
 import dev.ebb.server.service.access.Quotas;

@@ -3,13 +3,13 @@ package dev.ebb.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.ebb.admission.AdmissionControl;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.Holding;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.server.metrics.Metrics;
-import dev.ebb.server.pressure.AdmissionControl;
 import dev.ebb.server.service.access.Caller;
 import dev.ebb.server.service.access.Quota;
 import dev.ebb.server.service.access.Quotas;

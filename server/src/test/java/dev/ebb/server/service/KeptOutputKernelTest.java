@@ -2,12 +2,12 @@ package dev.ebb.server.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.admission.AdmissionControl;
 import dev.ebb.engine.Engine;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.server.metrics.Metrics;
-import dev.ebb.server.pressure.AdmissionControl;
 import dev.ebb.server.service.access.Caller;
 import dev.ebb.server.service.access.Quota;
 import dev.ebb.server.service.access.Quotas;

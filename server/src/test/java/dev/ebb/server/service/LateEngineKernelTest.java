@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.ebb.admission.AdmissionControl;
 import dev.ebb.box.Box;
 import dev.ebb.engine.Engine;
 import dev.ebb.model.BoxSpec;
@@ -11,7 +12,6 @@ import dev.ebb.model.ExecSpec;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.process.ProcFs;
 import dev.ebb.server.metrics.Metrics;
-import dev.ebb.server.pressure.AdmissionControl;
 import dev.ebb.server.service.access.Caller;
 import dev.ebb.server.service.access.Quota;
 import dev.ebb.server.service.access.Quotas;

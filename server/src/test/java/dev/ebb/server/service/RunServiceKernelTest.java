@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.ebb.admission.AdmissionControl;
+import dev.ebb.box.OwnBox;
 import dev.ebb.code.CodeTask;
-import dev.ebb.code.NewFile;
 import dev.ebb.code.Languages;
+import dev.ebb.code.NewFile;
 import dev.ebb.code.Runner;
 import dev.ebb.code.WorkspaceFiles;
 import dev.ebb.engine.Engine;
@@ -19,7 +21,6 @@ import dev.ebb.model.ExecSpec;
 import dev.ebb.model.SandboxException;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.server.metrics.Metrics;
-import dev.ebb.server.pressure.AdmissionControl;
 import dev.ebb.server.service.RunService.Place;
 import dev.ebb.server.service.access.Caller;
 import dev.ebb.server.service.access.Quota;
@@ -82,10 +83,10 @@ final class RunServiceKernelTest {
   }
 
   /** Removes boxes and notes it. */
-  private final class Counted implements OwnBox.Removal {
-    private final OwnBox.Removal real;
+  private final class Counted implements OwnBox.Removal<TenantBox> {
+    private final OwnBox.Removal<TenantBox> real;
 
-    private Counted(OwnBox.Removal real) {
+    private Counted(OwnBox.Removal<TenantBox> real) {
       this.real = real;
     }
 

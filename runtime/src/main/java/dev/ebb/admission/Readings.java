@@ -1,0 +1,38 @@
+package dev.ebb.admission;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What all gauges showed at one time.
+ *
+ * @param took what the reading cost
+ * @param readings one a resource, in their order
+ * @param descriptors of this process by kind
+ */
+public record Readings(
+    Instant at, Duration took, List<Reading> readings, Map<DescriptorKind, Integer> descriptors) {
+
+  public Readings {
+    readings = List.copyOf(readings);
+    descriptors = Map.copyOf(descriptors);
+  }
+
+  /** The one that is nearest to its end. */
+  public Reading worst() {
+    return readings.stream()
+        .max(Comparator.comparing(Reading::level).thenComparingDouble(Reading::percent))
+        .orElseThrow();
+  }
+
+  public PressureLevel level() {
+    return worst().level();
+  }
+
+  public Reading of(Resource resource) {
+    return readings.stream().filter(each -> each.resource() == resource).findFirst().orElseThrow();
+  }
+}

@@ -1,7 +1,0 @@
-package dev.ebb.pressure;
-
-/** What was let in, until all that it takes is made, or it failed. Closing it twice is once. */
-public interface Permit extends AutoCloseable {
-  @Override
-  void close();
-}
