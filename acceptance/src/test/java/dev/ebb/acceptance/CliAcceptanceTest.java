@@ -311,6 +311,10 @@ class CliAcceptanceTest {
     var doctor = ebb.call("doctor");
 
     assertThat(doctor.text()).contains("a box ran in").contains("mode ");
+    assertThat(doctor.text())
+        .containsPattern("zygote .*; can: .*, zygote\n")
+        .containsPattern("forkserver .*; can: leaves, freeze, .*\n")
+        .containsPattern("ok +bubblewrap .*a box ran in .*; can: leaves, .*, mounts, copied-files");
     assertThat(doctor.code()).isZero();
     assertThat(ebb.call("doctor", "--json").text()).startsWith("[{\"name\":\"java\"");
   }

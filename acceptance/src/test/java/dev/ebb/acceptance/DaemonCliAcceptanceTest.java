@@ -67,6 +67,33 @@ final class DaemonCliAcceptanceTest {
   }
 
   @Test
+  void aBoxIsMadeByTheBackendThatItNames() throws Exception {
+    String named = ebb("create", "--backend", "bubblewrap").strip();
+    String any = ebb("create").strip();
+    assertThat(json("inspect", "--json", named).string("backend")).isEqualTo("bubblewrap");
+    assertThat(json("inspect", "--json", any).string("backend"))
+        .isIn("bubblewrap", "forkserver", "zygote");
+    for (JsonObject box : json("ls", "--json").objects("boxes")) {
+      assertThat(box.string("backend")).isNotEmpty();
+    }
+    fails(
+        "unknown backend \"moon\": choose one of zygote, forkserver, bubblewrap",
+        "create",
+        "--backend",
+        "moon");
+    fails("unknown backend \"moon\": choose one of", "run", "--backend", "moon", "--", "true");
+    fails(
+        "backend forkserver cannot show directories of the host",
+        "create",
+        "--backend",
+        "forkserver",
+        "--packages",
+        directory.toString());
+    ebb("rm", "-f", named);
+    ebb("rm", "-f", any);
+  }
+
+  @Test
   void aBoxIsMadeListedStoppedAndForgotten() throws Exception {
     String id = ebb("create", "--name", "life", "-l", "team=red", "--memory", "64m").strip();
 

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * A box as the daemon described it.
  *
  * @param network none, host, or allow= and names with a comma between each two
+ * @param backend that made it; null: the daemon does not know
  * @param endedBy request, ttl, idle, drain or died
  * @param holdings only of one that was inspected
  * @param document all that the daemon said, also what this client does not know
@@ -26,6 +27,7 @@ public record Box(
     String network,
     List<Mount> mounts,
     List<String> packages,
+    @Nullable String backend,
     @Nullable Duration ttl,
     @Nullable Duration idleTimeout,
     Instant createdAt,
@@ -48,6 +50,7 @@ public record Box(
         Documents.network(document),
         Documents.list(document.objects("mounts"), Mount::read),
         document.strings("packages"),
+        document.stringOrNull("backend"),
         document.millisOrNull("ttlMillis"),
         document.millisOrNull("idleTimeoutMillis"),
         document.instant("createdAt"),

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param ttl how long it may live
  * @param idleTimeout how long it may do nothing
  * @param packages directories of the daemon's host
+ * @param backend the name of the one that shall make it; null: any that can
  * @param detached it outlives the daemon, and the next one finds it
  */
 public record BoxRequest(
@@ -28,6 +29,7 @@ public record BoxRequest(
     List<Mount> mounts,
     List<String> packages,
     List<NewFile> files,
+    @Nullable String backend,
     boolean detached) {
 
   /** A file that is in the box from its start. */
@@ -46,7 +48,17 @@ public record BoxRequest(
 
   public static BoxRequest defaults() {
     return new BoxRequest(
-        null, Map.of(), null, null, Limits.DEFAULTS, null, List.of(), List.of(), List.of(), false);
+        null,
+        Map.of(),
+        null,
+        null,
+        Limits.DEFAULTS,
+        null,
+        List.of(),
+        List.of(),
+        List.of(),
+        null,
+        false);
   }
 
   public BoxRequest withName(String changed) {
@@ -86,6 +98,11 @@ public record BoxRequest(
     return copy(copy -> copy.files.add(new NewFile(path, content)));
   }
 
+  /** The box is made by the backend of this name, or not at all. */
+  public BoxRequest withBackend(@Nullable String changed) {
+    return copy(copy -> copy.backend = changed);
+  }
+
   /** Makes a box that outlives the daemon, and is adopted by the next one. */
   public BoxRequest withDetached() {
     return copy(copy -> copy.detached = true);
@@ -108,6 +125,7 @@ public record BoxRequest(
     private final List<Mount> mounts;
     private final List<String> packages;
     private final List<NewFile> files;
+    private @Nullable String backend;
     private boolean detached;
 
     private Copy(BoxRequest request) {
@@ -120,12 +138,23 @@ public record BoxRequest(
       mounts = new ArrayList<>(request.mounts);
       packages = new ArrayList<>(request.packages);
       files = new ArrayList<>(request.files);
+      backend = request.backend;
       detached = request.detached;
     }
 
     private BoxRequest request() {
       return new BoxRequest(
-          name, labels, ttl, idleTimeout, limits, network, mounts, packages, files, detached);
+          name,
+          labels,
+          ttl,
+          idleTimeout,
+          limits,
+          network,
+          mounts,
+          packages,
+          files,
+          backend,
+          detached);
     }
   }
 
@@ -140,6 +169,7 @@ public record BoxRequest(
         .with("mounts", Documents.unlessEmpty(mounts.stream().map(Mount::document).toList()))
         .with("packages", Documents.unlessEmpty(packages))
         .with("files", Documents.unlessEmpty(files.stream().map(NewFile::document).toList()))
+        .with("backend", backend)
         .with("detached", detached ? Boolean.TRUE : null);
   }
 }

@@ -53,7 +53,11 @@ class ArchitectureTest {
     assertThat(usedPackages())
         .contains("dev.ebb.box")
         .doesNotContain(
-            "dev.ebb.kernel", "java.lang.foreign", "dev.ebb.store", "dev.ebb.backend.bubblewrap");
+            "dev.ebb.kernel",
+            "java.lang.foreign",
+            "dev.ebb.store",
+            "dev.ebb.backend.bubblewrap",
+            "dev.ebb.backend.forkserver");
   }
 
   @Test

@@ -1,7 +1,9 @@
 /**
- * What a sandbox is made of, whoever makes it.
+ * How sandboxes are made and asked: {@link dev.ebb.backend.SandboxBackend} makes one, {@link
+ * dev.ebb.backend.Sandbox} is one that lives.
  *
- * <p>Values only. May use the layers below: ledger, store, cgroup, process.
+ * <p>A backend is a package below this one and a line in the engine's registration; no other
+ * package names its classes. May use the layers below: ledger, store, cgroup, process, init.
  */
 @NullMarked
 package dev.ebb.backend;

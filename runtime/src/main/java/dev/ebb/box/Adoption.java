@@ -1,9 +1,10 @@
 package dev.ebb.box;
 
+import dev.ebb.backend.Backends;
+import dev.ebb.backend.Sandbox;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.fault.Step;
 import dev.ebb.init.CallOff;
-import dev.ebb.init.InitChannel;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
@@ -68,6 +69,7 @@ public final class Adoption {
       Duration patience,
       CallOff callOff)
       throws KernelException, IOException, InterruptedException {
+    requireBackend(host, record);
     Deadline deadline = Deadline.in(patience);
     Journal.Contents contents = host.instance().logs(id.value()).record().contents();
     List<JournalEntry> entries = contents.entries();
@@ -92,6 +94,14 @@ public final class Adoption {
       // object that this one replaces.
       box.detachment().letGo();
       throw e;
+    }
+  }
+
+  private static void requireBackend(BoxHost host, BoxRecord record) throws IOException {
+    Optional<String> unknown =
+        record.backend().filter(name -> host.backends().find(name).isEmpty());
+    if (unknown.isPresent()) {
+      throw new IOException("its backend is unknown: " + unknown.get());
     }
   }
 
@@ -175,6 +185,7 @@ public final class Adoption {
   private static void takeOver(Box box, Optional<BoxRecord> record, List<Holding> listed)
       throws KernelException {
     BoxParts parts = box.parts();
+    knowBackend(parts, record.flatMap(BoxRecord::backend));
     for (Holding line : listed) {
       switch (line.kind()) {
         case DIRECTORY -> parts.directory().takeOver(line);
@@ -191,6 +202,15 @@ public final class Adoption {
         .neverAgain(
             Math.max(parts.directory().logs().lastExec(), parts.enclosure().leaves().last()));
     parts.enclosure().leaves().find();
+  }
+
+  /** One that this engine does not know is refused by {@link #requireBackend}, where it is used. */
+  private static void knowBackend(BoxParts parts, Optional<String> recorded) {
+    Backends backends = parts.host().backends();
+    recorded
+        .flatMap(backends::find)
+        .ifPresentOrElse(
+            parts.backend()::madeBy, () -> parts.backend().assume(backends.fallback()));
   }
 
   private static void takeSharedUid(BoxParts parts, Optional<BoxRecord> record) {
@@ -247,21 +267,18 @@ public final class Adoption {
       parts.lane().takeBack(init.pid());
       BoxHost host = parts.host();
       parts.oomWatch().open(parts.scope(), host.poller());
-      parts
-          .init()
-          .connected(
-              InitChannel.reconnect(
-                  parts.scope(),
-                  host.poller(),
-                  host.discards()::discard,
-                  parts.directory().open(brief),
-                  record.nonce().bytes(),
-                  pidfd));
+      Sandbox up =
+          parts
+              .backend()
+              .backend()
+              .reconnect(
+                  parts.scope(), parts.directory().open(brief), record.nonce().bytes(), pidfd);
+      parts.init().connected(up);
     }
   }
 
   private void greet(ProcessRef init) throws KernelException, InterruptedException {
-    InitChannel up = parts.init().anyChannel().orElseThrow();
+    Sandbox up = parts.init().anySandbox().orElseThrow();
     if (!up.greet(deadline, callOff)) {
       requireDead(init);
       parts.lifecycle().become(BoxState.LOST);

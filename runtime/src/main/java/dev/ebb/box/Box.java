@@ -1,5 +1,6 @@
 package dev.ebb.box;
 
+import dev.ebb.backend.Capability;
 import dev.ebb.init.CallOff;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
@@ -33,13 +34,6 @@ public final class Box {
   private final ExecSite execSite;
   private final Footprint footprint;
   private volatile BoxSpec spec;
-
-  /** What makes boxes. */
-  public enum Maker {
-    BWRAP,
-    FORKSERVER,
-    ZYGOTE
-  }
 
   Box(BoxParts parts, BoxSpec spec) {
     this.parts = parts;
@@ -108,6 +102,7 @@ public final class Box {
   }
 
   private void freeze(BoxState next, boolean frozen) {
+    parts.backend().require(Capability.FREEZE);
     if (!parts.enclosure().canFreeze()) {
       throw new SandboxException(
           ErrorCode.UNSUPPORTED, "a box can be paused only where there are cgroups: ebb doctor");
@@ -139,6 +134,9 @@ public final class Box {
     parts.releasing().lock();
     try {
       lifecycle.requireUp(id);
+      if (!wanted.policy().isEmpty()) {
+        parts.backend().require(Capability.EGRESS);
+      }
       parts.network().change(spec.network(), wanted, detachment);
       spec = spec.withNetwork(wanted);
     } finally {

@@ -1,5 +1,6 @@
 package dev.ebb.box;
 
+import dev.ebb.backend.Backends;
 import dev.ebb.cgroup.BoxCgroup;
 import dev.ebb.cgroup.BoxNamespace;
 import dev.ebb.cgroup.CgroupMode;
@@ -34,7 +35,7 @@ public record BoxHost(
     Poller poller,
     EmptyWait emptyWait,
     CgroupRemoval removal,
-    Makers makers,
+    Backends backends,
     Discards discards,
     HostUids uids,
     Reaper reaper,

@@ -48,8 +48,7 @@ final class BoxNetwork {
 
   /** Opens it also for a policy that allows nothing: then a connection is refused at once. */
   void openAlways(EgressPolicy policy) throws KernelException, InterruptedException {
-    Fd listener =
-        init.anyChannel().orElseThrow().queries().listen(Egress.PORT, Deadline.in(LISTEN_BOUND));
+    Fd listener = init.anySandbox().orElseThrow().listen(Egress.PORT, Deadline.in(LISTEN_BOUND));
     Step.OPEN_EGRESS.reach();
     egress =
         host.egress()

@@ -22,6 +22,7 @@ record BoxParts(
     OrderedLock releasing,
     BoxHoldings holdings,
     BoxDirectory directory,
+    BoxBackend backend,
     InitProcess init,
     BoxNetwork network,
     OperatorLane lane,
@@ -30,6 +31,7 @@ record BoxParts(
   static BoxParts of(BoxHost host, BoxId id, Enclosure enclosure, BoxLifecycle lifecycle)
       throws KernelException {
     var holdings = new BoxHoldings(id, host);
+    var backend = new BoxBackend(id);
     var init = new InitProcess(id, host, enclosure, lifecycle);
     Scope scope = Scope.in(host.scope());
     return new BoxParts(
@@ -41,9 +43,10 @@ record BoxParts(
         new OrderedLock(LockOrder.BOX_RELEASE),
         holdings,
         new BoxDirectory(id, host, lifecycle),
+        backend,
         init,
         new BoxNetwork(id, host, scope, lifecycle, init),
-        new OperatorLane(id, enclosure, lifecycle, holdings, init),
+        new OperatorLane(id, enclosure, lifecycle, holdings, backend, init),
         new OomWatch(id, enclosure));
   }
 }

@@ -22,6 +22,7 @@ import java.util.stream.Stream;
 /**
  * What the next engine must know of a detached box, as the first entry of its journal.
  *
+ * @param backend that made it; empty in a record of before there were names
  * @param nonce what its init sends to prove that it belongs to this box
  * @param init the process to find and, in the end, to see dead; empty: it was lost
  * @param endsAt when init ends the box by itself
@@ -30,6 +31,7 @@ import java.util.stream.Stream;
 public record BoxRecord(
     BoxSpec spec,
     int uid,
+    Optional<String> backend,
     HexNonce nonce,
     Optional<ProcessRef> init,
     Optional<Instant> endsAt,
@@ -37,6 +39,7 @@ public record BoxRecord(
   private static final String ABOUT = "box";
   private static final String NOTE = "note-";
   private static final String NETWORK = "network";
+  private static final String BACKEND = "backend";
   private static final String DETACHED = "detached";
 
   /** In the first entry of a record that says when its box was detached. */
@@ -94,6 +97,7 @@ public record BoxRecord(
               .with("mount-box", mount.box())
               .with("mount-read-only", mount.readOnly());
     }
+    entry = backend.isPresent() ? entry.with(BACKEND, backend.get()) : entry;
     entry = init.isPresent() ? entry.with("init", init.get()) : entry;
     return endsAt.isPresent() ? entry.with("ends-at", endsAt.get().toEpochMilli()) : entry;
   }
@@ -154,10 +158,12 @@ public record BoxRecord(
               Network.parse(entry.text(NETWORK)),
               mounts(entry),
               entry.texts("package").stream().map(Path::of).toList(),
-              List.of());
+              List.of(),
+              Optional.empty());
       return new BoxRecord(
           spec,
           entry.integer("uid"),
+          entry.find(BACKEND),
           new HexNonce(entry.text("nonce")),
           entry.find("init").map(ProcessRef::parse),
           entry.find("ends-at").map(Long::valueOf).map(Instant::ofEpochMilli),

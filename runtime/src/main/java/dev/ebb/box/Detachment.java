@@ -1,8 +1,9 @@
 package dev.ebb.box;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.backend.Capability;
+import dev.ebb.backend.Sandbox;
 import dev.ebb.fault.Step;
-import dev.ebb.init.InitChannel;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.kernel.Scope;
@@ -63,7 +64,8 @@ public final class Detachment {
         throw new SandboxException(
             ErrorCode.WRONG_STATE, "box " + parts.id() + " ends with its engine");
       }
-      InitChannel up = parts.init().channel();
+      Sandbox up = parts.init().sandbox();
+      parts.backend().require(Capability.DETACH);
       var left = endsAt.map(last -> Duration.between(Instant.now(), last));
       BoxRecord record = record(up, endsAt, note);
       directory.make();
@@ -83,10 +85,11 @@ public final class Detachment {
     }
   }
 
-  private BoxRecord record(InitChannel up, Optional<Instant> endsAt, Map<String, String> note) {
+  private BoxRecord record(Sandbox up, Optional<Instant> endsAt, Map<String, String> note) {
     return new BoxRecord(
         spec.get(),
         parts.holdings().uid(),
+        parts.backend().name(),
         BoxRecord.HexNonce.of(up.nonce()),
         ProcessRef.of(parts.init().pid()),
         endsAt,
@@ -184,7 +187,7 @@ public final class Detachment {
   void letGo() {
     try {
       Step.LEAVE.reach();
-      parts.init().anyChannel().ifPresent(InitChannel::leave);
+      parts.init().anySandbox().ifPresent(Sandbox::leave);
       parts.host().scope().release(parts.scope());
     } catch (KernelException e) {
       throw SandboxException.internal(e);

@@ -1,7 +1,8 @@
 package dev.ebb.box;
 
+import dev.ebb.backend.Capability;
+import dev.ebb.backend.Sandbox;
 import dev.ebb.init.Discards;
-import dev.ebb.init.InitChannel;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
@@ -50,6 +51,15 @@ public final class ExecSite {
     parts.lifecycle().requireRunning(box.id());
   }
 
+  public boolean has(Capability capability) {
+    return parts.backend().has(capability);
+  }
+
+  /** Throws where the backend of the box cannot do this. */
+  public void require(Capability capability) {
+    parts.backend().require(capability);
+  }
+
   public Footprint footprint() {
     return box.footprint();
   }
@@ -71,12 +81,12 @@ public final class ExecSite {
   }
 
   public Leaf leaf(int exec) {
-    return new Leaf(parts.enclosure(), exec);
+    return new Leaf(parts.enclosure(), exec, has(Capability.LEAVES));
   }
 
   /** Whether an exec has a cgroup of its own. */
   public boolean hasLeaves() {
-    return !parts.enclosure().paths().isEmpty();
+    return has(Capability.LEAVES) && !parts.enclosure().paths().isEmpty();
   }
 
   /** Opens a scope for the descriptors of one exec; they are closed with the box at the latest. */
@@ -90,9 +100,9 @@ public final class ExecSite {
 
   // --- running ---
 
-  /** The channel to init, of a box whose end has not begun. */
-  public InitChannel init() {
-    return parts.init().channel();
+  /** To be asked while the end of the box has not begun. */
+  public Sandbox sandbox() {
+    return parts.init().sandbox();
   }
 
   public Poller poller() {

@@ -1,5 +1,6 @@
 package dev.ebb.box;
 
+import dev.ebb.backend.Capability;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.model.CgroupUsage;
 import dev.ebb.model.Occupancy;
@@ -27,9 +28,9 @@ public final class Footprint {
     return parts.init().pid();
   }
 
-  /** Empty when another engine had the box made. */
-  public Optional<Box.Maker> maker() {
-    return parts.init().maker();
+  /** The name of the backend that made it; empty when an engine made it that recorded none. */
+  public Optional<String> backend() {
+    return parts.backend().name();
   }
 
   /** Every process of the box, by its host pid. */
@@ -73,7 +74,9 @@ public final class Footprint {
 
   /** What its commands used by the kernel's own count; empty where only init knows. */
   public Optional<CgroupUsage> usage() throws KernelException {
-    return parts.enclosure().accounting().usage();
+    return parts.backend().has(Capability.LEAVES)
+        ? parts.enclosure().accounting().usage()
+        : Optional.empty();
   }
 
   /** What its commands take now; empty where no cgroup counts it. */

@@ -1,6 +1,6 @@
 package dev.ebb.box;
 
-import dev.ebb.backend.bubblewrap.Forkserver;
+import dev.ebb.backend.UidLoan;
 import dev.ebb.kernel.Self;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.SandboxException;
@@ -15,7 +15,7 @@ import java.util.OptionalInt;
  * again while anything of the box remains. Where this process may not change its uid, all boxes
  * share its own. Thread-safe.
  */
-public final class HostUids {
+public final class HostUids implements UidLoan {
   /** KERNEL: by systemd's map of uids, 0x70000000 to 0x7fffffff are nobody's. */
   private static final int RANGE_BASE = 0x7000_0000;
 
@@ -58,17 +58,25 @@ public final class HostUids {
     return first < 0 ? new HostUids(Self.uid(), 0) : new HostUids(first, UidRange.BLOCK);
   }
 
-  /** All boxes run as this process's own user. */
+  @Override
   public boolean isShared() {
     return count == 0;
   }
 
-  /** Lends the last free uid to a forkserver, which may map all uids of the block. */
-  synchronized Forkserver.Userns lendUserns() {
-    if (isShared()) {
-      return new Forkserver.Userns(first, first, 0);
-    }
-    return new Forkserver.Userns(lend(lent.previousClearBit(count - 1)), first, count);
+  @Override
+  public int first() {
+    return first;
+  }
+
+  @Override
+  public int count() {
+    return count;
+  }
+
+  @Override
+  public synchronized OptionalInt lendLast() {
+    int slot = lent.previousClearBit(count - 1);
+    return slot < 0 ? OptionalInt.empty() : OptionalInt.of(lend(slot));
   }
 
   synchronized int lend() {
@@ -109,7 +117,7 @@ public final class HostUids {
     return count - lent.cardinality();
   }
 
-  /** Nothing of the box it was lent to remains. */
+  @Override
   public synchronized void giveBack(int uid) {
     if (isOurs(uid)) {
       lent.clear(uid - first);

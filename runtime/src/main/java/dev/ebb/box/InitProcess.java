@@ -2,10 +2,10 @@ package dev.ebb.box;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.ebb.backend.bubblewrap.Launch;
+import dev.ebb.backend.Launch;
+import dev.ebb.backend.Sandbox;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.fault.Step;
-import dev.ebb.init.InitChannel;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
@@ -24,10 +24,10 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The init of a box, the channel to it, and the process <em>outside</em> that makes it: how they
- * are found, killed and reaped.
+ * The init of a box, how it is asked, and the process <em>outside</em> that makes it: how they are
+ * found, killed and reaped.
  *
- * <p>The channel may be used by any thread. All else belongs to the thread that makes or adopts the
+ * <p>The sandbox may be used by any thread. All else belongs to the thread that makes or adopts the
  * box, and to its release.
  */
 final class InitProcess {
@@ -39,8 +39,7 @@ final class InitProcess {
   private final Enclosure enclosure;
   private final BoxLifecycle lifecycle;
   private @Nullable Launch launch;
-  private Optional<Box.Maker> maker = Optional.empty();
-  private volatile @Nullable InitChannel channel;
+  private volatile @Nullable Sandbox sandbox;
   private @Nullable ProcessRef found;
 
   /** Each was seen dead, and its descriptor may be closed by now. */
@@ -59,7 +58,7 @@ final class InitProcess {
 
   void launched(Launch begun) {
     launch = begun;
-    channel = begun.channel();
+    sandbox = begun.sandbox();
   }
 
   Launch launch() {
@@ -69,16 +68,7 @@ final class InitProcess {
   /** The attempt to make the box failed and left nothing; another one may follow. */
   void launchFailed() {
     launch = null;
-    channel = null;
-  }
-
-  void madeBy(Box.Maker kind) {
-    maker = Optional.of(kind);
-  }
-
-  /** Empty when another engine had the box made. */
-  Optional<Box.Maker> maker() {
-    return maker;
+    sandbox = null;
   }
 
   /** Another engine had the box made, and this is its init. */
@@ -86,8 +76,8 @@ final class InitProcess {
     found = init;
   }
 
-  void connected(InitChannel up) {
-    channel = up;
+  void connected(Sandbox up) {
+    sandbox = up;
   }
 
   /** Opens an init that another engine started. */
@@ -102,25 +92,25 @@ final class InitProcess {
 
   // --- its life ---
 
-  /** The channel of a box whose end has not begun. */
-  InitChannel channel() {
+  /** To be asked while the end of the box has not begun. */
+  Sandbox sandbox() {
     lifecycle.requireUp(id);
-    return requireNonNull(channel);
+    return requireNonNull(sandbox);
   }
 
-  /** The channel in any state; empty: there has been none. */
-  Optional<InitChannel> anyChannel() {
-    return Optional.ofNullable(channel);
+  /** To be asked in any state; empty: it never was launched. */
+  Optional<Sandbox> anySandbox() {
+    return Optional.ofNullable(sandbox);
   }
 
   /** The host pid, in a box whose end has not begun. */
   int pid() {
-    return channel().init().orElseThrow().pid();
+    return sandbox().init().orElseThrow().pid();
   }
 
   /** A box without its init is lost. */
   void watch() {
-    requireNonNull(channel).whenClosed(() -> lifecycle.tryBecome(BoxState.LOST));
+    requireNonNull(sandbox).whenClosed(() -> lifecycle.tryBecome(BoxState.LOST));
   }
 
   /** It was started and has not said hello. */
@@ -130,7 +120,7 @@ final class InitProcess {
 
   /** It came up, and was not seen dead. */
   boolean isThere() {
-    return !gone && (launch == null ? channel != null : launch.isUp());
+    return !gone && (launch == null ? sandbox != null : launch.isUp());
   }
 
   /** SAFETY: one that we started keeps its number until we reap it; one that we found has a ref. */
@@ -145,7 +135,7 @@ final class InitProcess {
   }
 
   private Pidfd pidfd() {
-    return requireNonNull(channel).init().orElseThrow();
+    return requireNonNull(sandbox).init().orElseThrow();
   }
 
   // --- its end ---
@@ -175,7 +165,7 @@ final class InitProcess {
     if (!launch().callOff(deadline)) {
       throw new KernelException("hear out who made the box", Errno.EBUSY);
     }
-    launch().channel().init().ifPresent(enclosure::known);
+    launch().sandbox().init().ifPresent(enclosure::known);
   }
 
   /** Kills it in any cgroup. KERNEL: its death ends all of its pid namespace. */

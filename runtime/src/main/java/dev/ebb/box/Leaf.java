@@ -1,17 +1,28 @@
 package dev.ebb.box;
 
 import dev.ebb.cgroup.Enclosure;
+import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
+import java.time.Duration;
 import java.util.List;
 
 /** The place of one exec in its box, a cgroup where there are cgroups. Thread-safe. */
 public final class Leaf {
+  private static final Duration END_BOUND = Duration.ofSeconds(2);
+
   private final Enclosure enclosure;
   private final int exec;
+  private final boolean isOwn;
 
-  Leaf(Enclosure enclosure, int exec) {
+  /**
+   * The place of {@code exec}.
+   *
+   * @param isOwn false: its backend has no leaves, and it cannot be told apart from the box
+   */
+  Leaf(Enclosure enclosure, int exec, boolean isOwn) {
     this.enclosure = enclosure;
     this.exec = exec;
+    this.isOwn = isOwn;
   }
 
   /**
@@ -20,17 +31,26 @@ public final class Leaf {
    * @param subreaper the pid inside of the process that adopts them; 0 where the kernel knows them
    */
   public List<Integer> procs(int subreaper) throws KernelException {
-    return enclosure.leaves().procs(exec, subreaper);
+    return isOwn ? enclosure.leaves().procs(exec, subreaper) : enclosure.procs();
   }
 
   /** Kills what init should have killed: the exec, or where it cannot be told apart, the box. */
   public void kill() throws KernelException {
-    enclosure.leaves().kill(exec);
+    if (isOwn) {
+      enclosure.leaves().kill(exec);
+    } else {
+      enclosure.kill();
+    }
   }
 
   /** Kills what is left of an exec whose init is gone, and waits for it. */
   public void end() throws KernelException, InterruptedException {
-    enclosure.leaves().end(exec);
+    if (isOwn) {
+      enclosure.leaves().end(exec);
+    } else {
+      enclosure.kill();
+      enclosure.awaitEmpty(Deadline.in(END_BOUND));
+    }
   }
 
   /** Removes an empty one; no-op if absent. */

@@ -1,8 +1,10 @@
 package dev.ebb.box;
 
+import dev.ebb.backend.Capability;
+import dev.ebb.backend.Sandbox;
 import dev.ebb.cgroup.CgroupLimits;
 import dev.ebb.init.BoxContents;
-import dev.ebb.init.InitQueries;
+import dev.ebb.init.Inventory;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.model.BoxSpec;
@@ -27,23 +29,24 @@ public final class MadeAhead {
 
   /** Whether the box continues a process of its zygote. */
   public boolean isCopy() {
-    return box.footprint().maker().equals(Optional.of(Box.Maker.ZYGOTE));
+    return box.parts().backend().has(Capability.ZYGOTE);
   }
 
   /** What its init finds in it; empty when that does not answer in time. */
   public Optional<BoxContents> inventory(Duration patience)
       throws KernelException, InterruptedException {
-    return init().inventory(Deadline.in(patience));
+    return sandbox().inventory(Deadline.in(patience));
   }
 
   /** What its init finds in it, and the entry of a file that init writes right after. */
-  public Optional<InitQueries.Inventory> inventoryThenWrite(FirstFile file, Duration patience)
+  public Optional<Inventory> inventoryThenWrite(FirstFile file, Duration patience)
       throws KernelException, InterruptedException {
-    return init().inventoryThenWrite(file, Deadline.in(patience));
+    return sandbox().inventoryThenWrite(file, Deadline.in(patience));
   }
 
-  private InitQueries init() {
-    return box.parts().init().channel().queries();
+  private Sandbox sandbox() {
+    box.parts().backend().require(Capability.INVENTORY);
+    return box.parts().init().sandbox();
   }
 
   /** Gives it the limits and the way out of {@code wanted}, which it {@link BoxSpec#canBecome}. */

@@ -1,8 +1,9 @@
 package dev.ebb.box;
 
+import dev.ebb.backend.Launch;
+import dev.ebb.backend.LaunchOrder;
+import dev.ebb.backend.SandboxBackend;
 import dev.ebb.backend.SandboxSpec;
-import dev.ebb.backend.bubblewrap.Forkserver;
-import dev.ebb.backend.bubblewrap.Launch;
 import dev.ebb.cgroup.CgroupLimits;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.fault.Step;
@@ -27,8 +28,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -58,7 +59,7 @@ public final class Making {
   /**
    * Makes a box, or unwinds all that was made so far and throws the reason.
    *
-   * @param wanted the maker to use; another one makes the box if that one cannot
+   * @param wantsCopy of a prepared process, from a backend that has one
    * @param listener hears of each change of its state, in order, and must not wait for anything
    * @param unfinished takes a box that could neither be made nor unwound, to release it again
    */
@@ -66,7 +67,7 @@ public final class Making {
       BoxHost host,
       BoxId id,
       BoxSpec spec,
-      Box.Maker wanted,
+      boolean wantsCopy,
       Consumer<BoxState> listener,
       Consumer<Box> unfinished) {
     BoxParts parts;
@@ -77,32 +78,33 @@ public final class Making {
     }
     var box = new Box(parts, spec);
     try {
-      new Making(parts, spec).setUp(wanted);
+      new Making(parts, spec).setUp(wantsCopy);
       return box;
     } catch (Throwable failure) {
       throw unwind(box, failure, unfinished);
     }
   }
 
-  private void setUp(Box.Maker wanted)
-      throws KernelException,
-          Launch.SetupException,
-          Launch.MakerLostException,
-          InterruptedException {
+  /** Refuses a spec that names a backend that there is not. */
+  public static void requireBackend(BoxHost host, BoxSpec spec) {
+    spec.backend().ifPresent(name -> BoxBackend.named(host.backends(), name));
+  }
+
+  private void setUp(boolean wantsCopy)
+      throws KernelException, Launch.SetupException, InterruptedException {
     Deadline deadline = Deadline.in(host.createDeadline());
+    // KERNEL: with nsdelegate init could not clone into a leaf, which lies outside its namespace.
+    var sandbox = SandboxSpec.of(spec, !host.hierarchies().namespacesBound());
+    List<SandboxBackend> candidates = candidates(sandbox, wantsCopy);
     hold();
     enclosure.create(CgroupLimits.of(spec.limits()), holdings.uid());
     Step.WATCH_OOM.reach();
     parts.oomWatch().open(parts.scope(), host.poller());
-    // KERNEL: with nsdelegate init could not clone into a leaf, which lies outside its namespace.
-    var sandbox = SandboxSpec.of(spec, !host.hierarchies().namespacesBound());
     if (enclosure.paths().isEmpty()) {
       // Nothing else would lead the next runtime to it, should this one die in the middle.
       beginning = holdings.hold(Kind.PROCESS, Session.toBegin().toString());
     }
-    if (!isCloned(wanted, sandbox, deadline)) {
-      makeByBubblewrap(sandbox, deadline);
-    }
+    launch(sandbox, candidates, deadline);
     settle();
     strikeOutside();
     parts.network().open(spec.network().policy());
@@ -124,58 +126,61 @@ public final class Making {
     parts.directory().planned(holdings.hold(parts.directory().entry(), entries));
   }
 
-  // --- its makers ---
+  // --- its backend ---
 
-  private void makeByBubblewrap(SandboxSpec sandbox, Deadline deadline)
-      throws KernelException,
-          Launch.SetupException,
-          Launch.MakerLostException,
-          InterruptedException {
-    host.makers()
-        .bubblewrap()
-        .launch(
-            parts.scope(),
+  private List<SandboxBackend> candidates(SandboxSpec sandbox, boolean wantsCopy) {
+    if (spec.backend().isEmpty()) {
+      return host.backends().candidates(sandbox, wantsCopy);
+    }
+    SandboxBackend named = BoxBackend.named(host.backends(), spec.backend().get());
+    named
+        .capabilities()
+        .lackedBy(sandbox)
+        .ifPresent(
+            lacked -> {
+              throw BoxBackend.lacks(parts.id(), named.name(), lacked);
+            });
+    return List.of(named);
+  }
+
+  /** Tries each backend once, until one has made the box. */
+  private void launch(SandboxSpec sandbox, List<SandboxBackend> candidates, Deadline deadline)
+      throws KernelException, Launch.SetupException, InterruptedException {
+    for (SandboxBackend backend : candidates) {
+      if (isMadeBy(backend, sandbox, deadline)) {
+        parts.backend().madeBy(backend);
+        return;
+      }
+    }
+    throw new Launch.SetupException("no box can be made now by " + reasons(candidates));
+  }
+
+  private static String reasons(List<SandboxBackend> candidates) {
+    return candidates.stream()
+        .map(each -> each.name() + each.lack().map(lack -> " (" + lack.finding() + ")").orElse(""))
+        .collect(Collectors.joining(", "));
+  }
+
+  /** False: it cannot make one now, or was lost over the box and left nothing. */
+  private boolean isMadeBy(SandboxBackend backend, SandboxSpec sandbox, Deadline deadline)
+      throws KernelException, Launch.SetupException, InterruptedException {
+    Scope attempt = Scope.in(parts.scope());
+    var order =
+        new LaunchOrder(
+            attempt,
             parts.id().value(),
             sandbox,
             enclosure.placement(),
             holdings.uid(),
-            this::launched);
-    init.launch().await(deadline);
-    init.madeBy(Box.Maker.BWRAP);
-  }
-
-  private boolean isCloned(Box.Maker wanted, SandboxSpec sandbox, Deadline deadline)
-      throws KernelException, Launch.SetupException, InterruptedException {
-    return (wanted == Box.Maker.ZYGOTE
-            && isClonedBy(Box.Maker.ZYGOTE, host.makers().zygote(host, sandbox), sandbox, deadline))
-        || (wanted != Box.Maker.BWRAP
-            && isClonedBy(
-                Box.Maker.FORKSERVER, host.makers().forkserver(host, sandbox), sandbox, deadline));
-  }
-
-  /** False: there is no such maker, or it died over the box and left nothing. */
-  private boolean isClonedBy(
-      Box.Maker kind, Optional<Forkserver> forkserver, SandboxSpec sandbox, Deadline deadline)
-      throws KernelException, Launch.SetupException, InterruptedException {
-    if (forkserver.isEmpty()) {
-      return false;
-    }
-    Scope attempt = Scope.in(parts.scope());
+            spec.backend().isPresent());
     try {
-      forkserver
-          .get()
-          .launch(
-              attempt,
-              parts.id().value(),
-              sandbox,
-              enclosure.placement(),
-              holdings.uid(),
-              this::launched);
+      if (!backend.launch(order, this::launched)) {
+        parts.scope().release(attempt);
+        return false;
+      }
       init.launch().await(deadline);
-      init.madeBy(kind);
       return true;
     } catch (Launch.MakerLostException e) {
-      host.makers().lost(host, forkserver.get(), String.valueOf(e.getMessage()));
       endAttempt(attempt);
       return false;
     }
@@ -210,7 +215,7 @@ public final class Making {
   }
 
   private void settle() throws KernelException {
-    var toFind = enclosure.settled(init.launch().channel().init().orElseThrow());
+    var toFind = enclosure.settled(init.launch().sandbox().init().orElseThrow());
     if (toFind.isPresent()) {
       holdings.hold(Kind.PROCESS, toFind.get().toString());
     }

@@ -1,5 +1,6 @@
 package dev.ebb.box;
 
+import dev.ebb.backend.Capability;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.fault.Step;
 import dev.ebb.kernel.Deadline;
@@ -35,6 +36,7 @@ public final class OperatorLane {
   private final Enclosure enclosure;
   private final BoxLifecycle lifecycle;
   private final BoxHoldings holdings;
+  private final BoxBackend backend;
   private final InitProcess init;
 
   /** Shared by all starts, exclusive for an operator's and for a pause. */
@@ -51,11 +53,13 @@ public final class OperatorLane {
       Enclosure enclosure,
       BoxLifecycle lifecycle,
       BoxHoldings holdings,
+      BoxBackend backend,
       InitProcess init) {
     this.id = id;
     this.enclosure = enclosure;
     this.lifecycle = lifecycle;
     this.holdings = holdings;
+    this.backend = backend;
     this.init = init;
   }
 
@@ -81,7 +85,12 @@ public final class OperatorLane {
 
   /** RACE: a leaf that is made under the release of the box would be where all is proven gone. */
   private Optional<Path> createLeaf(int exec) throws KernelException {
-    return lifecycle.whileRunning(id, () -> enclosure.leaves().create(exec, holdings.uid()));
+    return lifecycle.whileRunning(
+        id,
+        () ->
+            backend.has(Capability.LEAVES)
+                ? enclosure.leaves().create(exec, holdings.uid())
+                : Optional.empty());
   }
 
   /** Starts an operator's command in the lane; {@code start} returns when init has started it. */

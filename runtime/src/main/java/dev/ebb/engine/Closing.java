@@ -49,7 +49,7 @@ final class Closing {
     }
     Scope scope = host.scope();
     try (scope) {
-      host.makers().close();
+      host.backends().close();
       // The process that makes boxes may have been killed between a clone and its announcement.
       var _ = host.reaper().reap(pid -> ProcFs.uid(pid).stream().anyMatch(host.uids()::isOurs));
       if (stuck.isEmpty() && !hasCgroupOfBox()) {

@@ -4,7 +4,11 @@ import dev.ebb.admission.Gauges;
 import dev.ebb.admission.Reading;
 import dev.ebb.admission.Resource;
 import dev.ebb.admission.Thresholds;
-import dev.ebb.backend.bubblewrap.Refusal;
+import dev.ebb.backend.Capabilities;
+import dev.ebb.backend.Capability;
+import dev.ebb.backend.HostLack;
+import dev.ebb.backend.HostRemedies;
+import dev.ebb.backend.SandboxBackend;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.kernel.KernelException;
@@ -26,6 +30,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** Looks at the host, runs a real box, and tells what works, what is degraded, and what to do. */
 public final class Doctor {
@@ -62,7 +67,7 @@ public final class Doctor {
     checks.add(new Check("java", Verdict.OK, String.valueOf(Runtime.version()), ""));
     String release = System.getProperty("os.version");
     checks.add(attempt("kernel", () -> kernel(release, KernelFeatures.missing())));
-    checks.add(attempt("bubblewrap", () -> bubblewrap(Opening.BWRAP)));
+    checks.add(attempt("bwrap", () -> bwrap(BackendRegistration.BWRAP)));
     checks.add(attempt("user", () -> user(Privileges.ofThisProcess(), UidClaims.arePossible())));
     checks.add(attempt("namespaces", () -> namespaces(Confinement.ofThisProcess())));
     checks.add(attempt("proc", () -> proc(Confinement.ofThisProcess())));
@@ -109,12 +114,12 @@ public final class Doctor {
         "use a newer kernel");
   }
 
-  static Check bubblewrap(List<Path> places) {
+  static Check bwrap(List<Path> places) {
     try {
-      return ok("bubblewrap", Opening.bwrap(places).toString());
+      return ok("bwrap", BackendRegistration.bwrap(places).toString());
     } catch (SandboxException e) {
       return new Check(
-          "bubblewrap",
+          "bwrap",
           Verdict.FAILED,
           "none of " + places + " can be executed; without it there are no boxes",
           String.valueOf(e.getMessage()));
@@ -143,7 +148,7 @@ public final class Doctor {
   }
 
   static Check namespaces(Confinement host) {
-    List<String> remedies = Refusal.namespaces(host);
+    List<String> remedies = HostRemedies.namespaces(host);
     return remedies.isEmpty()
         ? ok("namespaces", "user namespaces allowed: " + host.userNamespaces())
         : degraded(
@@ -158,7 +163,7 @@ public final class Doctor {
         : degraded(
             "proc",
             "masked: " + String.join(", ", host.maskedProc()) + "; a box cannot have a /proc",
-            Refusal.MASKED);
+            HostRemedies.MASKED);
   }
 
   static Check cgroups(Hierarchies hierarchies) throws IOException {
@@ -256,24 +261,46 @@ public final class Doctor {
     }
   }
 
-  /** The only proof that counts: the first is made by bwrap, the second by a forkserver. */
+  /** The only proof that counts: each backend makes a box, and one is made by any of them. */
   private static List<Check> boxes(Engine engine) throws InterruptedException {
-    Check first = box(engine);
-    return first.verdict() == Verdict.OK
-        ? List.of(forkserver(box(engine), engine.forkserverRefusal()), first)
-        : List.of(first);
+    Check any = box(engine, BoxSpec.defaults());
+    if (any.verdict() != Verdict.OK) {
+      return List.of(any);
+    }
+    var checks = new ArrayList<Check>();
+    for (SandboxBackend backend : engine.backends().all()) {
+      // It may learn only by trying what the host lacks.
+      Optional<HostLack> known = backend.lack();
+      Check own =
+          known.isPresent() ? any : box(engine, BoxSpec.defaults().withBackend(backend.name()));
+      checks.add(backend(backend.name(), backend.capabilities(), backend.lack(), own));
+    }
+    checks.add(any);
+    return checks;
   }
 
-  static Check forkserver(Check box, Optional<String> refusal) {
-    if (box.verdict() != Verdict.OK) {
-      return new Check("forkserver", box.verdict(), box.finding(), box.remedy());
+  /** One that makes no boxes here does no harm: another makes them. */
+  static Check backend(String name, Capabilities capabilities, Optional<HostLack> lack, Check box) {
+    String can = capabilities(capabilities);
+    if (lack.isPresent()) {
+      String remedy = lack.get().remedy();
+      return new Check(
+          name,
+          remedy.isEmpty() ? Verdict.OK : Verdict.DEGRADED,
+          lack.get().finding() + can,
+          remedy);
     }
-    return refusal.isEmpty()
-        ? ok("forkserver", "boxes can be cloned")
-        : degraded(
-            "forkserver",
-            "boxes cannot be cloned, so each takes bwrap's time: " + refusal.get(),
-            "see what is degraded above; it needs user namespaces in user namespaces");
+    return box.verdict() == Verdict.OK
+        ? ok(name, box.finding() + can)
+        : degraded(name, "its boxes do not run: " + box.finding() + can, box.remedy());
+  }
+
+  private static String capabilities(Capabilities capabilities) {
+    return "; can: "
+        + capabilities.all().stream()
+            .sorted()
+            .map(Capability::wireName)
+            .collect(Collectors.joining(", "));
   }
 
   /** What is to be done stands below what went wrong, where that is known. */
@@ -286,10 +313,9 @@ public final class Doctor {
     return new Check("box", Verdict.FAILED, lines.getFirst(), remedy);
   }
 
-  private static Check box(Engine engine) throws InterruptedException {
+  private static Check box(Engine engine, BoxSpec spec) throws InterruptedException {
     try {
-      var run =
-          engine.run(BoxSpec.defaults(), ExecSpec.of("/bin/sh", "-c", "[ $$ -le 3 ] && id -u"));
+      var run = engine.run(spec, ExecSpec.of("/bin/sh", "-c", "[ $$ -le 3 ] && id -u"));
       String output = run.stdout().text().strip().replace('\n', ' ');
       boolean ran = run.result().cause().equals(new ExitCause.Exited(0)) && output.equals("1000");
       if (ran && run.certificate().isClean()) {

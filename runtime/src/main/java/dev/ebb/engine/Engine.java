@@ -4,14 +4,18 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.admission.Cost;
 import dev.ebb.admission.Permit;
 import dev.ebb.admission.PressureSettings;
+import dev.ebb.backend.Backends;
+import dev.ebb.backend.Capability;
+import dev.ebb.backend.HostLack;
+import dev.ebb.backend.SandboxBackend;
+import dev.ebb.backend.ZygotePolicy;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxEnd;
 import dev.ebb.box.BoxHost;
 import dev.ebb.box.BoxRecord;
 import dev.ebb.box.Detachment;
 import dev.ebb.box.HostUids;
-import dev.ebb.box.Makers;
-import dev.ebb.box.ZygotePolicy;
+import dev.ebb.box.Making;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.code.CodeRequest;
 import dev.ebb.code.Runner;
@@ -203,14 +207,19 @@ public final class Engine implements AutoCloseable {
    * @param listener hears of each change of its state, in order, and must not wait for anything
    */
   public Box create(BoxId id, BoxSpec spec, Consumer<BoxState> listener) {
-    return create(id, spec, Box.Maker.FORKSERVER, listener);
+    return create(id, spec, false, listener);
   }
 
-  private Box create(BoxId id, BoxSpec spec, Box.Maker maker, Consumer<BoxState> listener) {
+  private Box create(BoxId id, BoxSpec spec, boolean wantsCopy, Consumer<BoxState> listener) {
     Optional<Box> made =
-        whileOpen(() -> Optional.of(boxes.make(id, spec, maker, listener)), Optional.empty());
+        whileOpen(() -> Optional.of(boxes.make(id, spec, wantsCopy, listener)), Optional.empty());
     return made.orElseThrow(
         () -> new SandboxException(ErrorCode.WRONG_STATE, "the engine is closed"));
+  }
+
+  /** Refuses a spec that names a backend that this engine does not have. */
+  public void requireBackend(BoxSpec spec) {
+    Making.requireBackend(host, spec);
   }
 
   /** Starts a command in a box. */
@@ -271,14 +280,12 @@ public final class Engine implements AutoCloseable {
 
   /** Has ready what makes boxes, so that the first need not wait for it. */
   public void prepare() throws InterruptedException {
-    host.makers().prepare(host);
+    host.backends().prepare();
   }
 
-  /**
-   * Why boxes are not made by a forkserver that should be; empty: they are, or it was not needed.
-   */
-  public Optional<String> forkserverRefusal() {
-    return host.makers().refusal();
+  /** What makes its boxes. */
+  public Backends backends() {
+    return host.backends();
   }
 
   /**
@@ -287,19 +294,32 @@ public final class Engine implements AutoCloseable {
    * @param listener hears what becomes of each box, and must not wait for anything
    */
   public WarmPool openPool(PoolPolicy policy, BiConsumer<Box, Fate> listener) {
+    requirePool(policy);
     policy.zygote().ifPresent(this::useZygote);
     return new WarmPool(new PoolMaker(), policy, listener);
   }
 
+  /** A box is handed out only when its init proves that nothing used it. */
+  private void requirePool(PoolPolicy policy) {
+    SandboxBackend maker = host.backends().fallback();
+    if (!policy.isOff() && !maker.capabilities().has(Capability.INVENTORY)) {
+      throw new SandboxException(
+          ErrorCode.UNSUPPORTED,
+          "no pool: a box of backend " + maker.name() + " cannot " + Capability.INVENTORY.action());
+    }
+  }
+
   private void useZygote(ZygotePolicy zygote) {
-    if (!Makers.canUseZygote(host)) {
-      LOG.log(
-          Level.WARNING,
-          "event=zygote_refused reason=\"it needs cgroups, and a uid for each box\", ignoring");
+    Optional<SandboxBackend> copier = host.backends().copier();
+    if (copier.isEmpty()) {
       return;
     }
     try {
-      host.makers().useZygote(zygote);
+      Optional<HostLack> lack = copier.get().copy(zygote);
+      lack.ifPresent(
+          each ->
+              LOG.log(
+                  Level.WARNING, "event=zygote_refused reason=\"{0}\", ignoring", each.finding()));
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }
@@ -309,8 +329,7 @@ public final class Engine implements AutoCloseable {
     @Override
     public Box make(BoxSpec spec, Optional<Interpreter> interpreter) {
       boolean isPython = interpreter.equals(Optional.of(Interpreter.PYTHON));
-      var maker = isPython ? Box.Maker.ZYGOTE : Box.Maker.FORKSERVER;
-      return create(newId(), spec, maker, state -> {});
+      return create(newId(), spec, isPython, state -> {});
     }
 
     @Override

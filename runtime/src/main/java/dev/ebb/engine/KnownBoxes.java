@@ -1,7 +1,5 @@
 package dev.ebb.engine;
 
-import dev.ebb.backend.bubblewrap.Forkserver;
-import dev.ebb.backend.bubblewrap.Zygote;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxHost;
 import dev.ebb.box.Making;
@@ -39,11 +37,11 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
     this.host = host;
   }
 
-  Box make(BoxId id, BoxSpec spec, Box.Maker maker, Consumer<BoxState> listener) {
+  Box make(BoxId id, BoxSpec spec, boolean wantsCopy, Consumer<BoxState> listener) {
     try {
       // ORDER: there is no moment at which it has lines, and is neither.
       inMaking.add(id.value());
-      Box box = Making.make(host, id, spec, maker, listener, this::keepUnfinished);
+      Box box = Making.make(host, id, spec, wantsCopy, listener, this::keepUnfinished);
       boxes.add(box);
       return box;
     } finally {
@@ -85,11 +83,14 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
     return unfinished;
   }
 
-  /** ORDER: in the making first, for it becomes a box, and never the other way round. */
+  /**
+   * What a backend holds for itself is known by its name.
+   *
+   * <p>ORDER: in the making first, for it becomes a box, and never the other way round.
+   */
   @Override
   public boolean isKnown(String box) {
-    return box.equals(Forkserver.NAME)
-        || box.equals(Zygote.NAME)
+    return host.backends().find(box).isPresent()
         || inMaking.contains(box)
         || boxes.stream().anyMatch(each -> each.id().value().equals(box));
   }

@@ -1,9 +1,9 @@
 package dev.ebb.engine;
 
-import dev.ebb.backend.bubblewrap.Bubblewrap;
+import dev.ebb.backend.BackendHost;
+import dev.ebb.backend.Backends;
 import dev.ebb.box.BoxHost;
 import dev.ebb.box.HostUids;
-import dev.ebb.box.Makers;
 import dev.ebb.box.Patience;
 import dev.ebb.box.Strangers;
 import dev.ebb.cgroup.CgroupRemoval;
@@ -37,7 +37,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -50,9 +49,6 @@ import java.util.List;
  */
 final class Opening {
   private static final Logger LOG = System.getLogger(Opening.class.getName());
-  static final List<Path> BWRAP =
-      List.of(Path.of("/usr/bin/bwrap"), Path.of("/usr/local/bin/bwrap"), Path.of("/bin/bwrap"));
-
   private static final Duration CREATE_DEADLINE = Duration.ofSeconds(30);
 
   /** How long the leftovers of a dead runtime may keep the next one from its work. */
@@ -79,10 +75,18 @@ final class Opening {
   private final Poller poller;
   private final Reaper reaper = new Reaper(ProcessClock.instants(), ORPHAN_PATIENCE);
   private final InitBinary binary;
+  private final Registration registration;
 
-  private Opening(Scope scope, Role role, Path path) throws KernelException, IOException {
+  /** Registers the backends of an engine. */
+  interface Registration {
+    Backends backends(BackendHost host, Role role);
+  }
+
+  private Opening(Scope scope, Role role, Path path, Registration registration)
+      throws KernelException, IOException {
     this.scope = scope;
     this.role = role;
+    this.registration = registration;
     home = Home.open(path);
     binary = InitBinary.stage(scope, home.lib());
     poller = Poller.start(scope, "ebb-poller", ORPHAN_PATIENCE, reaper::reapStrangers);
@@ -91,12 +95,15 @@ final class Opening {
   }
 
   static Engine open(Path path, Role role) {
+    return open(path, role, BackendRegistration.ofHost());
+  }
+
+  static Engine open(Path path, Role role, Registration registration) {
     var building = new Scope();
     try {
       Hierarchies hierarchies = Hierarchies.detect(role != Role.GUEST);
-      Path bwrap = bwrap(BWRAP);
       Self.becomeSubreaper();
-      return new Opening(building, role, path).open(hierarchies, bwrap);
+      return new Opening(building, role, path, registration).open(hierarchies);
     } catch (KernelException | IOException | RuntimeException e) {
       try {
         building.close();
@@ -111,19 +118,7 @@ final class Opening {
     }
   }
 
-  /** The first of {@code places} where bubblewrap is. */
-  static Path bwrap(List<Path> places) {
-    return places.stream()
-        .filter(Files::isExecutable)
-        .findFirst()
-        .orElseThrow(
-            () ->
-                new SandboxException(
-                    ErrorCode.HOST_UNFIT,
-                    "bubblewrap is missing: install it (apt-get install bubblewrap)"));
-  }
-
-  private Engine open(Hierarchies hierarchies, Path bwrap) throws KernelException, IOException {
+  private Engine open(Hierarchies hierarchies) throws KernelException, IOException {
     var recovery = new Recovery(home, emptyWait, removal, strangers, AT_START);
     var recovered = new ArrayList<>(recovery.recover(false));
     if (role == Role.DAEMON) {
@@ -132,7 +127,7 @@ final class Opening {
     Instance instance = instance();
     mendLedger(instance);
     recovered.addAll(releaseAttached(instance, recovery));
-    BoxHost host = host(instance, hierarchies, bwrap);
+    BoxHost host = host(instance, hierarchies);
     // What is left of others is not lent again, whatever becomes of it.
     instance.ledger().holdings().stream()
         .filter(held -> held.kind() == Kind.USER)
@@ -148,7 +143,21 @@ final class Opening {
     return engine;
   }
 
-  private BoxHost host(Instance instance, Hierarchies hierarchies, Path bwrap) {
+  private BoxHost host(Instance instance, Hierarchies hierarchies) {
+    var discards = new Discards(poller, binary);
+    var uids = HostUids.of(instance.uid());
+    var backendHost =
+        new BackendHost(
+            scope,
+            instance,
+            hierarchies,
+            poller,
+            emptyWait,
+            removal,
+            binary,
+            discards,
+            uids,
+            reaper);
     return new BoxHost(
         scope,
         instance,
@@ -156,19 +165,14 @@ final class Opening {
         poller,
         emptyWait,
         removal,
-        new Makers(new Bubblewrap(poller, binary, bwrap), forkserver()),
-        new Discards(poller, binary),
-        HostUids.of(instance.uid()),
+        registration.backends(backendHost, role),
+        discards,
+        uids,
         reaper,
         new Egress(),
         new Patience(),
         strangers,
         CREATE_DEADLINE);
-  }
-
-  private Makers.Policy forkserver() {
-    return (role == Role.DAEMON ? Makers.Policy.ALWAYS : Makers.Policy.FROM_THE_SECOND_BOX)
-        .orOverride();
   }
 
   private Instance instance() throws KernelException, IOException {

@@ -1,6 +1,7 @@
 package dev.ebb.exec;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.ebb.backend.Capability;
 import dev.ebb.box.Box;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
@@ -145,10 +146,12 @@ public final class BoxFiles {
    * @return what is there then; empty: it cannot be made so, {@link #write} can or tells why not
    */
   public Optional<FileEntry> writeNew(FirstFile file) throws InterruptedException {
+    if (!box.execSite().has(Capability.FILES)) {
+      return Optional.empty();
+    }
     try {
       return box.execSite()
-          .init()
-          .queries()
+          .sandbox()
           .writeFile(file, Deadline.in(ANSWER))
           .flatMap(entries -> FileEntry.parse(entries).stream().findFirst());
     } catch (KernelException e) {
@@ -161,7 +164,9 @@ public final class BoxFiles {
   public List<FileEntry> workspace() throws InterruptedException {
     Optional<byte[]> seen = Optional.empty();
     try {
-      seen = box.execSite().init().queries().list(Deadline.in(ANSWER));
+      if (box.execSite().has(Capability.FILES)) {
+        seen = box.execSite().sandbox().list(Deadline.in(ANSWER));
+      }
     } catch (KernelException e) {
       LOG.log(Level.DEBUG, "event=not_looked box=" + box.id() + ", ignoring: it is listed", e);
     }

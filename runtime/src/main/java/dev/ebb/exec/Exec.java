@@ -86,7 +86,8 @@ public final class Exec implements AutoCloseable {
     progress = new ExecProgress(new WithoutInit(), most, ladderSlack, ago);
     output = new ExecOutput(site, number, spec.kind(), progress.lock(), progress.changed());
     journal =
-        new ExecJournal(site, number, spec.kind(), output, () -> send(init -> init.forget(number)));
+        new ExecJournal(
+            site, number, spec.kind(), output, () -> send(sandbox -> sandbox.forget(number)));
   }
 
   // --- beginning ---
@@ -108,7 +109,7 @@ public final class Exec implements AutoCloseable {
   void begin(StartRequest request, List<Fd> fds, boolean isPiped) throws KernelException {
     journal.begin(new ExecRecord(number, spec, startedAt, oomKillsBefore, Optional.empty()));
     setPending(true);
-    site.init().start(number, request, fds, isPiped, new ExecReports(site, this));
+    site.sandbox().start(number, request, fds, isPiped, new ExecReports(site, this));
     site.whenOutOfMemory(oomListener);
   }
 
@@ -134,7 +135,7 @@ public final class Exec implements AutoCloseable {
     site.forget(oomListener);
     // ORDER: what is reported from now on is the heir's; what was reported before ends both.
     heir.expectReports();
-    site.init().rearm(number, ExecStart.rearmRequest(site, order, heir.output.isBuffered()));
+    site.sandbox().rearm(number, ExecStart.rearmRequest(site, order, heir.output.isBuffered()));
     if (progress.isOver() || progress.started().isEmpty() || !segment().isEmpty()) {
       throw new KernelException("find exec " + number + " of box " + site.id(), Errno.ESRCH);
     }
@@ -144,7 +145,7 @@ public final class Exec implements AutoCloseable {
   /** Init runs the command already. */
   private void expectReports() {
     site.whenOutOfMemory(oomListener);
-    site.init().expect(number, new ExecReports(site, this));
+    site.sandbox().expect(number, new ExecReports(site, this));
   }
 
   /** An engine before this one started it; its end is recorded if it has a result. */
@@ -241,7 +242,7 @@ public final class Exec implements AutoCloseable {
    * it is over, the next segment has begun.
    */
   public void split() {
-    send(init -> init.split(number));
+    send(sandbox -> sandbox.split(number));
   }
 
   /** Waits until either stream has more than was read; false once both are read to their end. */
@@ -331,7 +332,7 @@ public final class Exec implements AutoCloseable {
   public void kill(Duration grace) {
     progress.hurry(grace);
     try {
-      site.init().kill(number, Signal.TERM, grace);
+      site.sandbox().kill(number, Signal.TERM, grace);
     } catch (KernelException e) {
       progress.overrun();
       killLeaf();
@@ -353,7 +354,7 @@ public final class Exec implements AutoCloseable {
     if (signal == Signal.KILL) {
       throw new SandboxException(ErrorCode.BAD_REQUEST, "SIGKILL is what a kill ends with");
     }
-    send(init -> init.signal(number, signal));
+    send(sandbox -> sandbox.signal(number, signal));
   }
 
   /** Changes the size of its terminal; the command gets SIGWINCH. */
@@ -362,12 +363,12 @@ public final class Exec implements AutoCloseable {
       throw new SandboxException(ErrorCode.WRONG_STATE, "the command has no terminal");
     }
     var size = ExecSpec.terminal(rows, columns);
-    send(init -> init.resize(number, size));
+    send(sandbox -> sandbox.resize(number, size));
   }
 
   void send(ExecOutput.Message message) {
     try {
-      message.sendTo(site.init());
+      message.sendTo(site.sandbox());
     } catch (KernelException e) {
       LOG.log(Level.DEBUG, "event=init_not_told, ignoring: the box ends", e);
     } catch (SandboxException e) {

@@ -1,8 +1,8 @@
 package dev.ebb.exec;
 
+import dev.ebb.backend.Sandbox;
 import dev.ebb.box.ExecSite;
 import dev.ebb.init.ExecEvents;
-import dev.ebb.init.InitChannel;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
@@ -45,7 +45,7 @@ final class ExecOutput {
 
   /** A message to init. */
   interface Message {
-    void sendTo(InitChannel init) throws KernelException;
+    void sendTo(Sandbox sandbox) throws KernelException;
   }
 
   ExecOutput(ExecSite site, int exec, ExecKind kind, OrderedLock lock, Condition changed) {
@@ -141,12 +141,12 @@ final class ExecOutput {
         segment.remove();
       }
       List<Fd> logs = makeLogs(passing);
-      init.accept(channel -> channel.giveLogs(exec, logs.getFirst(), logs.getLast()));
+      init.accept(sandbox -> sandbox.giveLogs(exec, logs.getFirst(), logs.getLast()));
     } catch (KernelException | RuntimeException e) {
       LOG.log(Level.WARNING, "event=logs_not_made box=" + site.id() + " exec=" + exec, e);
       int why = e instanceof KernelException kernel ? kernel.errno().number() : 0;
       int errno = why == 0 ? Errno.EIO.number() : why;
-      init.accept(channel -> channel.refuseLogs(exec, errno));
+      init.accept(sandbox -> sandbox.refuseLogs(exec, errno));
     }
   }
 

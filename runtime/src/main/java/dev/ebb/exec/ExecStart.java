@@ -1,5 +1,6 @@
 package dev.ebb.exec;
 
+import dev.ebb.backend.Capability;
 import dev.ebb.box.ExecSite;
 import dev.ebb.box.OperatorLane;
 import dev.ebb.fault.Step;
@@ -49,6 +50,9 @@ final class ExecStart {
 
   Exec start() {
     site.requireRunning();
+    if (spec.kind() instanceof ExecKind.Terminal) {
+      site.require(Capability.TERMINAL);
+    }
     try (var passing = new Scope()) {
       Scope scope = site.openScope();
       try {

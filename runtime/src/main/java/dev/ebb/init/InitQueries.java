@@ -63,14 +63,6 @@ public final class InitQueries {
   /** The answer to LISTEN; the socket belongs to the channel's scope. */
   private record Listening(int errno, Optional<Fd> socket) {}
 
-  /**
-   * What a box held.
-   *
-   * @param written the entry of the file that was written right after it, see {@link #writeFile}
-   */
-  @SuppressWarnings("OptionalOfArray") // never compared
-  public record Inventory(BoxContents contents, Optional<byte[]> written) {}
-
   // --- what is in the box ---
 
   /**

@@ -3,14 +3,20 @@ package dev.ebb.model;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
-/** What a box shall be: limits, network, and what of the host it is shown. */
+/**
+ * What a box shall be: limits, network, and what of the host it is shown.
+ *
+ * @param backend the name of the one that shall make it; empty: any that can
+ */
 public record BoxSpec(
     Limits limits,
     Network network,
     List<Mount> mounts,
     List<Path> packages,
-    List<CopiedFile> files) {
+    List<CopiedFile> files,
+    Optional<String> backend) {
 
   public BoxSpec {
     mounts = List.copyOf(mounts);
@@ -26,23 +32,25 @@ public record BoxSpec(
   }
 
   public static BoxSpec defaults() {
-    return new BoxSpec(Limits.defaults(), Network.NONE, List.of(), List.of(), List.of());
+    return new BoxSpec(
+        Limits.defaults(), Network.NONE, List.of(), List.of(), List.of(), Optional.empty());
   }
 
   public BoxSpec withLimits(Limits changed) {
-    return new BoxSpec(changed, network, mounts, packages, files);
+    return new BoxSpec(changed, network, mounts, packages, files, backend);
   }
 
   public BoxSpec withNetwork(Network changed) {
-    return new BoxSpec(limits, changed, mounts, packages, files);
+    return new BoxSpec(limits, changed, mounts, packages, files, backend);
   }
 
   public BoxSpec withMount(Mount mount) {
-    return new BoxSpec(limits, network, append(mounts, mount), packages, files).checked();
+    return new BoxSpec(limits, network, append(mounts, mount), packages, files, backend).checked();
   }
 
   public BoxSpec withPackages(Path directory) {
-    return new BoxSpec(limits, network, mounts, append(packages, directory), files).checked();
+    return new BoxSpec(limits, network, mounts, append(packages, directory), files, backend)
+        .checked();
   }
 
   /**
@@ -50,7 +58,7 @@ public record BoxSpec(
    * is looked at yet, {@link #requireSources} is to follow.
    */
   public BoxSpec asking(List<Mount> moreMounts, List<Path> morePackages) {
-    var all = new BoxSpec(limits, network, moreMounts, morePackages, files);
+    var all = new BoxSpec(limits, network, moreMounts, morePackages, files, backend);
     ShownPaths.checkTargets(all.mounts, files);
     return all;
   }
@@ -61,7 +69,12 @@ public record BoxSpec(
   }
 
   public BoxSpec withFile(CopiedFile file) {
-    return new BoxSpec(limits, network, mounts, packages, append(files, file)).checked();
+    return new BoxSpec(limits, network, mounts, packages, append(files, file), backend).checked();
+  }
+
+  /** It is made by the backend of this name, or not at all. */
+  public BoxSpec withBackend(String name) {
+    return new BoxSpec(limits, network, mounts, packages, files, Optional.of(name));
   }
 
   private static <T> List<T> append(List<T> list, T element) {
@@ -79,6 +92,7 @@ public record BoxSpec(
         && mounts.equals(wanted.mounts)
         && packages.equals(wanted.packages)
         && files.equals(wanted.files)
+        && backend.equals(wanted.backend)
         && limits.disk().equals(wanted.limits.disk())
         && limits.temporary().equals(wanted.limits.temporary());
   }

@@ -1,7 +1,6 @@
 package dev.ebb.pool;
 
-import dev.ebb.backend.bubblewrap.Forkserver;
-import dev.ebb.backend.bubblewrap.Zygote;
+import dev.ebb.backend.Zygote;
 import dev.ebb.exec.Environment;
 import dev.ebb.model.BoxPaths;
 import dev.ebb.model.BoxText;
@@ -141,7 +140,7 @@ public enum Interpreter {
   /** One that has started, and imported what programs need, to be copied. */
   Zygote zygote(List<String> preload) {
     return new Zygote(
-        command(Forkserver.NAME, preload),
+        command(Zygote.ROLE, preload),
         Environment.lines(Map.of(), 0, ExecKind.COMMAND, Network.NONE));
   }
 

@@ -5,7 +5,7 @@ import dev.ebb.box.MadeAhead;
 import dev.ebb.exec.Exec;
 import dev.ebb.exec.Stdin;
 import dev.ebb.init.BoxContents;
-import dev.ebb.init.InitQueries;
+import dev.ebb.init.Inventory;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
@@ -178,13 +178,12 @@ public final class PoolItem {
     if (file.isEmpty()) {
       return MadeAhead.of(box).inventory(ANSWER);
     }
-    Optional<InitQueries.Inventory> inventory =
-        MadeAhead.of(box).inventoryThenWrite(file.get(), ANSWER);
+    Optional<Inventory> inventory = MadeAhead.of(box).inventoryThenWrite(file.get(), ANSWER);
     written =
         inventory
-            .flatMap(InitQueries.Inventory::written)
+            .flatMap(Inventory::written)
             .flatMap(entries -> FileEntry.parse(entries).stream().findFirst());
-    return inventory.map(InitQueries.Inventory::contents);
+    return inventory.map(Inventory::contents);
   }
 
   private boolean isUp() {

@@ -1,6 +1,6 @@
 package dev.ebb.pool;
 
-import dev.ebb.box.ZygotePolicy;
+import dev.ebb.backend.ZygotePolicy;
 import dev.ebb.process.PidLimit;
 import java.time.Duration;
 import java.util.List;

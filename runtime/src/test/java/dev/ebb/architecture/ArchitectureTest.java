@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.BeforeAll;
@@ -37,7 +38,7 @@ class ArchitectureTest {
           List.of("cgroup"),
           List.of("egress"),
           List.of("init"),
-          List.of("backend", "backend.bubblewrap"),
+          List.of("backend", "backend.bubblewrap", "backend.forkserver"),
           List.of("admission"),
           List.of("box"),
           List.of("exec"),
@@ -205,6 +206,7 @@ class ArchitectureTest {
             "LogDirectory",
             "OrderedLock",
             "OrderedReadWriteLock",
+            "Sandbox",
             "Scope");
     var open =
         classes.get(ROOT + "box.Box").getMethods().stream()
@@ -214,7 +216,7 @@ class ArchitectureTest {
     assertThat(open).noneMatch(method -> parts.contains(method.getRawReturnType().getSimpleName()));
   }
 
-  /** The channel to init and the scope of a box are there for commands, and for no other layer. */
+  /** The sandbox and the scope of a box are there for commands, and for no other layer. */
   @Test
   void onlyExecsUseTheExecSite() {
     var users = new TreeSet<String>();
@@ -226,6 +228,36 @@ class ArchitectureTest {
       }
     }
     assertThat(users).containsExactly("box", "exec");
+  }
+
+  /** So another backend is a package and a line of the registration. */
+  @Test
+  void onlyTheRegistrationNamesABackend() {
+    assertThat(users(type -> packageOf(type).startsWith("backend.")))
+        .containsExactly(ROOT + "engine.BackendRegistration");
+  }
+
+  /** A box of another backend may have no channel. */
+  @Test
+  void onlyBackendsSpeakWithInit() {
+    var channel = Set.of("InitChannel", "InitQueries", "InitWire", "ForkserverSocket");
+    assertThat(
+            users(type -> packageOf(type).equals("init") && channel.contains(type.getSimpleName())))
+        .isEmpty();
+  }
+
+  /** The classes outside of init and the backends that name one of these. */
+  private static Set<String> users(Predicate<JavaClass> named) {
+    var users = new TreeSet<String>();
+    for (JavaClass type : classes) {
+      boolean isInside = packageOf(type).startsWith("backend") || packageOf(type).equals("init");
+      if (!isInside
+          && type.getDirectDependenciesFromSelf().stream()
+              .anyMatch(dependency -> named.test(dependency.getTargetClass()))) {
+        users.add(type.getName());
+      }
+    }
+    return users;
   }
 
   @Test

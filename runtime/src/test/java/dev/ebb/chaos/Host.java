@@ -2,7 +2,7 @@ package dev.ebb.chaos;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.backend.bubblewrap.Forkserver;
+import dev.ebb.backend.forkserver.ForkserverBackend;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.engine.Engine;
 import dev.ebb.kernel.KernelException;
@@ -60,7 +60,9 @@ final class Host {
 
   /** But those of what makes boxes, which stays with the engine once it is there. */
   private List<Holding> holdings() {
-    return engine.holdings().stream().filter(held -> !held.box().equals(Forkserver.NAME)).toList();
+    return engine.holdings().stream()
+        .filter(held -> !held.box().equals(ForkserverBackend.NAME))
+        .toList();
   }
 
   /** The directories right below those of the instance, of which each hierarchy has one. */
@@ -71,7 +73,7 @@ final class Host {
     for (Path path : instance) {
       try (var entries = Files.newDirectoryStream(path, Files::isDirectory)) {
         entries.forEach(found::add);
-        found.removeIf(each -> each.endsWith(Forkserver.NAME));
+        found.removeIf(each -> each.endsWith(ForkserverBackend.NAME));
       }
     }
     return found;

@@ -1,6 +1,6 @@
 package dev.ebb.chaos;
 
-import dev.ebb.backend.bubblewrap.Forkserver;
+import dev.ebb.backend.forkserver.ForkserverBackend;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.kernel.KernelException;
@@ -86,7 +86,7 @@ final class Kin {
   }
 
   private static boolean isOfForkserver(Holding holding) {
-    return holding.box().equals(Forkserver.NAME);
+    return holding.box().equals(ForkserverBackend.NAME);
   }
 
   /** The directories of the instance itself, of which each hierarchy has one. */

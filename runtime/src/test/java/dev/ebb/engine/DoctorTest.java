@@ -8,6 +8,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.ebb.admission.PressureLevel;
 import dev.ebb.admission.Reading;
 import dev.ebb.admission.Resource;
+import dev.ebb.backend.Capabilities;
+import dev.ebb.backend.Capability;
+import dev.ebb.backend.HostLack;
 import dev.ebb.cgroup.CgroupMode;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.kernel.Errno;
@@ -59,13 +62,21 @@ class DoctorTest {
     assertThat(check.remedy()).contains(remedy);
   }
 
+  private static Doctor.Check backend(Optional<HostLack> lack, Doctor.Verdict box) {
+    return Doctor.backend(
+        "one",
+        Capabilities.of(Capability.FREEZE, Capability.DETACH),
+        lack,
+        new Doctor.Check("box", box, "a box ran", box == OK ? "" : "report this"));
+  }
+
   @Test
-  void aHostThatLetsNobodyCloneBoxes() {
-    var box = new Doctor.Check("box", OK, "a box ran", "");
-    assertFine(Doctor.forkserver(box, Optional.empty()), "boxes can be cloned");
-    assertDegraded(Doctor.forkserver(box, Optional.of("EPERM")), "EPERM", "user namespaces");
-    var failed = new Doctor.Check("box", FAILED, "no box ran", "report this");
-    assertThat(Doctor.forkserver(failed, Optional.empty()).verdict()).isEqualTo(FAILED);
+  void aBackendIsShownWithItsCapabilitiesAndWhetherItsBoxesRun() {
+    assertFine(backend(Optional.empty(), OK), "a box ran; can: freeze, detach");
+    assertDegraded(backend(Optional.empty(), FAILED), "its boxes do not run", "report this");
+    var refused = new HostLack("EPERM", "allow it");
+    assertDegraded(backend(Optional.of(refused), OK), "EPERM; can: freeze, detach", "allow it");
+    assertFine(backend(Optional.of(new HostLack("not in use", "")), OK), "not in use; can");
   }
 
   @Test
@@ -98,12 +109,12 @@ class DoctorTest {
     Path program = Files.createFile(directory.resolve("bwrap"));
     assertThat(program.toFile().setExecutable(true)).isTrue();
 
-    var missing = Doctor.bubblewrap(List.of(directory.resolve("nowhere"), plain));
+    var missing = Doctor.bwrap(List.of(directory.resolve("nowhere"), plain));
 
     assertThat(missing.verdict()).isEqualTo(FAILED);
     assertThat(missing.finding()).contains("nowhere, " + plain).contains("there are no boxes");
     assertThat(missing.remedy()).contains("apt-get install bubblewrap");
-    assertFine(Doctor.bubblewrap(List.of(plain, program)), program.toString());
+    assertFine(Doctor.bwrap(List.of(plain, program)), program.toString());
   }
 
   @Test

@@ -2,7 +2,9 @@ package dev.ebb.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.backend.bubblewrap.Forkserver;
+import dev.ebb.backend.HostLack;
+import dev.ebb.backend.bubblewrap.Bubblewrap;
+import dev.ebb.backend.forkserver.ForkserverBackend;
 import dev.ebb.box.Box;
 import dev.ebb.exec.Exec;
 import dev.ebb.kernel.KernelException;
@@ -67,9 +69,13 @@ final class ForkserverKernelTest {
     return engine().create(BoxSpec.defaults());
   }
 
+  private Optional<HostLack> lack() throws IOException {
+    return engine().backends().find(ForkserverBackend.NAME).orElseThrow().lack();
+  }
+
   private List<ProcessRef> forkservers() throws IOException {
     return engine().holdings().stream()
-        .filter(held -> held.box().equals(Forkserver.NAME) && held.kind() == Kind.PROCESS)
+        .filter(held -> held.box().equals(ForkserverBackend.NAME) && held.kind() == Kind.PROCESS)
         .map(held -> ProcessRef.parse(held.subject()))
         .toList();
   }
@@ -90,7 +96,8 @@ final class ForkserverKernelTest {
     Box first = box();
     Box second = box();
     assertThat(List.of(first, second))
-        .allSatisfy(each -> assertThat(each.footprint().maker()).contains(Box.Maker.FORKSERVER));
+        .allSatisfy(
+            each -> assertThat(each.footprint().backend()).contains(ForkserverBackend.NAME));
     assertThat(forkservers()).hasSize(1);
     assertThat(ProcFs.children())
         .contains(first.footprint().initPid(), second.footprint().initPid(), forkserver().pid());
@@ -103,9 +110,9 @@ final class ForkserverKernelTest {
   void whoeverMakesOneBoxAndEndsPaysForNoForkserver() throws Exception {
     try (Engine guest = Engine.open(host.home())) {
       Box first = guest.create(BoxSpec.defaults());
-      assertThat(first.footprint().maker()).contains(Box.Maker.BWRAP);
-      assertThat(guest.create(BoxSpec.defaults()).footprint().maker())
-          .contains(Box.Maker.FORKSERVER);
+      assertThat(first.footprint().backend()).contains(Bubblewrap.NAME);
+      assertThat(guest.create(BoxSpec.defaults()).footprint().backend())
+          .contains(ForkserverBackend.NAME);
     }
   }
 
@@ -122,7 +129,7 @@ final class ForkserverKernelTest {
     }
     for (BoxSpec spec : specs) {
       Box box = engine().create(spec);
-      assertThat(box.footprint().maker()).as(spec.toString()).contains(Box.Maker.BWRAP);
+      assertThat(box.footprint().backend()).as(spec.toString()).contains(Bubblewrap.NAME);
       assertUsable(box);
     }
     assertThat(forkservers()).isEmpty();
@@ -134,14 +141,14 @@ final class ForkserverKernelTest {
     ProcessRef dead = forkserver();
     dead.signal(Signal.KILL);
     Box meanwhile = box();
-    assertThat(meanwhile.footprint().maker()).contains(Box.Maker.BWRAP);
+    assertThat(meanwhile.footprint().backend()).contains(Bubblewrap.NAME);
     assertUsable(before);
     assertUsable(meanwhile);
     assertThat(forkservers()).isEmpty();
-    assertThat(engine().forkserverRefusal().orElseThrow()).contains("the forkserver is gone");
+    assertThat(lack().orElseThrow().finding()).contains("the forkserver is gone");
     assertThat(dead.exists()).isFalse();
     Awaitility.await().atMost(SOON).until(() -> isCloned(box()));
-    assertThat(engine().forkserverRefusal()).isEmpty();
+    assertThat(lack()).isEmpty();
   }
 
   /** Though no other box is made. */
@@ -152,11 +159,11 @@ final class ForkserverKernelTest {
     dead.signal(Signal.KILL);
     Awaitility.await().atMost(SOON).until(() -> forkservers().isEmpty());
     assertThat(dead.exists()).isFalse();
-    assertThat(engine().holdings()).noneMatch(held -> held.box().equals(Forkserver.NAME));
+    assertThat(engine().holdings()).noneMatch(held -> held.box().equals(ForkserverBackend.NAME));
   }
 
   private boolean isCloned(Box box) throws IOException {
-    boolean isCloned = box.footprint().maker().orElseThrow() == Box.Maker.FORKSERVER;
+    boolean isCloned = box.footprint().backend().orElseThrow().equals(ForkserverBackend.NAME);
     assertThat(engine().release(box).isClean()).isTrue();
     return isCloned;
   }
@@ -167,7 +174,7 @@ final class ForkserverKernelTest {
     ProcessRef silent = forkserver();
     silent.signal(Signal.STOP);
     Box box = box();
-    assertThat(box.footprint().maker()).contains(Box.Maker.BWRAP);
+    assertThat(box.footprint().backend()).contains(Bubblewrap.NAME);
     assertUsable(box);
     assertThat(silent.exists()).isFalse();
   }
@@ -230,7 +237,7 @@ final class ForkserverKernelTest {
     opened = null;
     Engine.Adopted found = engine().adopt().getFirst();
     assertUsable(found.box());
-    assertThat(box().footprint().maker()).contains(Box.Maker.FORKSERVER);
+    assertThat(box().footprint().backend()).contains(ForkserverBackend.NAME);
     assertThat(engine().release(found.box()).isClean()).isTrue();
   }
 

@@ -483,7 +483,7 @@ class InitChannelTest {
     byte[] contents = Protocol.buffer(24).putInt(1).putInt(2).putLong(3).putLong(4).array();
     say(message(Protocol.MESSAGE_CONTENTS, 0, contents));
     say(message(Protocol.MESSAGE_FILE_WRITTEN, 0, report(0, "entry")));
-    InitQueries.Inventory inventory = asked.get().orElseThrow();
+    Inventory inventory = asked.get().orElseThrow();
     assertThat(inventory.contents()).isEqualTo(new BoxContents(1, 2, 3, 4));
     assertThat(inventory.written()).contains("entry".getBytes(US_ASCII));
   }

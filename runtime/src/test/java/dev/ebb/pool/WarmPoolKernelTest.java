@@ -2,7 +2,7 @@ package dev.ebb.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.backend.bubblewrap.Forkserver;
+import dev.ebb.backend.forkserver.ForkserverBackend;
 import dev.ebb.box.Box;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.BoxFiles;
@@ -199,7 +199,7 @@ final class WarmPoolKernelTest {
                 () -> {
                   Box box = take(BoxSpec.defaults()).orElseGet(() -> cold());
                   assertThat(ids.add(id(box))).as("id").isTrue();
-                  assertThat(nonces.add(HexFormat.of().formatHex(box.execSite().init().nonce())))
+                  assertThat(nonces.add(HexFormat.of().formatHex(box.execSite().sandbox().nonce())))
                       .as("nonce")
                       .isTrue();
                   assertThat(engine.release(box).isClean()).isTrue();
@@ -242,7 +242,7 @@ final class WarmPoolKernelTest {
   @Test
   void oneWhoseInitWasKilledIsNotHandedOut() throws Exception {
     Box planted = only();
-    planted.execSite().init().init().orElseThrow().signal(Signal.KILL);
+    planted.execSite().sandbox().init().orElseThrow().signal(Signal.KILL);
     // One that is dying is silent first.
     await(() -> planted.state() != BoxState.RUNNING);
     requireRefused(planted, Fate.DEAD);
@@ -251,7 +251,7 @@ final class WarmPoolKernelTest {
   @Test
   void oneWhoseInitDoesNotAnswerIsNotHandedOut() throws Exception {
     Box planted = only();
-    planted.execSite().init().init().orElseThrow().signal(Signal.STOP);
+    planted.execSite().sandbox().init().orElseThrow().signal(Signal.STOP);
     requireRefused(planted, Fate.SILENT);
   }
 
@@ -474,7 +474,7 @@ final class WarmPoolKernelTest {
     pool.close();
     assertThat(take(BoxSpec.defaults())).isEmpty();
     assertThat(engine.holdings())
-        .filteredOn(holding -> !holding.box().equals(Forkserver.NAME))
+        .filteredOn(holding -> !holding.box().equals(ForkserverBackend.NAME))
         .allMatch(holding -> holding.box().isEmpty());
     pool.close();
   }

@@ -3,7 +3,7 @@ package dev.ebb.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.ebb.backend.bubblewrap.Zygote;
+import dev.ebb.backend.forkserver.ZygoteBackend;
 import dev.ebb.box.Box;
 import dev.ebb.exec.Exec;
 import dev.ebb.kernel.Pidfd;
@@ -105,7 +105,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
 
   private PoolItem copy(ExecSpec spec) throws InterruptedException {
     PoolItem item = runs.warm(spec);
-    assertThat(item.box().footprint().maker()).contains(Box.Maker.ZYGOTE);
+    assertThat(item.box().footprint().backend()).contains(ZygoteBackend.NAME);
     return item;
   }
 
@@ -116,7 +116,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
 
   private List<ProcessRef> zygotes() {
     return runs.engine.holdings().stream()
-        .filter(held -> held.box().equals(Zygote.NAME) && held.kind() == Kind.PROCESS)
+        .filter(held -> held.box().equals(ZygoteBackend.NAME) && held.kind() == Kind.PROCESS)
         .map(held -> ProcessRef.parse(held.subject()))
         .toList();
   }
@@ -279,7 +279,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
       items.add(runs.take(spec));
     }
     for (PoolItem item : items) {
-      assertThat(item.box().footprint().maker()).contains(Box.Maker.ZYGOTE);
+      assertThat(item.box().footprint().backend()).contains(ZygoteBackend.NAME);
       var run = runs.run(item.begin(), item.box(), "in\n");
       assertThat(run.stdout()).as(run.stderr()).isEqualTo("in 1\n");
     }
@@ -323,7 +323,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
   @Test
   void aBoxThatIsNotForPythonIsNotMadeByAZygote() throws Exception {
     Box box = runs.engine.create(BoxSpec.defaults());
-    assertThat(box.footprint().maker()).isNotEqualTo(Optional.of(Box.Maker.ZYGOTE));
+    assertThat(box.footprint().backend()).isNotEqualTo(Optional.of(ZygoteBackend.NAME));
     assertNoCopy(box);
     assertThat(runs.engine.release(box).isClean()).isTrue();
   }

@@ -89,7 +89,11 @@ class LayersTest {
     assertThat(classes)
         .flatExtracting(JavaClass::getDirectDependenciesFromSelf)
         .extracting(use -> use.getTargetClass().getPackageName())
-        .doesNotContain("dev.ebb.backend.bubblewrap", "dev.ebb.init", "dev.ebb.store");
+        .doesNotContain(
+            "dev.ebb.backend.bubblewrap",
+            "dev.ebb.backend.forkserver",
+            "dev.ebb.init",
+            "dev.ebb.store");
   }
 
   @Test

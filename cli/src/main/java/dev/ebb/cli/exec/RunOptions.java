@@ -11,6 +11,7 @@ import dev.ebb.model.Limits;
 import dev.ebb.model.Network;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParseResult;
 
@@ -84,6 +85,8 @@ final class RunOptions {
                     Options.get(parsed, "--disk", otherwise.disk()),
                     Options.get(parsed, "--tmp", otherwise.temporary())))
             .withNetwork(Options.get(parsed, "--net", Network.NONE));
+    Optional<String> backend = Options.find(parsed, "--backend");
+    spec = backend.isPresent() ? spec.withBackend(backend.get()) : spec;
     for (String text : Options.many(parsed, "--mount")) {
       spec = spec.withMount(BoxOptions.mount(parsed, text));
     }

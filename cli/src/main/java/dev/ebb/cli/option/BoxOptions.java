@@ -63,6 +63,11 @@ public final class BoxOptions {
                 new String[] {"--file"},
                 "HOST:BOX",
                 "copy a file into the box; BOX is below /workspace unless absolute"))
+        .addOption(
+            Options.text(
+                "--backend",
+                "NAME",
+                "backend that makes the box; ebb doctor lists them (default: one that can)"))
         .addOption(Options.text("--name", "NAME", "name of the box (daemon only)"))
         .addOption(
             list(new String[] {"-l", "--label"}, "KEY=VALUE", "label of the box (daemon only)"))
@@ -88,8 +93,8 @@ public final class BoxOptions {
             .withLimits(limits(parsed))
             .withTtl(Options.<Duration>find(parsed, "--ttl").orElse(null))
             .withIdleTimeout(Options.<Duration>find(parsed, "--idle-timeout").orElse(null))
-            .withNetwork(
-                Options.<Network>find(parsed, "--net").map(Network::toString).orElse(null));
+            .withNetwork(Options.<Network>find(parsed, "--net").map(Network::toString).orElse(null))
+            .withBackend(Options.<String>find(parsed, "--backend").orElse(null));
     Optional<String> name = Options.find(parsed, "--name");
     if (name.isPresent()) {
       request = request.withName(name.get());

@@ -1,10 +1,16 @@
 package dev.ebb.backend.bubblewrap;
 
-import dev.ebb.backend.SandboxSpec;
+import dev.ebb.backend.BackendHost;
+import dev.ebb.backend.Capabilities;
+import dev.ebb.backend.Capability;
+import dev.ebb.backend.HostLack;
+import dev.ebb.backend.InitSandbox;
+import dev.ebb.backend.Launch;
+import dev.ebb.backend.LaunchOrder;
+import dev.ebb.backend.Sandbox;
+import dev.ebb.backend.SandboxBackend;
 import dev.ebb.cgroup.Placement;
 import dev.ebb.fault.Step;
-import dev.ebb.init.Discards;
-import dev.ebb.init.InitBinary;
 import dev.ebb.init.InitChannel;
 import dev.ebb.init.InitWire;
 import dev.ebb.kernel.Deadline;
@@ -30,23 +36,56 @@ import java.util.Optional;
  * box's uid and stays until {@code ebb-init inside} is pid 1 of the new namespaces; then it ends
  * bwrap's outer process and itself. What is left is init, adopted by this process.
  */
-public final class Bubblewrap {
-  private final Poller poller;
-  private final InitBinary binary;
+public final class Bubblewrap implements SandboxBackend {
+  public static final String NAME = "bubblewrap";
+
+  private static final Capabilities CAPABILITIES =
+      Capabilities.of(
+          Capability.LEAVES,
+          Capability.FREEZE,
+          Capability.DETACH,
+          Capability.EGRESS,
+          Capability.HOST_NETWORK,
+          Capability.TERMINAL,
+          Capability.FILES,
+          Capability.INVENTORY,
+          Capability.MOUNTS,
+          Capability.COPIED_FILES);
+
+  private final BackendHost host;
   private final Path program;
-  private final Discards discards;
 
   /** Uses {@code program}, the bwrap of this host. */
-  public Bubblewrap(Poller poller, InitBinary binary, Path program) {
-    this.poller = poller;
-    this.binary = binary;
+  public Bubblewrap(BackendHost host, Path program) {
+    this.host = host;
     this.program = program;
-    discards = new Discards(poller, binary);
+  }
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public Capabilities capabilities() {
+    return CAPABILITIES;
+  }
+
+  @Override
+  public Optional<HostLack> lack() {
+    return Optional.empty();
+  }
+
+  @Override
+  public Sandbox reconnect(Scope scope, Fd directory, byte[] nonce, Pidfd init)
+      throws KernelException {
+    return InitSandbox.reconnect(host, scope, directory, nonce, init);
   }
 
   private final class Setup implements Launch {
     private final Scope scope;
     private final InitChannel channel;
+    private final Sandbox sandbox;
     private final Pidfd outside;
     private final Fd log;
     private volatile boolean up;
@@ -54,13 +93,14 @@ public final class Bubblewrap {
     private Setup(Scope scope, InitChannel channel, Pidfd outside, Fd log) {
       this.scope = scope;
       this.channel = channel;
+      sandbox = new InitSandbox(channel);
       this.outside = outside;
       this.log = log;
     }
 
     @Override
-    public InitChannel channel() {
-      return channel;
+    public Sandbox sandbox() {
+      return sandbox;
     }
 
     @Override
@@ -73,7 +113,7 @@ public final class Bubblewrap {
         throws KernelException, SetupException, InterruptedException {
       Step.AWAIT_OUTSIDE.reach();
       try (var brief = new Scope()) {
-        var ended = new Readiness(brief, poller, outside.fd(), Poller.Interest.READ);
+        var ended = new Readiness(brief, host.poller(), outside.fd(), Poller.Interest.READ);
         if (!ended.awaitSurely(deadline)) {
           throw new SetupException("the box was not up in time" + said());
         }
@@ -111,58 +151,58 @@ public final class Bubblewrap {
     }
   }
 
-  /** See {@link Forkserver#start}. */
-  public Forkserver startForkserver(
-      Scope scope,
-      Optional<Forkserver.Userns> userns,
-      Optional<Path> cgroup,
-      Optional<Zygote> zygote,
-      Forkserver.Spawned spawned)
-      throws KernelException {
-    return Forkserver.start(
-        scope, poller, binary, program, discards, userns, cgroup, zygote, spawned);
-  }
-
   /** Spawns the outside role, tells {@code begun} of it, and returns at once. */
-  public void launch(
-      Scope scope, String box, SandboxSpec spec, Placement placement, int uid, Launch.Begun begun)
-      throws KernelException {
+  @Override
+  public boolean launch(LaunchOrder order, Launch.Begun begun) throws KernelException {
+    Scope scope = order.scope();
     try (var passing = new Scope()) {
       Step.OPEN_SOCKET.reach();
-      InitWire.Pair control = InitWire.pair(scope, passing, discards::discard);
+      InitWire.Pair control = InitWire.pair(scope, passing, host.discards()::discard);
       Fd log = Fd.memory(scope, "ebb-setup-log");
 
-      var plan = new SpawnPlan(passing, log, "outside", "--name", box);
-      plan.option("--uid", uid);
-      plan.option("--gid", uid);
-      plan.option("--control", control.peer());
-      plan.option("--self", binary.fd());
-      if (placement.box().isPresent()) {
-        plan.option("--box", SpawnPlan.directory(passing, placement.box().get()));
-      }
-      if (placement.init().isPresent()) {
-        plan.option("--leaf", SpawnPlan.directory(passing, placement.init().get()));
-      }
-      for (Path tasks : placement.tasks()) {
-        plan.option("--join", Fd.open(passing, tasks, Fd.Flag.WRITE));
-      }
-      for (Path directory : spec.packages()) {
-        mount(passing, plan, directory, true);
-      }
-      for (Mount mount : spec.mounts()) {
-        mount(passing, plan, mount.host(), mount.readOnly());
-      }
-      int firstFile = plan.made();
-      for (CopiedFile file : spec.files()) {
-        plan.option("--keep", copied(passing, file.host(), spec.disk()));
-      }
-      plan.say("--", program.toString());
-      plan.say(BwrapCommandLine.of(spec, firstFile));
-
-      var channel = InitChannel.open(scope, poller, control.ours());
+      SpawnPlan plan = plan(order, passing, control.peer(), log);
+      var channel = InitChannel.open(scope, host.poller(), control.ours());
       Step.SPAWN.reach();
-      Pidfd outside = Spawn.spawn(scope, binary.path(), plan.words(), plan.fds());
+      Pidfd outside = Spawn.spawn(scope, host.binary().path(), plan.words(), plan.fds());
       begun.accept(new Setup(scope, channel, outside, log));
+      return true;
+    }
+  }
+
+  private SpawnPlan plan(LaunchOrder order, Scope passing, Fd control, Fd log)
+      throws KernelException {
+    var spec = order.spec();
+    var plan = new SpawnPlan(passing, log, "outside", "--name", order.box());
+    plan.option("--uid", order.uid());
+    plan.option("--gid", order.uid());
+    plan.option("--control", control);
+    plan.option("--self", host.binary().fd());
+    place(order.placement(), plan, passing);
+    for (Path directory : spec.packages()) {
+      mount(passing, plan, directory, true);
+    }
+    for (Mount mount : spec.mounts()) {
+      mount(passing, plan, mount.host(), mount.readOnly());
+    }
+    int firstFile = plan.made();
+    for (CopiedFile file : spec.files()) {
+      plan.option("--keep", copied(passing, file.host(), spec.disk()));
+    }
+    plan.say("--", program.toString());
+    plan.say(BwrapCommandLine.of(spec, firstFile));
+    return plan;
+  }
+
+  private static void place(Placement placement, SpawnPlan plan, Scope passing)
+      throws KernelException {
+    if (placement.box().isPresent()) {
+      plan.option("--box", SpawnPlan.directory(passing, placement.box().get()));
+    }
+    if (placement.init().isPresent()) {
+      plan.option("--leaf", SpawnPlan.directory(passing, placement.init().get()));
+    }
+    for (Path tasks : placement.tasks()) {
+      plan.option("--join", Fd.open(passing, tasks, Fd.Flag.WRITE));
     }
   }
 

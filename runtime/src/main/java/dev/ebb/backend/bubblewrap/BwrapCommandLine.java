@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** The options of bwrap(1) for one box; the visible pair of its manual page. */
-final class BwrapCommandLine {
+public final class BwrapCommandLine {
   /** The uid and gid a command sees itself as. */
   static final String UID_INSIDE = "1000";
 
@@ -93,7 +93,7 @@ final class BwrapCommandLine {
    * <p>KERNEL: nothing may cover any of this /proc, or no other could be mounted by who is not root
    * of the host (mount_too_revealing).
    */
-  static List<String> template(int firstFd) {
+  public static List<String> template(int firstFd) {
     var line = new BwrapCommandLine();
     line.add("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net");
     // Made as a parent of mounts it would be its maker's alone, who is no box.
@@ -107,7 +107,7 @@ final class BwrapCommandLine {
   }
 
   /** Changes when a file of the host that a template shows is replaced by another. */
-  static List<Object> identities() {
+  public static List<Object> identities() {
     var found = new ArrayList<Object>(List.of(identity(Path.of(USR))));
     Stream.concat(SYSTEM.stream(), ETC.stream().map("/etc/"::concat))
         .forEach(path -> found.add(identity(Path.of(path))));

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** The command line of a role of ebb-init and the descriptors it names, growing together. */
-final class SpawnPlan {
+public final class SpawnPlan {
   private static final Path DEV_NULL = Path.of("/dev/null");
   private static final int MAX_LOG = 4096;
 
@@ -18,7 +18,7 @@ final class SpawnPlan {
   private final List<String> words = new ArrayList<>();
 
   /** Of the role named by {@code words}, which says to {@code log} what goes wrong. */
-  SpawnPlan(Scope scope, Fd log, String... words) throws KernelException {
+  public SpawnPlan(Scope scope, Fd log, String... words) throws KernelException {
     this.scope = scope;
     Fd nothing = Fd.open(scope, DEV_NULL, Fd.Flag.READ_WRITE);
     pass(nothing);
@@ -29,39 +29,39 @@ final class SpawnPlan {
   }
 
   /** What was said there, to be put behind another text. */
-  static String said(Fd log) throws KernelException {
+  public static String said(Fd log) throws KernelException {
     byte[] text = new byte[MAX_LOG];
     int n = log.readAt(0, text, 0, text.length);
     return n <= 0 ? "" : ": " + new String(text, 0, n, StandardCharsets.UTF_8).strip();
   }
 
-  int pass(Fd fd) {
+  public int pass(Fd fd) {
     fds.add(fd);
     return fds.size() - 1;
   }
 
-  void say(String... more) {
+  public void say(String... more) {
     words.addAll(List.of(more));
   }
 
-  void say(List<String> more) {
+  public void say(List<String> more) {
     words.addAll(more);
   }
 
-  void option(String name, Fd fd) {
+  public void option(String name, Fd fd) {
     say(name, Integer.toString(pass(fd)));
   }
 
-  void option(String name, int number) {
+  public void option(String name, int number) {
     say(name, Integer.toString(number));
   }
 
-  static Fd directory(Scope scope, Path path) throws KernelException {
+  public static Fd directory(Scope scope, Path path) throws KernelException {
     return Fd.open(scope, path, Fd.Flag.READ, Fd.Flag.DIRECTORY);
   }
 
   /** Passes the files that are made for each box, and returns the number of the first. */
-  int made() throws KernelException {
+  public int made() throws KernelException {
     int first = fds.size();
     for (var made : BwrapCommandLine.MADE) {
       option("--keep", text(made.content()));
@@ -77,11 +77,11 @@ final class SpawnPlan {
     return pipe.read();
   }
 
-  List<String> words() {
+  public List<String> words() {
     return words;
   }
 
-  List<Fd> fds() {
+  public List<Fd> fds() {
     return fds;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * How a box is made: by bubblewrap, or by a forkserver that bubblewrap has made.
+ * Boxes by bubblewrap, each by a bwrap process of its own.
  *
  * <p>Visible pair: {@link dev.ebb.backend.bubblewrap.BwrapCommandLine} with bwrap's flags. May use
  * backend and the layers below.

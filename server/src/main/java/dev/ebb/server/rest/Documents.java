@@ -58,6 +58,7 @@ final class Documents {
     document.put("network", network(box.network()));
     document.put("mounts", order.spec().mounts().stream().map(Documents::mount).toList());
     document.put("packages", order.spec().packages().stream().map(Path::toString).toList());
+    box.backend().ifPresent(name -> document.put("backend", name));
     document.put("detached", order.detached());
     document.put("createdAt", box.createdAt().toString());
     order.ttl().ifPresent(ttl -> document.put("ttlMillis", ttl.toMillis()));

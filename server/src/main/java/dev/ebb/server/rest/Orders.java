@@ -66,6 +66,8 @@ final class Orders {
         fewer(fields.texts("packages"), "packages").stream()
             .map(text -> hostPath(text, "packages"))
             .toList();
+    Optional<String> backend = fields.text("backend");
+    spec = backend.isPresent() ? spec.withBackend(backend.get()) : spec;
     return spec.asking(mounts, packages);
   }
 

@@ -81,6 +81,7 @@ final class BoxCreation {
   TenantBox createAdmitted(Caller caller, BoxOrder order, Filling filling, PlannedStart planned)
       throws IOException, InterruptedException {
     requireOpen();
+    facilities.engine().requireBackend(order.spec());
     names.requireFree(caller.tenant(), order.name());
     var note = new BoxNote(caller.tenant(), order, Instant.now(), Optional.empty());
     return makeAndFill(note, filling, planned);
@@ -99,6 +100,7 @@ final class BoxCreation {
       BooleanSupplier hasLeft)
       throws IOException, InterruptedException {
     requireOpen();
+    facilities.engine().requireBackend(order.spec());
     String tenant = caller.tenant();
     if (idempotency.isPresent()) {
       Optional<Created> before = keys.before(tenant, idempotency.get());

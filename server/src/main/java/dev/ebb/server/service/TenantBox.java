@@ -267,6 +267,11 @@ public final class TenantBox {
     return making.made().map(box -> box.spec().network()).orElse(order().spec().network());
   }
 
+  /** What made it, or what is to make it; empty: nothing made it yet, or it is not recorded. */
+  public Optional<String> backend() {
+    return making.made().flatMap(box -> box.footprint().backend()).or(order().spec()::backend);
+  }
+
   /** Changes what it may reach; connections that are not allowed any more are cut. */
   public void changeNetwork(Network wanted) throws InterruptedException {
     box().changeNetwork(wanted);

@@ -27,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class HeaderTimeoutTest {
   /** Long enough for a thread that has read a head and is kept waiting for a processor. */
   private static final Duration PATIENCE = Duration.ofSeconds(1);
+
   private static final Duration ROUND = Duration.ofMillis(20);
   private static final String WHOLE = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 

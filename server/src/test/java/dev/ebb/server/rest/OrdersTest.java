@@ -41,6 +41,13 @@ class OrdersTest {
   }
 
   @Test
+  void aBoxMayNameItsBackend() {
+    var order = Orders.box(parse("{'backend':'bubblewrap'}"), Caps.NONE).order();
+    assertThat(order.spec().backend()).contains("bubblewrap");
+    assertThat(Orders.box(parse("{}"), Caps.NONE).order().spec().backend()).isEmpty();
+  }
+
+  @Test
   void aDefaultAboveTheCapIsTheCap() {
     var order = Orders.box(parse("{}"), CAPS).order();
     assertThat(order.spec().limits())

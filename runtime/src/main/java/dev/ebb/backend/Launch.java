@@ -1,6 +1,5 @@
-package dev.ebb.backend.bubblewrap;
+package dev.ebb.backend;
 
-import dev.ebb.init.InitChannel;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
@@ -8,7 +7,8 @@ import java.util.Optional;
 
 /** A box whose set-up has begun. */
 public interface Launch {
-  InitChannel channel();
+  /** The box; it can be asked once it {@link #isUp}. */
+  Sandbox sandbox();
 
   /** The process that makes this box and no other, a child of ours until it is reaped. */
   Optional<Pidfd> outside();
@@ -23,14 +23,14 @@ public interface Launch {
       throws KernelException, SetupException, MakerLostException, InterruptedException;
 
   /**
-   * Calls off what is not up: when this returns true, nobody puts a process into the box any more,
-   * and the channel knows of whoever is in it.
+   * Calls off what is not up: when this returns true, no process is put into the box any more, and
+   * {@link Sandbox#init} is final.
    *
    * @return false when the deadline came first
    */
   boolean callOff(Deadline deadline) throws KernelException, InterruptedException;
 
-  /** True once init has said hello; then nobody else is needed for the box. */
+  /** True once init has said hello; then no other process is needed for the box. */
   boolean isUp();
 
   /** Takes over what was begun. */
@@ -45,11 +45,11 @@ public interface Launch {
 
     private final boolean isForWantOfProcesses;
 
-    SetupException(String message) {
+    public SetupException(String message) {
       this(message, false);
     }
 
-    SetupException(String message, boolean isForWantOfProcesses) {
+    public SetupException(String message, boolean isForWantOfProcesses) {
       super(message);
       this.isForWantOfProcesses = isForWantOfProcesses;
     }
@@ -60,11 +60,11 @@ public interface Launch {
     }
   }
 
-  /** Who was to make the box is gone, or does not answer. */
+  /** What was to make the box is gone, or does not answer. */
   final class MakerLostException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    MakerLostException(String message) {
+    public MakerLostException(String message) {
       super(message);
     }
   }

@@ -1,16 +1,18 @@
-package dev.ebb.box;
+package dev.ebb.backend.forkserver;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.ebb.backend.bubblewrap.Forkserver;
-import dev.ebb.backend.bubblewrap.Launch;
-import dev.ebb.backend.bubblewrap.Zygote;
+import dev.ebb.backend.BackendHost;
+import dev.ebb.backend.HostLack;
+import dev.ebb.backend.Launch;
+import dev.ebb.backend.LaunchOrder;
+import dev.ebb.backend.ZygotePolicy;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
-import dev.ebb.model.SandboxException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -22,9 +24,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class CurrentForkserver {
   private static final Logger LOG = System.getLogger(CurrentForkserver.class.getName());
+  private static final String REMEDY =
+      "see what is degraded above; it needs user namespaces in user namespaces";
   private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
   private static final Duration LONGEST_PAUSE = Duration.ofMinutes(5);
 
+  private final BackendHost host;
+  private final Path bwrap;
+  private final String name;
   private final Optional<ZygotePolicy> zygote;
   private final OrderedLock lock = new OrderedLock(LockOrder.FORKSERVER_START);
 
@@ -51,36 +58,56 @@ final class CurrentForkserver {
   @GuardedBy("lock")
   private long left;
 
-  CurrentForkserver(Optional<ZygotePolicy> zygote) {
+  CurrentForkserver(BackendHost host, Path bwrap, String name, Optional<ZygotePolicy> zygote) {
+    this.host = host;
+    this.bwrap = bwrap;
+    this.name = name;
     this.zygote = zygote;
   }
 
-  private String name() {
-    return zygote.isPresent() ? Zygote.NAME : Forkserver.NAME;
-  }
-
   /** Why there is none, if one was wanted and is not there. */
-  Optional<String> refusal() {
+  Optional<HostLack> lack() {
     lock.lock();
     try {
-      return Optional.ofNullable(refusal);
+      return Optional.ofNullable(refusal).map(each -> new HostLack(each, REMEDY));
     } finally {
       lock.unlock();
     }
   }
 
+  /**
+   * Begins to make a box.
+   *
+   * @param isWanted start one if there is none
+   * @return false: there is none now
+   */
+  boolean launch(LaunchOrder order, boolean isWanted, Launch.Begun begun)
+      throws KernelException, Launch.MakerLostException, InterruptedException {
+    Optional<Forkserver> current = next(isWanted);
+    if (current.isEmpty()) {
+      return false;
+    }
+    try {
+      current.get().launch(order, this::lost, begun);
+      return true;
+    } catch (Launch.MakerLostException e) {
+      lost(current.get(), String.valueOf(e.getMessage()));
+      throw e;
+    }
+  }
+
   /** The one that shall make the next box, started if {@code isWanted}; empty: another maker. */
-  Optional<Forkserver> next(BoxHost host, boolean isWanted) throws InterruptedException {
+  private Optional<Forkserver> next(boolean isWanted) throws InterruptedException {
     lock.lock();
     try {
       if (forkserver != null && forkserver.isLost()) {
-        lose(host, "the " + name() + " is gone");
+        lose("the " + name + " is gone");
       }
       if (forkserver != null && (forkserver.isOutdated() || isSpent())) {
         forkserver = null;
       }
       if (forkserver == null && isWanted && pause.isOver()) {
-        start(host);
+        start();
       }
       left--;
       return Optional.ofNullable(forkserver);
@@ -90,11 +117,11 @@ final class CurrentForkserver {
   }
 
   /** Starts one, if there is none. */
-  void prepare(BoxHost host) throws InterruptedException {
+  void prepare() throws InterruptedException {
     lock.lock();
     try {
       if (forkserver == null && pause.isOver()) {
-        start(host);
+        start();
       }
     } finally {
       lock.unlock();
@@ -108,30 +135,30 @@ final class CurrentForkserver {
   }
 
   @GuardedBy("lock")
-  private void start(BoxHost host) throws InterruptedException {
+  private void start() throws InterruptedException {
     try {
       end();
-      process = new ForkserverProcess(host, zygote.map(ZygotePolicy::zygote));
+      process = new ForkserverProcess(host, bwrap, name, zygote.map(ZygotePolicy::zygote));
       Forkserver started = process.start();
       forkserver = started;
-      started.whenLost(() -> endAside(host, started));
+      started.whenLost(() -> endAside(started));
       zygote.ifPresent(policy -> age = Deadline.in(policy.age()));
       left = zygote.map(ZygotePolicy::count).orElse(0);
       refusal = null;
       nextPause = FIRST_PAUSE;
-    } catch (KernelException | Launch.SetupException | SandboxException e) {
-      lose(host, String.valueOf(e.getMessage()));
+    } catch (KernelException | Launch.SetupException e) {
+      lose(String.valueOf(e.getMessage()));
     }
   }
 
   /** Nothing of a dead one waits for the next box: a zombie, a cgroup, lines of the ledger. */
-  private void endAside(BoxHost host, Forkserver which) {
+  private void endAside(Forkserver which) {
     Thread.ofVirtual()
         .name("ebb-forkserver-end")
         .start(
             () -> {
               try {
-                lost(host, which, "the " + name() + " is gone");
+                lost(which, "the " + name + " is gone");
               } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
               }
@@ -139,11 +166,11 @@ final class CurrentForkserver {
   }
 
   /** It died over a box, or would not answer. */
-  void lost(BoxHost host, Forkserver which, String reason) throws InterruptedException {
+  void lost(Forkserver which, String reason) throws InterruptedException {
     lock.lock();
     try {
       if (which.equals(forkserver)) {
-        lose(host, reason);
+        lose(reason);
       }
     } finally {
       lock.unlock();
@@ -151,7 +178,7 @@ final class CurrentForkserver {
   }
 
   @GuardedBy("lock")
-  private void lose(BoxHost host, String reason) throws InterruptedException {
+  private void lose(String reason) throws InterruptedException {
     boolean isKnown = reason.equals(refusal);
     forkserver = null;
     refusal = reason;
@@ -159,7 +186,7 @@ final class CurrentForkserver {
     LOG.log(
         isKnown ? Level.DEBUG : Level.WARNING,
         "event={0}_lost instance={1} reason=\"{2}\" another_makes_boxes_for={3}",
-        name(),
+        name,
         host.instance().id(),
         reason,
         nextPause);

@@ -1,5 +1,9 @@
-package dev.ebb.backend.bubblewrap;
+package dev.ebb.backend.forkserver;
 
+import dev.ebb.backend.InitSandbox;
+import dev.ebb.backend.Launch;
+import dev.ebb.backend.Sandbox;
+import dev.ebb.backend.bubblewrap.Refusal;
 import dev.ebb.fault.Step;
 import dev.ebb.init.InitChannel;
 import dev.ebb.kernel.Deadline;
@@ -11,16 +15,25 @@ import java.util.Optional;
 final class Cloning implements Launch {
   private final Forkserver forkserver;
   private final InitChannel channel;
+  private final Sandbox sandbox;
+  private final Loss loss;
   private volatile boolean up;
 
-  Cloning(Forkserver forkserver, InitChannel channel) {
+  Cloning(Forkserver forkserver, InitChannel channel, Loss loss) {
     this.forkserver = forkserver;
     this.channel = channel;
+    this.loss = loss;
+    sandbox = new InitSandbox(channel);
+  }
+
+  /** What follows when a forkserver died over a box, or would not answer. */
+  interface Loss {
+    void end(Forkserver lost, String reason) throws InterruptedException;
   }
 
   @Override
-  public InitChannel channel() {
-    return channel;
+  public Sandbox sandbox() {
+    return sandbox;
   }
 
   @Override
@@ -37,6 +50,9 @@ final class Cloning implements Launch {
       if (!up) {
         throw refusal();
       }
+    } catch (MakerLostException e) {
+      loss.end(forkserver, String.valueOf(e.getMessage()));
+      throw e;
     } finally {
       forkserver.finish(channel);
     }

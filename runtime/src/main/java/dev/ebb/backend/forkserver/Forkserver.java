@@ -1,13 +1,18 @@
-package dev.ebb.backend.bubblewrap;
+package dev.ebb.backend.forkserver;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.ebb.backend.SandboxSpec;
+import dev.ebb.backend.BackendHost;
+import dev.ebb.backend.Launch;
+import dev.ebb.backend.LaunchOrder;
+import dev.ebb.backend.Zygote;
+import dev.ebb.backend.bubblewrap.BwrapCommandLine;
+import dev.ebb.backend.bubblewrap.Refusal;
+import dev.ebb.backend.bubblewrap.SpawnPlan;
 import dev.ebb.cgroup.Placement;
 import dev.ebb.fault.Step;
 import dev.ebb.init.CloneOrder;
 import dev.ebb.init.Discards;
 import dev.ebb.init.ForkserverSocket;
-import dev.ebb.init.InitBinary;
 import dev.ebb.init.InitChannel;
 import dev.ebb.init.InitWire;
 import dev.ebb.kernel.Deadline;
@@ -39,9 +44,9 @@ import java.util.concurrent.locks.Condition;
  * <p>A box it makes is a child of this process from the start, and needs the forkserver no more.
  * Its end ends no box. Thread-safe.
  */
-public final class Forkserver {
+final class Forkserver {
   /** Stands for it where a box has its id: on the ledger, in its command line, as its cgroup. */
-  public static final String NAME = "forkserver";
+  static final String NAME = "forkserver";
 
   /** How long cloning a box may take before bwrap makes it instead. */
   static final Duration PATIENCE = Duration.ofSeconds(5);
@@ -77,16 +82,15 @@ public final class Forkserver {
   private Deadline nextLook = Deadline.in(LOOK_EVERY);
 
   private Forkserver(
-      Poller poller,
-      Discards discards,
+      BackendHost host,
       Optional<Userns> userns,
       ForkserverSocket socket,
       Pidfd process,
       ProcessRef ref,
       Fd log,
       List<Object> shown) {
-    this.poller = poller;
-    this.discards = discards;
+    poller = host.poller();
+    discards = host.discards();
     this.userns = userns;
     this.socket = socket;
     this.process = process;
@@ -102,7 +106,7 @@ public final class Forkserver {
    * @param first of the block of uids for boxes
    * @param count of the block; 0: boxes have the forkserver's uid
    */
-  public record Userns(int root, int first, int count) {
+  record Userns(int root, int first, int count) {
     /** The uid of a box inside the namespace. */
     int inside(int host) {
       if (count == 0) {
@@ -112,7 +116,7 @@ public final class Forkserver {
     }
 
     /** Makes the forkserver the owner of {@code file}, if its uid is not that of the engine. */
-    public void own(Path file) throws KernelException {
+    void own(Path file) throws KernelException {
       if (count > 0) {
         Filesystem.chown(file, root, root);
       }
@@ -121,31 +125,22 @@ public final class Forkserver {
 
   /** Takes over the process that was started. */
   @FunctionalInterface
-  public interface Spawned {
+  interface Spawned {
     void accept(Pidfd process) throws KernelException;
-  }
-
-  /** Whether it has what such a box is made of. */
-  public static boolean canMake(SandboxSpec spec) {
-    return spec.network().isOwn()
-        && spec.mounts().isEmpty()
-        && spec.packages().isEmpty()
-        && spec.files().isEmpty();
   }
 
   /**
    * Starts one, and tells {@code spawned} of it; {@link #awaitReady} is to follow.
    *
+   * @param bwrap the program
    * @param userns empty: the forkserver runs in the engine's user namespace
    * @param cgroup of version 2, its own; empty where there are none
    * @param zygote what it is to become
    */
-  public static Forkserver start(
+  static Forkserver start(
       Scope scope,
-      Poller poller,
-      InitBinary binary,
+      BackendHost host,
       Path bwrap,
-      Discards discards,
       Optional<Userns> userns,
       Optional<Path> cgroup,
       Optional<Zygote> zygote,
@@ -156,7 +151,7 @@ public final class Forkserver {
       Fd log = Fd.memory(scope, "ebb-forkserver-log");
       var plan = new SpawnPlan(passing, log, NAME);
       plan.option("--control", control.peer());
-      plan.option("--self", binary.fd());
+      plan.option("--self", host.binary().fd());
       if (cgroup.isPresent()) {
         plan.option("--leaf", SpawnPlan.directory(passing, cgroup.get()));
       }
@@ -175,18 +170,17 @@ public final class Forkserver {
       plan.say(BwrapCommandLine.template(firstFile));
       List<Object> shown = BwrapCommandLine.identities();
       Step.SPAWN_FORKSERVER.reach();
-      Pidfd process = Spawn.spawn(scope, binary.path(), plan.words(), plan.fds());
+      Pidfd process = Spawn.spawn(scope, host.binary().path(), plan.words(), plan.fds());
       spawned.accept(process);
       // Ours to reap, so it is there, dead or alive.
       ProcessRef ref = ProcessRef.of(process.pid()).orElseThrow();
-      var forkserver =
-          new Forkserver(poller, discards, userns, control.ours(), process, ref, log, shown);
+      var forkserver = new Forkserver(host, userns, control.ours(), process, ref, log, shown);
       forkserver.listen(scope);
       return forkserver;
     }
   }
 
-  public Pidfd process() {
+  Pidfd process() {
     return process;
   }
 
@@ -195,7 +189,7 @@ public final class Forkserver {
    *
    * @throws Launch.SetupException with what it or bwrap said, when it never will
    */
-  public void awaitReady(Deadline deadline)
+  void awaitReady(Deadline deadline)
       throws KernelException, Launch.SetupException, InterruptedException {
     Step.AWAIT_FORKSERVER.reach();
     if (!awaitWord(deadline)) {
@@ -287,7 +281,7 @@ public final class Forkserver {
    * Runs {@code task} when it ends by itself, on the poller's thread, which must not wait. A caller
    * that loses it over a box is told by an exception.
    */
-  public void whenLost(Runnable task) {
+  void whenLost(Runnable task) {
     boolean isLate;
     state.lock();
     try {
@@ -302,7 +296,7 @@ public final class Forkserver {
   }
 
   /** Its boxes would show what is no longer on the host: another should take over. */
-  public boolean isOutdated() {
+  boolean isOutdated() {
     state.lock();
     try {
       if (!outdated && nextLook.isOver()) {
@@ -316,7 +310,7 @@ public final class Forkserver {
   }
 
   /** It can make no box any more. */
-  public boolean isLost() {
+  boolean isLost() {
     state.lock();
     try {
       return lost;
@@ -326,36 +320,36 @@ public final class Forkserver {
   }
 
   /** Orders a box, tells {@code begun} of it, and returns at once. */
-  public void launch(
-      Scope scope, String box, SandboxSpec spec, Placement placement, int uid, Launch.Begun begun)
+  void launch(LaunchOrder order, Cloning.Loss loss, Launch.Begun begun)
       throws KernelException, Launch.MakerLostException {
     try (var passing = new Scope()) {
       Step.OPEN_SOCKET.reach();
-      InitWire.Pair control = InitWire.pair(scope, passing, discards::discard);
+      InitWire.Pair control = InitWire.pair(order.scope(), passing, discards::discard);
       var fds = new ArrayList<Fd>(List.of(control.peer()));
+      Placement placement = order.placement();
       if (placement.init().isPresent()) {
         fds.add(cradle(passing, placement.init().get()));
       }
       for (Path tasks : placement.tasks()) {
         fds.add(Fd.open(passing, tasks, Fd.Flag.WRITE));
       }
-      var channel = InitChannel.open(scope, poller, control.ours());
-      begun.accept(new Cloning(this, channel));
+      var channel = InitChannel.open(order.scope(), poller, control.ours());
+      begun.accept(new Cloning(this, channel, loss));
       clonings.add(channel);
       Step.SEND_ORDER.reach();
-      send(order(box, spec, placement, uid), fds);
+      send(cloneOrder(order), fds);
     }
   }
 
-  private CloneOrder order(String box, SandboxSpec spec, Placement placement, int uid) {
+  private CloneOrder cloneOrder(LaunchOrder order) {
     return new CloneOrder(
-        box,
-        userns.map(each -> each.inside(uid)).orElse(uid),
-        spec.hidesCgroups(),
-        spec.disk(),
-        spec.temporary(),
-        placement.init().isPresent(),
-        placement.tasks().size());
+        order.box(),
+        userns.map(each -> each.inside(order.uid())).orElse(order.uid()),
+        order.spec().hidesCgroups(),
+        order.spec().disk(),
+        order.spec().temporary(),
+        order.placement().init().isPresent(),
+        order.placement().tasks().size());
   }
 
   /** KERNEL: a clone into a cgroup needs write permission on its cgroup.procs, too. */

@@ -1,6 +1,5 @@
-package dev.ebb.box;
+package dev.ebb.backend;
 
-import dev.ebb.backend.bubblewrap.Zygote;
 import java.time.Duration;
 
 /**

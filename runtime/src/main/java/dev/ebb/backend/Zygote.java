@@ -1,4 +1,4 @@
-package dev.ebb.backend.bubblewrap;
+package dev.ebb.backend;
 
 import java.util.List;
 import java.util.stream.Collectors;
@@ -9,23 +9,23 @@ import java.util.stream.Stream;
  * of it as init, and the first command there can be a copy that goes on ({@code
  * init/make/zygote.c}).
  *
- * @param command one of its words is {@link Forkserver#NAME}, by which its processes are found
+ * @param command one of its words is {@link #ROLE}, by which its processes are found
  * @param environment lines of {@code NAME=value}
  */
 public record Zygote(List<String> command, List<String> environment) {
-  /** Stands for it where a box has its id: on the ledger, and as its cgroup. */
-  public static final String NAME = "zygote";
+  /** In its command line, as in that of any forkserver. */
+  public static final String ROLE = "forkserver";
 
   public Zygote {
     command = List.copyOf(command);
     environment = List.copyOf(environment);
-    if (!command.contains(Forkserver.NAME)) {
+    if (!command.contains(ROLE)) {
       throw new IllegalArgumentException("a zygote that could not be found: " + command);
     }
   }
 
   /** As {@code init/make/zygote_exec.c} reads it. */
-  String words() {
+  public String words() {
     return Stream.of(command, List.of(""), environment)
         .flatMap(List::stream)
         .map(word -> word + "\0")

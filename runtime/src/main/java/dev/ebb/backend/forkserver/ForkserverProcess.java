@@ -1,8 +1,9 @@
-package dev.ebb.box;
+package dev.ebb.backend.forkserver;
 
-import dev.ebb.backend.bubblewrap.Forkserver;
-import dev.ebb.backend.bubblewrap.Launch;
-import dev.ebb.backend.bubblewrap.Zygote;
+import dev.ebb.backend.BackendHost;
+import dev.ebb.backend.Launch;
+import dev.ebb.backend.UidLoan;
+import dev.ebb.backend.Zygote;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.fault.Step;
 import dev.ebb.kernel.Deadline;
@@ -37,7 +38,8 @@ final class ForkserverProcess {
   private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
   private static final Duration LOOK_AGAIN = Duration.ofMillis(1);
 
-  private final BoxHost host;
+  private final BackendHost host;
+  private final Path bwrap;
   private final Optional<Zygote> zygote;
   private final String name;
   private final Scope scope;
@@ -48,10 +50,12 @@ final class ForkserverProcess {
   private @Nullable Session session;
   private boolean isReady;
 
-  ForkserverProcess(BoxHost host, Optional<Zygote> zygote) throws KernelException {
+  ForkserverProcess(BackendHost host, Path bwrap, String name, Optional<Zygote> zygote)
+      throws KernelException {
     this.host = host;
+    this.bwrap = bwrap;
+    this.name = name;
     this.zygote = zygote;
-    name = zygote.isPresent() ? Zygote.NAME : Forkserver.NAME;
     scope = Scope.in(host.scope());
     cgroup = host.hierarchies().unified().map(top -> new Cgroup(subtree(top).resolve(name)));
   }
@@ -78,18 +82,29 @@ final class ForkserverProcess {
       makeCgroup(cgroup.get(), userns);
     }
     Forkserver forkserver =
-        host.makers()
-            .bubblewrap()
-            .startForkserver(scope, userns, cgroup.map(Cgroup::path), zygote, this::spawned);
+        Forkserver.start(
+            scope, host, bwrap, userns, cgroup.map(Cgroup::path), zygote, this::spawned);
     forkserver.awaitReady(Deadline.in(zygote.isPresent() ? IMPORT_BOUND : START_BOUND));
     isReady = true;
     return forkserver;
   }
 
   /** Only where it is needed: the kernel counts what all boxes use for the owner of a userns. */
-  private Optional<Forkserver.Userns> userns() throws KernelException {
-    boolean isNeeded = host.uids().isShared() || !Privileges.ofThisProcess().canMakeNamespaces();
-    return isNeeded ? Optional.of(host.uids().lendUserns()) : Optional.empty();
+  private Optional<Forkserver.Userns> userns() throws KernelException, Launch.SetupException {
+    UidLoan uids = host.uids();
+    if (uids.isShared()) {
+      return Optional.of(new Forkserver.Userns(uids.first(), uids.first(), 0));
+    }
+    if (Privileges.ofThisProcess().canMakeNamespaces()) {
+      return Optional.empty();
+    }
+    int lent =
+        uids.lendLast()
+            .orElseThrow(
+                () ->
+                    new Launch.SetupException(
+                        "all " + uids.count() + " host uids of this runtime are in use"));
+    return Optional.of(new Forkserver.Userns(lent, uids.first(), uids.count()));
   }
 
   /** KERNEL: a clone into another cgroup needs write permission on the nearest common ancestor. */

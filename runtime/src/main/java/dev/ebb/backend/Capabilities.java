@@ -1,0 +1,32 @@
+package dev.ebb.backend;
+
+import java.util.EnumSet;
+import java.util.Optional;
+import java.util.Set;
+
+/** What the boxes of a backend can do. */
+public record Capabilities(Set<Capability> all) {
+  public Capabilities {
+    all = Set.copyOf(all);
+  }
+
+  public static Capabilities of(Capability... all) {
+    return new Capabilities(Set.of(all));
+  }
+
+  public Capabilities without(Capability... lacked) {
+    var rest = EnumSet.noneOf(Capability.class);
+    rest.addAll(all);
+    rest.removeAll(Set.of(lacked));
+    return new Capabilities(rest);
+  }
+
+  public boolean has(Capability capability) {
+    return all.contains(capability);
+  }
+
+  /** The first that {@code spec} needs and that is not among these. */
+  public Optional<Capability> lackedBy(SandboxSpec spec) {
+    return Capability.neededBy(spec).stream().filter(each -> !has(each)).findFirst();
+  }
+}

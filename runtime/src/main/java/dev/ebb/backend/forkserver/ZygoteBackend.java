@@ -1,0 +1,111 @@
+package dev.ebb.backend.forkserver;
+
+import dev.ebb.backend.BackendHost;
+import dev.ebb.backend.Capabilities;
+import dev.ebb.backend.Capability;
+import dev.ebb.backend.HostLack;
+import dev.ebb.backend.InitSandbox;
+import dev.ebb.backend.Launch;
+import dev.ebb.backend.LaunchOrder;
+import dev.ebb.backend.Sandbox;
+import dev.ebb.backend.SandboxBackend;
+import dev.ebb.backend.ZygotePolicy;
+import dev.ebb.cgroup.CgroupMode;
+import dev.ebb.kernel.Fd;
+import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.Pidfd;
+import dev.ebb.kernel.Scope;
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes boxes by a zygote, once it knows of which process: a forkserver inside an interpreter, of
+ * which each box has a copy. Thread-safe.
+ */
+public final class ZygoteBackend implements SandboxBackend {
+  public static final String NAME = "zygote";
+
+  private static final HostLack UNFIT =
+      new HostLack(
+          "it needs cgroups, and a uid for each box", "run ebb as root where cgroups are writable");
+
+  private static final HostLack UNUSED =
+      new HostLack("no pool of this engine copies an interpreter", "");
+
+  private static final Capabilities CAPABILITIES = capabilitiesOfCopies();
+
+  private final BackendHost host;
+  private final Path bwrap;
+  private final StartPolicy policy;
+  private volatile @Nullable CurrentForkserver zygote;
+
+  /** Uses {@code bwrap} for the template of its boxes. */
+  public ZygoteBackend(BackendHost host, Path bwrap, StartPolicy policy) {
+    this.host = host;
+    this.bwrap = bwrap;
+    this.policy = policy;
+  }
+
+  private static Capabilities capabilitiesOfCopies() {
+    var all = EnumSet.of(Capability.ZYGOTE);
+    all.addAll(ForkserverBackend.CAPABILITIES.all());
+    return new Capabilities(all);
+  }
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public Capabilities capabilities() {
+    return CAPABILITIES;
+  }
+
+  @Override
+  public Optional<HostLack> lack() {
+    CurrentForkserver current = zygote;
+    return current == null ? lackOfHost().or(() -> Optional.of(UNUSED)) : current.lack();
+  }
+
+  /** Its boxes must be as apart from it, and from each other, as any. */
+  private Optional<HostLack> lackOfHost() {
+    boolean isUnfit = host.hierarchies().mode() == CgroupMode.NONE || host.uids().isShared();
+    return isUnfit ? Optional.of(UNFIT) : Optional.empty();
+  }
+
+  @Override
+  public Optional<HostLack> copy(ZygotePolicy wanted) throws KernelException {
+    Optional<HostLack> lack = lackOfHost();
+    if (lack.isEmpty()) {
+      close();
+      zygote = new CurrentForkserver(host, bwrap, NAME, Optional.of(wanted));
+    }
+    return lack;
+  }
+
+  @Override
+  public boolean launch(LaunchOrder order, Launch.Begun begun)
+      throws KernelException, Launch.MakerLostException, InterruptedException {
+    CurrentForkserver current = zygote;
+    return current != null
+        && (policy != StartPolicy.NEVER || order.isNamed())
+        && current.launch(order, true, begun);
+  }
+
+  @Override
+  public Sandbox reconnect(Scope scope, Fd directory, byte[] nonce, Pidfd init)
+      throws KernelException {
+    return InitSandbox.reconnect(host, scope, directory, nonce, init);
+  }
+
+  @Override
+  public void close() throws KernelException {
+    CurrentForkserver current = zygote;
+    if (current != null) {
+      current.close();
+    }
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * Boxes by a process that clones itself: a forkserver, whose template bubblewrap has made, or a
+ * zygote, which is a forkserver inside an interpreter.
+ *
+ * <p>May use backend, backend.bubblewrap and the layers below.
+ */
+@NullMarked
+package dev.ebb.backend.forkserver;
+
+import org.jspecify.annotations.NullMarked;

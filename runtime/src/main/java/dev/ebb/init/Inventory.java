@@ -1,0 +1,12 @@
+package dev.ebb.init;
+
+import java.util.Optional;
+
+/**
+ * What a box held.
+ *
+ * @param written the entry of the file that was written right after it, see {@link
+ *     InitQueries#writeFile}
+ */
+@SuppressWarnings("OptionalOfArray") // never compared
+public record Inventory(BoxContents contents, Optional<byte[]> written) {}
