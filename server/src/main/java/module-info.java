@@ -19,7 +19,13 @@ module dev.ebb.server {
   requires org.eclipse.jetty.websocket.server;
   requires org.tomlj;
 
+  exports dev.ebb.server.answer to
+      dev.ebb.mcp;
+  exports dev.ebb.server.doors to
+      dev.ebb.mcp;
   exports dev.ebb.server.http to
+      dev.ebb.mcp;
+  exports dev.ebb.server.schema to
       dev.ebb.mcp;
   exports dev.ebb.server.service to
       dev.ebb.mcp;

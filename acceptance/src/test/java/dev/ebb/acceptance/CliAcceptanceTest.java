@@ -148,11 +148,11 @@ class CliAcceptanceTest {
     assertThat(run.code()).isEqualTo(3);
     assertThat(run.text())
         .startsWith("{\"box\":\"b")
-        .contains("\"cause\":{\"kind\":\"Exited\",\"code\":3}")
-        .contains("\"status\":\"exited\",\"code\":3,\"stdoutSize\":4,\"stderrSize\":4")
-        .contains("\"stdout\":\"out\\n\",\"stderr\":\"err\\n\"")
-        .contains("\"peakPids\":", "\"peakMemoryBytes\":", "\"cpuMillis\":")
-        .contains("\"certificate\":{\"clean\":true")
+        .contains("\"stdoutBytes\":4,\"stderrBytes\":4")
+        .contains("\"status\":\"exited\",\"exitCode\":3,\"cause\":{\"kind\":\"exited\",\"code\":3}")
+        .contains("\"stdout\":{\"text\":\"out\\n\"},\"stderr\":{\"text\":\"err\\n\"}")
+        .contains("\"peakProcesses\":", "\"peakMemoryBytes\":", "\"cpuMillis\":")
+        .contains("\"certificate\":{\"subject\":\"b", "\"stuck\":[],\"clean\":true")
         .endsWith("}\n");
     assertThat(run.text().lines()).hasSize(1);
   }
@@ -161,7 +161,7 @@ class CliAcceptanceTest {
   void jsonKeepsBytesThatAreNoTextAsBase64() throws Exception {
     var run = ebb.call("run", "--json", "--", "printf", "\\377\\000");
 
-    assertThat(run.text()).contains("\"stdoutBase64\":\"/wA=\"");
+    assertThat(run.text()).contains("\"stdout\":{\"base64\":\"/wA=\"}");
   }
 
   @Test

@@ -46,7 +46,7 @@ final class DaemonMcpAcceptanceTest {
     return DAEMON.uri() + "/mcp";
   }
 
-  private McpClients clients() throws IOException, InterruptedException {
+  private NodePackage clients() throws IOException, InterruptedException {
     return McpClients.of(DAEMON.home());
   }
 
@@ -111,11 +111,11 @@ final class DaemonMcpAcceptanceTest {
             "run_command",
             "--tool-arg",
             "command=echo $((6*7))");
-    assertThat(ran.object("structuredContent").string("stdout")).isEqualTo("42\n");
+    assertThat(ran.object("structuredContent").object("stdout").string("text")).isEqualTo("42\n");
     awaitNoBox();
   }
 
-  private static JsonObject inspect(McpClients clients, List<String> where, String... words)
+  private static JsonObject inspect(NodePackage clients, List<String> where, String... words)
       throws Exception {
     var all = new ArrayList<>(List.of("--cli"));
     all.addAll(where);
@@ -262,8 +262,8 @@ final class DaemonMcpAcceptanceTest {
     pipe.say("x".repeat((16 << 20) + 1));
     assertThat(pipe.hear().object("error").string("message")).contains("more than 16777216 bytes");
     pipe.say(McpWire.run("echo still here"));
-    assertThat(pipe.hear().object("result").object("structuredContent").string("stdout"))
-        .isEqualTo("still here\n");
+    JsonObject ran = pipe.hear().object("result").object("structuredContent");
+    assertThat(ran.object("stdout").string("text")).isEqualTo("still here\n");
     pipe.process().outputWriter().close();
     assertThat(pipe.process().waitFor()).isZero();
   }

@@ -1,12 +1,14 @@
 package dev.ebb.mcp;
 
 import dev.ebb.model.Certificate;
+import dev.ebb.server.answer.BoxAnswers;
 import dev.ebb.server.http.Fields;
+import dev.ebb.server.schema.ObjectSchema;
+import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.TenantBox;
 import java.io.IOException;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Collectors;
 
 /** Boxes beside the one that a session has anyway. */
@@ -42,7 +44,7 @@ final class BoxTools {
                             + " *.example.org:8443, if the server allows them; default none"))
                 .has("ttlMillis", Schema.whole("how long it may live; default no limit", 1, LONG))
                 .build(),
-            boxSchema(),
+            Schema.of(BOX),
             Tool.Hint.ADDS,
             this::create),
         new Tool(
@@ -53,7 +55,7 @@ final class BoxTools {
             you may work in but not remove.\
             """,
             Schema.object().build(),
-            Schema.object().needs("boxes", Schema.list("the oldest first", boxSchema())).build(),
+            Schema.of(BOXES),
             Tool.Hint.READS,
             this::list),
         new Tool(
@@ -68,35 +70,31 @@ final class BoxTools {
                 .needs("box", Schema.text("its id or name, from create_box or list_boxes"))
                 .has("wait", Schema.flag("false returns at once, without the proof; default true"))
                 .build(),
-            Schema.object()
-                .needs("box", Schema.text("its id"))
-                .has("clean", Schema.flag("whether all it held was seen to be gone"))
-                .has("certificate", Schema.text("what it held, and what became of that"))
-                .build(),
+            Schema.of(BoxAnswers.REMOVED),
             Tool.Hint.REPLACES,
             this::remove));
   }
 
-  private static Map<String, Object> boxSchema() {
-    return Schema.object()
-        .needs("box", Schema.text("its id"))
-        .has("name", Schema.text("its name"))
-        .needs("state", Schema.text("creating, running, paused, stopping, gone, stuck or lost"))
-        .needs("createdAt", Schema.text("when it was made, as ISO 8601"))
-        .needs("processes", Schema.whole("how many commands run in it"))
-        .needs("ofThisSession", Schema.flag("whether it goes with this session"))
-        .build();
+  /** A box as a session sees it. */
+  private record Seen(TenantBox box, boolean isOwn) {
+    static Seen by(Call call, TenantBox box) {
+      return new Seen(box, call.session().owns(box));
+    }
   }
 
-  private static Map<String, Object> document(Call call, TenantBox box) {
-    var document = Reply.object("box", box.id());
-    box.order().name().ifPresent(name -> document.put("name", name));
-    document.put("state", box.state().word());
-    document.put("createdAt", box.createdAt().toString());
-    document.put("processes", box.running());
-    document.put("ofThisSession", call.session().owns(box));
-    return document;
-  }
+  /** Members of what REST answers, and whose it is. */
+  private static final ObjectSchema<Seen> BOX =
+      ObjectSchema.<Seen>inline()
+          .includes(
+              BoxAnswers.BOX.only("id", "name", "state", "createdAt", "runningExecs"), Seen::box)
+          .has(
+              "ofThisSession",
+              Values.FLAG.described("whether it goes with this session"),
+              Seen::isOwn);
+
+  private static final ObjectSchema<List<Seen>> BOXES =
+      ObjectSchema.<List<Seen>>inline()
+          .has("boxes", Values.list(BOX).described("the oldest first"), boxes -> boxes);
 
   private Reply create(Call call, Fields arguments) throws IOException, InterruptedException {
     for (String name : List.of("memoryBytes", "pids", "diskBytes", "ttlMillis")) {
@@ -106,7 +104,7 @@ final class BoxTools {
     arguments.end();
     Session session = call.session();
     TenantBox box = session.make(call, workplace.order(session, wanted));
-    return new Reply("made box " + box.id(), document(call, box));
+    return new Reply("made box " + box.id(), BOX.write(Seen.by(call, box)));
   }
 
   private Reply list(Call call, Fields arguments) {
@@ -119,8 +117,7 @@ final class BoxTools {
         boxes.isEmpty()
             ? "no box yet; yours is made when you first use it"
             : boxes.stream().map(box -> line(call, box)).collect(Collectors.joining("\n"));
-    return new Reply(
-        text, Reply.object("boxes", boxes.stream().map(box -> document(call, box)).toList()));
+    return new Reply(text, BOXES.write(boxes.stream().map(box -> Seen.by(call, box)).toList()));
   }
 
   private static String line(Call call, TenantBox box) {
@@ -138,13 +135,11 @@ final class BoxTools {
     boolean wait = arguments.flag("wait", true);
     arguments.end();
     BoxRegistry.Removal removal = call.session().remove(word, wait);
-    var document = Reply.object("box", removal.id());
-    if (removal.certificate().isEmpty()) {
-      return new Reply("box " + removal.id() + " is being removed", document);
-    }
-    Certificate certificate = removal.certificate().get();
-    document.put("clean", certificate.isClean());
-    document.put("certificate", certificate.toString());
-    return new Reply(certificate.toString(), document);
+    String text =
+        removal
+            .certificate()
+            .map(Certificate::toString)
+            .orElse("box " + removal.id() + " is being removed");
+    return new Reply(text, BoxAnswers.REMOVED.write(removal));
   }
 }

@@ -1,5 +1,6 @@
 package dev.ebb.mcp;
 
+import dev.ebb.code.Written;
 import dev.ebb.code.CodeRequest;
 import dev.ebb.code.CodeResult;
 import dev.ebb.code.CodeTask;
@@ -10,9 +11,12 @@ import dev.ebb.model.CellOrder;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Glob;
 import dev.ebb.model.Language;
+import dev.ebb.server.answer.CodeAnswers;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
+import dev.ebb.server.schema.ObjectSchema;
+import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.CellTask;
 import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.TenantExec;
@@ -31,6 +35,44 @@ final class CodeTool {
   private static final int PICTURES_MOST = 4;
   private static final int FILES_MOST = 100;
   private static final List<String> PICTURES = List.of("**.{png,jpg,jpeg,gif,webp}");
+
+  /**
+   * What became of code, beside what is told of its command or cell.
+   *
+   * @param isCut there are more files than these
+   */
+  private record Ran(
+      Map<String, Object> told,
+      String language,
+      String phase,
+      String outcome,
+      List<Written.File> files,
+      boolean isCut,
+      Optional<String> lost) {}
+
+  private static ObjectSchema<Ran> code(ObjectSchema<?> told) {
+    return ObjectSchema.<Ran>inline()
+        .includes(told.written(), Ran::told)
+        .has("language", Values.TEXT.described("what it was run as"), Ran::language)
+        .has("phase", Values.words("compile", "run").described("how far it came"), Ran::phase)
+        .has("outcome", Values.TEXT.described(OUTCOMES), Ran::outcome)
+        .has(
+            "files",
+            Values.list(CodeAnswers.FILE.only("path", "sizeBytes", "type"))
+                .described("those it made or changed, below /workspace"),
+            Ran::files)
+        .has("filesCut", Values.FLAG.described("whether there are more"), Ran::isCut)
+        .may("filesLost", Values.TEXT.described("why they are not known"), Ran::lost);
+  }
+
+  private static final String OUTCOMES =
+      "ok, failed (its own exit code), compile-error, or how else it ended: timed-out,"
+          + " out-of-memory, output-limit, output-lost, killed; in a context ok, error (it"
+          + " threw), failed, interrupted, timed-out, died (with the interpreter), broken,"
+          + " output-lost, cancelled";
+
+  private static final ObjectSchema<Ran> NEW_PROCESS = code(ExecReply.schema());
+  private static final ObjectSchema<Ran> IN_CONTEXT = code(ContextCode.schema());
 
   private final Workplace workplace;
   private final ContextCode contexts;
@@ -71,51 +113,13 @@ final class CodeTool {
                     "killed after this time, with its output so far; default 60000", 0, LONG))
             .has("box", Workplace.BOX)
             .build(),
-        ExecReply.core()
-            .has("stdoutOffset", ExecReply.STDOUT_OFFSET)
-            .has("stderrOffset", ExecReply.STDERR_OFFSET)
-            .needs("language", Schema.text("what it was run as"))
-            .needs("phase", Schema.oneOf("how far it came", List.of("compile", "run")))
-            .needs(
-                "outcome",
-                Schema.text(
-                    "ok, failed (its own exit code), compile-error, or how else it ended:"
-                        + " timed-out, out-of-memory, output-limit, output-lost, killed; in a"
-                        + " context ok, error (it threw), failed, interrupted, timed-out, died"
-                        + " (with the interpreter), broken, output-lost, cancelled"))
-            .needs("files", Schema.list("those it made or changed, in /workspace", fileSchema()))
-            .needs("filesTruncated", Schema.flag("whether there are more"))
-            .has("context", Schema.text("the one it ran in"))
-            .has("contextState", Schema.text("idle: it goes on; ended: its variables are gone"))
-            .has("restarted", Schema.flag("whether its interpreter had ended, and is a new one"))
-            .has("result", Schema.textMap("the last expression's value, by media type"))
-            .has(
-                "displays",
-                Schema.list("what else was shown", Schema.textMap("one thing, by media type")))
-            .has("error", errorSchema())
-            .build(),
+        Schema.either(NEW_PROCESS, IN_CONTEXT),
         Tool.Hint.CHANGES,
         this::run);
   }
 
   private List<String> names() {
     return languages.all().stream().filter(languages::isInstalled).map(Language::name).toList();
-  }
-
-  private static Map<String, Object> fileSchema() {
-    return Schema.object()
-        .needs("path", Schema.text("below /workspace"))
-        .needs("sizeBytes", Schema.whole("how large it is"))
-        .needs("type", Schema.text("its media type, by its name"))
-        .build();
-  }
-
-  private static Map<String, Object> errorSchema() {
-    return Schema.object()
-        .needs("name", Schema.text("of the exception"))
-        .needs("value", Schema.text("what it says"))
-        .needs("traceback", Schema.text("where it was thrown"))
-        .build();
   }
 
   private Reply run(Call call, Fields arguments) throws IOException, InterruptedException {
@@ -148,7 +152,10 @@ final class CodeTool {
     var task = new CellTask(cell, List.of(), pictures());
     TenantBox box = workplace.box(call, word);
     ContextCode.Told told = contexts.run(call, box, context, runner, task);
-    return reply(told.reply(), runner.word(), "run", told.outcome(), Optional.of(told.written()));
+    return reply(
+        IN_CONTEXT,
+        told.reply(),
+        new Came(runner.word(), "run", told.outcome(), Optional.of(told.written())));
   }
 
   private CodeTask task(Fields arguments) {
@@ -173,26 +180,36 @@ final class CodeTool {
 
   // --- what is told ---
 
+  /** How far code came, and what it wrote, if that is known. */
+  private record Came(
+      String language, String phase, String outcome, Optional<Written> written) {}
+
   private static Reply reply(CodeResult<TenantExec> result) {
     return reply(
+        NEW_PROCESS,
         ExecReply.of(result.exec(), 0, 0, ExecReply.OUTPUT),
-        result.language().name(),
-        result.phase().wireName(),
-        result.outcome(),
-        result.written());
+        new Came(
+            result.language().name(),
+            result.phase().wireName(),
+            result.outcome(),
+            result.written()));
   }
 
-  private static Reply reply(
-      Reply told, String language, String phase, String outcome, Optional<Written> written) {
-    Map<String, Object> structured = told.structured();
-    structured.put("language", language);
-    structured.put("phase", phase);
-    structured.put("outcome", outcome);
+  private static Reply reply(ObjectSchema<Ran> schema, Reply told, Came came) {
+    Optional<Written> written = came.written();
     List<Written.File> all = written.map(Written::files).orElse(List.of());
     List<Written.File> some = all.subList(0, Math.min(all.size(), FILES_MOST));
-    structured.put("files", some.stream().map(CodeTool::document).toList());
-    structured.put(
-        "filesTruncated", some.size() < all.size() || written.filter(Written::isCut).isPresent());
+    boolean isCut =
+        some.size() < all.size() || written.filter(Written::isCut).isPresent();
+    var ran =
+        new Ran(
+            told.structured(),
+            came.language(),
+            came.phase(),
+            came.outcome(),
+            some,
+            isCut,
+            written.flatMap(Written::lost));
     String lost =
         written.flatMap(Written::lost).map(reason -> "\nfiles: not known: " + reason).orElse("");
     String files =
@@ -204,13 +221,9 @@ final class CodeTool {
     var pictures = new ArrayList<>(told.pictures());
     pictures.addAll(pictures(all));
     return new Reply(
-        outcome + ": " + told.text() + files,
-        structured,
+        came.outcome() + ": " + told.text() + files,
+        schema.write(ran),
         pictures.subList(0, Math.min(pictures.size(), PICTURES_MOST)));
-  }
-
-  private static Map<String, Object> document(Written.File file) {
-    return Reply.object("path", file.path(), "sizeBytes", file.size(), "type", file.type());
   }
 
   /** The first of them; all others can be read one by one. */

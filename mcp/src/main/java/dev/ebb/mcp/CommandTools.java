@@ -3,10 +3,13 @@ package dev.ebb.mcp;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.SandboxException;
+import dev.ebb.server.answer.ExecAnswers;
+import dev.ebb.server.answer.ExecState;
 import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.Patience;
 import dev.ebb.server.http.Problem;
+import dev.ebb.server.schema.ObjectSchema;
 import dev.ebb.server.service.CommandTask;
 import dev.ebb.server.service.ExecSignal;
 import dev.ebb.server.service.TenantBox;
@@ -23,6 +26,9 @@ final class CommandTools {
   private static final int WAIT_MOST = 60_000;
   private static final List<String> SIGNALS =
       List.of("TERM", "KILL", "INT", "HUP", "QUIT", "USR1", "USR2");
+
+  /** What start_process answers. */
+  private static final ObjectSchema<ExecState> STARTED = ExecAnswers.EXEC.only("box", "number");
 
   private final Workplace workplace;
 
@@ -46,7 +52,7 @@ final class CommandTools {
                 .has(
                     "timeoutMillis", Schema.whole("killed after this time; default 60000", 0, LONG))
                 .build(),
-            ExecReply.schema().build(),
+            Schema.of(ExecReply.schema()),
             Tool.Hint.CHANGES,
             this::run),
         new Tool(
@@ -62,10 +68,7 @@ final class CommandTools {
                     "timeoutMillis",
                     Schema.whole("killed after this time; default 0: no limit of its own", 0, LONG))
                 .build(),
-            Schema.object()
-                .needs("box", Schema.text("id of the box it runs in"))
-                .needs("process", Schema.whole("its number in that box"))
-                .build(),
+            Schema.of(STARTED),
             Tool.Hint.ADDS,
             this::start),
         new Tool(
@@ -87,7 +90,7 @@ final class CommandTools {
                     "waitMillis",
                     Schema.whole("how long to wait for more output; default 0", 0, WAIT_MOST))
                 .build(),
-            ExecReply.schema().build(),
+            Schema.of(ExecReply.schema()),
             Tool.Hint.READS,
             this::output),
         new Tool(
@@ -107,7 +110,7 @@ final class CommandTools {
                     "wait",
                     Schema.flag("false returns at once, while the process ends; default true"))
                 .build(),
-            ExecReply.schema().build(),
+            Schema.of(ExecReply.schema()),
             Tool.Hint.REPLACES,
             this::kill));
   }
@@ -172,7 +175,7 @@ final class CommandTools {
     return new Reply(
         "process %d runs in box %s; read it by process_output, end it by kill_process"
             .formatted(exec.number(), exec.box().id()),
-        Reply.object("box", exec.box().id(), "process", exec.number()));
+        STARTED.write(ExecState.of(exec)));
   }
 
   // --- look, and end ---

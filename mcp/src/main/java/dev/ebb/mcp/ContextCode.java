@@ -4,10 +4,17 @@ import dev.ebb.code.Cell;
 import dev.ebb.code.Runner;
 import dev.ebb.code.Written;
 import dev.ebb.exec.OutputLog;
+import dev.ebb.exec.Segment;
 import dev.ebb.model.ErrorCode;
+import dev.ebb.model.OutputLoss;
 import dev.ebb.model.SandboxException;
+import dev.ebb.server.answer.CellState;
+import dev.ebb.server.answer.CodeAnswers;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
+import dev.ebb.server.schema.ObjectSchema;
+import dev.ebb.server.schema.Value;
+import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.CellTask;
 import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.TenantContext;
@@ -93,82 +100,120 @@ final class ContextCode {
 
   // --- what is told ---
 
+  /** What a cell showed, as far as it is told. */
+  private record Shown(
+      Optional<Map<String, Object>> result,
+      List<Map<String, Object>> displays,
+      List<Reply.Picture> pictures,
+      String text,
+      boolean isCut) {}
+
+  /** A cell that has ended, and what it wrote and showed. */
+  private record Ended(
+      CellState state, boolean isRestarted, Excerpt stdout, Excerpt stderr, Shown shown) {
+    boolean isTruncated() {
+      return state.isCut() || stdout.isCut() || stderr.isCut() || shown.isCut();
+    }
+  }
+
+  private static final Value<Map<String, Object>> FORMS =
+      Value.of(CodeAnswers.FORMS, forms -> forms);
+
+  /** Members of what REST answers, and what a model needs to know of the context. */
+  private static final ObjectSchema<Ended> CELL =
+      ObjectSchema.<Ended>inline()
+          .has(
+              "box",
+              Values.TEXT.described("id of its box"),
+              ended -> ended.state().context().box().id())
+          .has(
+              "context",
+              Values.TEXT.described("the one it ran in, by its name"),
+              ended -> ended.state().context().name().orElseThrow())
+          .includes(
+              CodeAnswers.CELL.only(
+                  "number",
+                  "state",
+                  "durationMillis",
+                  "exitCode",
+                  "error",
+                  "cause",
+                  "broken",
+                  "lost"),
+              Ended::state)
+          .has(
+              "restarted",
+              Values.FLAG.described("whether its interpreter had ended, and is a new one"),
+              Ended::isRestarted)
+          .has("stdout", ExecReply.STDOUT, Ended::stdout)
+          .has("stderr", ExecReply.STDERR, Ended::stderr)
+          .has("truncated", ExecReply.TRUNCATED, Ended::isTruncated)
+          .may(
+              "result",
+              FORMS.described("the last expression's value, by media type"),
+              ended -> ended.shown().result())
+          .has(
+              "displays",
+              Values.list(FORMS).described("what else was shown"),
+              ended -> ended.shown().displays());
+
+  static ObjectSchema<?> schema() {
+    return CELL;
+  }
+
   private static Reply reply(
       TenantContext context, Cell cell, Cell.Result result, boolean isRestarted) {
-    String name = context.name().orElseThrow();
-    var structured =
-        Reply.object(
-            "box", context.box().id(),
-            "process", context.exec().number(),
-            "running", false,
-            "context", name,
-            "contextState", context.state().word(),
-            "restarted", isRestarted,
-            "durationMillis", result.took().toMillis());
+    CellState state = CellState.sent(context, cell, OutputLoss.NONE);
+    Excerpt stdout = excerpt(cell.segment().map(Segment::stdout));
+    Excerpt stderr = excerpt(cell.segment().map(Segment::stderr));
+    Shown shown = shown(cell);
+    var ended = new Ended(state, isRestarted, stdout, stderr, shown);
+    String text =
+        head(context, cell, result)
+            + (isRestarted ? "; the interpreter was started anew: earlier variables are gone" : "")
+            + block("stdout", stdout)
+            + block("stderr", stderr)
+            + ExecReply.lost(state.lost())
+            + cell.thrown().map(thrown -> "\nerror:\n" + thrown.traceback()).orElse("")
+            + shown.text();
+    return new Reply(text, CELL.write(ended), shown.pictures());
+  }
+
+  private static String head(TenantContext context, Cell cell, Cell.Result result) {
     var text = new StringBuilder();
-    text.append("cell %d of context %s".formatted(cell.number(), name));
+    text.append("cell %d of context %s".formatted(cell.number(), context.name().orElseThrow()));
     text.append(", after %d ms".formatted(result.took().toMillis()));
     if (context.order().runner().hasStatus() && result.cause().isEmpty()) {
-      structured.put("exitCode", result.status());
       text.append(", exit code ").append(result.status());
     }
     result
         .cause()
         .ifPresent(
-            cause -> {
-              structured.put("status", cause.status());
-              structured.put("exitCode", cause.code());
-              text.append(
-                  "; its interpreter ended (%s, exit code %d): variables are gone, the next call"
-                      .formatted(cause.status(), cause.code()));
-              text.append(" starts another");
-            });
-    if (isRestarted) {
-      text.append("; the interpreter was started anew: earlier variables are gone");
-    }
-    boolean isCut = cell.isCut();
-    isCut |= add("stdout", cell.segment().map(out -> out.stdout()), structured, text);
-    isCut |= add("stderr", cell.segment().map(out -> out.stderr()), structured, text);
-    structured.put("truncated", isCut);
-    text.append(ExecReply.addLoss(structured, cell.loss()));
-    addError(cell, structured, text);
-    List<Reply.Picture> pictures = addShown(cell, structured, text);
-    return new Reply(text.toString(), structured, pictures);
+            cause ->
+                text.append(
+                    ("; its interpreter ended (%s, exit code %d): variables are gone, the next call"
+                            + " starts another")
+                        .formatted(cause.status(), cause.code())));
+    return text.toString();
   }
 
-  /** True when there is more. */
-  private static boolean add(
-      String name, Optional<OutputLog> log, Map<String, Object> structured, StringBuilder text) {
-    Excerpt some =
-        log.map(each -> Excerpt.of(each, 0, ExecReply.OUTPUT)).orElse(new Excerpt("", 0, 0));
-    structured.put(name, some.text());
-    if (!some.text().isEmpty()) {
-      text.append("\n").append(name).append(":\n").append(some.text());
-    }
-    if (some.isCut()) {
-      text.append("\n[%s was longer: %d bytes in all]".formatted(name, some.size()));
-    }
-    return some.isCut();
+  private static Excerpt excerpt(Optional<OutputLog> log) {
+    return log.map(each -> Excerpt.of(each, 0, ExecReply.OUTPUT)).orElse(Excerpt.NOTHING);
   }
 
-  private static void addError(Cell cell, Map<String, Object> structured, StringBuilder text) {
-    cell.thrown()
-        .ifPresent(
-            thrown -> {
-              structured.put(
-                  "error",
-                  Reply.object(
-                      "name", thrown.name(),
-                      "value", thrown.value(),
-                      "traceback", thrown.traceback()));
-              text.append("\nerror:\n").append(thrown.traceback());
-            });
+  private static String block(String name, Excerpt some) {
+    String text = some.text().isEmpty() ? "" : "\n" + name + ":\n" + some.text();
+    return some.isCut()
+        ? text + "\n[%s was longer: %d bytes in all]".formatted(name, some.size())
+        : text;
   }
 
-  private static List<Reply.Picture> addShown(
-      Cell cell, Map<String, Object> structured, StringBuilder text) {
+  private static Shown shown(Cell cell) {
     var pictures = new ArrayList<Reply.Picture>();
     var displays = new ArrayList<Map<String, Object>>();
+    Optional<Map<String, Object>> result = Optional.empty();
+    var text = new StringBuilder();
+    boolean isCut = false;
     int left = SHOWN_MOST;
     for (Cell.Shown each : cell.shown(0)) {
       var forms = new LinkedHashMap<String, Object>();
@@ -176,25 +221,22 @@ final class ContextCode {
         int most = Math.clamp(left, 0, FORM_MOST);
         int told = addForm(form.getKey(), form.getValue(), most, forms, pictures);
         left -= Math.min(told, most) + OVERHEAD;
-        if (told > most || left <= 0) {
-          structured.put("truncated", true);
-        }
+        isCut |= told > most || left <= 0;
       }
       if (left <= 0) {
         text.append("\n[more was shown than is told]");
         break;
       }
       if (each.isResult()) {
-        structured.put("result", forms);
+        result = Optional.of(forms);
       } else {
         displays.add(forms);
       }
-      if (forms.get("text/plain") instanceof String plain) {
-        text.append(each.isResult() ? "\nresult: " : "\ndisplay: ").append(plain);
+      if (forms.get("text/plain") instanceof Map<?, ?> plain) {
+        text.append(each.isResult() ? "\nresult: " : "\ndisplay: ").append(plain.get("text"));
       }
     }
-    structured.put("displays", displays);
-    return pictures;
+    return new Shown(result, displays, pictures, text.toString(), isCut);
   }
 
   /** Pictures are shown as such, all else as text; how much there was of that. */
@@ -209,7 +251,7 @@ final class ContextCode {
       pictures.add(new Reply.Picture(picture.get(), bytes));
     } else if (!type.startsWith("image/") || type.equals("image/svg+xml")) {
       int length = Math.min(bytes.length, most);
-      forms.put(type, new String(bytes, 0, length, StandardCharsets.UTF_8));
+      forms.put(type, Map.of("text", new String(bytes, 0, length, StandardCharsets.UTF_8)));
       return bytes.length;
     }
     return 0;

@@ -1,6 +1,8 @@
 package dev.ebb.mcp;
 
 import dev.ebb.exec.OutputLog;
+import dev.ebb.server.http.Output;
+import dev.ebb.server.schema.Value;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharsetDecoder;
@@ -11,15 +13,23 @@ import java.util.Arrays;
 /**
  * Some of what a command wrote.
  *
+ * @param text for a reader: bytes that are no characters have become U+FFFD
  * @param next where to read on
  * @param size of all there is by now
  */
-record Excerpt(String text, long next, long size) {
+@SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+record Excerpt(byte[] bytes, String text, long next, long size) {
+  static final Excerpt NOTHING = new Excerpt(new byte[0], "", 0, 0);
+
+  /** For a program, as all doors have output. */
+  static final Value<Excerpt> OUTPUT =
+      Value.of(Output.VALUE, excerpt -> new Output(excerpt.bytes()).document());
+
   boolean isCut() {
     return next < size;
   }
 
-  /** Up to so many bytes, but whole characters; bytes that are none become U+FFFD. */
+  /** Up to so many bytes, but whole characters. */
   static Excerpt of(OutputLog log, long offset, int most) {
     long size = log.size();
     byte[] bytes = new byte[(int) Math.min(most, Math.max(0, size - offset))];
@@ -34,6 +44,6 @@ record Excerpt(String text, long next, long size) {
     CharBuffer out = CharBuffer.allocate(n + 1);
     decoder.decode(in, out, isLast);
     int read = in.position() == 0 ? n : in.position();
-    return new Excerpt(out.flip().toString(), offset + read, size);
+    return new Excerpt(Arrays.copyOf(bytes, read), out.flip().toString(), offset + read, size);
   }
 }

@@ -3,8 +3,11 @@ package dev.ebb.mcp;
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.FileContent;
 import dev.ebb.model.FileEntry;
+import dev.ebb.server.answer.FileAnswers;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.Problem;
+import dev.ebb.server.schema.ObjectSchema;
+import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.TenantBox;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -14,7 +17,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -97,25 +99,21 @@ final class FileTools {
                 .has("path", Schema.text(PATH + "; default /workspace"))
                 .has("box", Workplace.BOX)
                 .build(),
-            Schema.object()
-                .needs("box", Schema.text("id of the box"))
-                .needs("path", Schema.text("the directory"))
-                .needs("entries", Schema.list("what is in it", entrySchema()))
-                .needs("truncated", Schema.flag("whether there are more"))
-                .build(),
+            Schema.of(LISTED),
             Tool.Hint.READS,
             this::list));
   }
 
-  private static Map<String, Object> entrySchema() {
-    return Schema.object()
-        .needs("name", Schema.text("in the directory"))
-        .needs("type", Schema.oneOf("what it is", List.of("file", "directory", "link", "other")))
-        .needs("sizeBytes", Schema.whole("of a file"))
-        .needs("modifiedAt", Schema.text("when it was changed, as ISO 8601"))
-        .has("target", Schema.text("where a link leads"))
-        .build();
-  }
+  /** The first entries of a directory. */
+  private record Listed(String box, String path, List<FileEntry> entries, boolean isCut) {}
+
+  private static final ObjectSchema<Listed> LISTED =
+      ObjectSchema.<Listed>inline()
+          .has("box", Values.TEXT.described("id of the box"), Listed::box)
+          .has("path", Values.TEXT.described("the directory"), Listed::path)
+          .has(
+              "entries", Values.list(FileAnswers.ENTRY).described("what is in it"), Listed::entries)
+          .has("truncated", Values.FLAG.described("whether there are more"), Listed::isCut);
 
   /** What is done with the files of a box. */
   private interface Work<T> {
@@ -263,15 +261,7 @@ final class FileTools {
             : some.stream().map(FileTools::line).collect(Collectors.joining("\n"));
     return new Reply(
         isCut ? text + "\n[and more]" : text,
-        Reply.object(
-            "box",
-            box.id(),
-            "path",
-            path,
-            "entries",
-            some.stream().map(FileTools::document).toList(),
-            "truncated",
-            isCut));
+        LISTED.write(new Listed(box.id(), path, some, isCut)));
   }
 
   private static String line(FileEntry entry) {
@@ -280,16 +270,5 @@ final class FileTools {
       case LINK -> entry.name() + " -> " + entry.target().orElse("?");
       case FILE, OTHER -> entry.name() + "  " + entry.size() + " bytes";
     };
-  }
-
-  private static Map<String, Object> document(FileEntry entry) {
-    var document =
-        Reply.object(
-            "name", entry.name(),
-            "type", entry.type().name().toLowerCase(Locale.ROOT),
-            "sizeBytes", entry.size(),
-            "modifiedAt", entry.modified().toString());
-    entry.target().ifPresent(target -> document.put("target", target));
-    return document;
   }
 }

@@ -1,9 +1,14 @@
 package dev.ebb.mcp;
 
+import static java.util.Objects.requireNonNull;
+
+import dev.ebb.server.schema.Components;
+import dev.ebb.server.schema.ObjectSchema;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** JSON Schema, as far as tools need it. */
 final class Schema {
@@ -11,6 +16,36 @@ final class Schema {
   private final List<String> required = new ArrayList<>();
 
   private Schema() {}
+
+  /** That of a structured result. */
+  static Map<String, Object> of(ObjectSchema<?> result) {
+    return result.describe(Components.inline());
+  }
+
+  /** That of a result which is one or the other: what both always have is required. */
+  static Map<String, Object> either(ObjectSchema<?> one, ObjectSchema<?> other) {
+    Map<String, Object> first = of(one);
+    Map<String, Object> second = of(other);
+    var properties = new LinkedHashMap<>(map(second.get("properties")));
+    map(first.get("properties"))
+        .forEach((name, schema) -> properties.merge(name, schema, Schema::anyOf));
+    var required = new ArrayList<>(list(first.get("required")));
+    required.retainAll(list(second.get("required")));
+    return Reply.object("type", "object", "properties", properties, "required", required);
+  }
+
+  private static Object anyOf(Object one, Object other) {
+    return one.equals(other) ? one : Map.of("anyOf", List.of(one, other));
+  }
+
+  @SuppressWarnings("unchecked") // an object schema has properties
+  private static Map<String, Object> map(@Nullable Object value) {
+    return (Map<String, Object>) requireNonNull(value);
+  }
+
+  private static List<?> list(@Nullable Object value) {
+    return (List<?>) requireNonNull(value);
+  }
 
   static Schema object() {
     return new Schema();

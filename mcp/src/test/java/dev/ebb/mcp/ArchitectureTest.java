@@ -17,7 +17,12 @@ class ArchitectureTest {
   private static final int LEAST_CLASSES = 30;
 
   private static final Set<String> OF_SERVER =
-      Set.of("dev.ebb.server.http", "dev.ebb.server.service", "dev.ebb.server.service.access");
+      Set.of(
+          "dev.ebb.server.answer",
+          "dev.ebb.server.http",
+          "dev.ebb.server.schema",
+          "dev.ebb.server.service",
+          "dev.ebb.server.service.access");
 
   private static JavaClasses classes;
 

@@ -61,6 +61,16 @@ public sealed interface ExitCause {
     };
   }
 
+  /** Its own word, of ten: what was exited or signalled may have the status killed. */
+  default String kind() {
+    return switch (this) {
+      case Exited _ -> "exited";
+      case Signalled _ -> "signalled";
+      case Killed _, TimedOut _, OutOfMemory _, OutputLimit _, OutputLost _ -> status();
+      case Lost _, Stuck _, NotStarted _ -> status();
+    };
+  }
+
   /** What a shell would put into {@code $?}, by docker's conventions. */
   default int code() {
     return switch (this) {

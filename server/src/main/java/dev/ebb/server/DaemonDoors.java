@@ -1,25 +1,20 @@
 package dev.ebb.server;
 
 import dev.ebb.kernel.ProcessClock;
+import dev.ebb.server.doors.McpSign;
 import dev.ebb.server.http.Dispatcher;
 import dev.ebb.server.http.Door;
 import dev.ebb.server.http.Gate;
-import dev.ebb.server.http.KeyPlace;
 import dev.ebb.server.http.ModuleDoor;
-import dev.ebb.server.http.Mount;
 import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.rest.RestDoor;
 import dev.ebb.server.rest.Watches;
 import dev.ebb.server.service.BoxRegistry;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /** All doors of the daemon; a new one is registered here. */
 final class DaemonDoors {
-  private static final ModuleDoor.Sign MCP =
-      new ModuleDoor.Sign("mcp", "dev.ebb.mcp", Set.of(Mount.at("/mcp")), KeyPlace.BEARER);
-
   private DaemonDoors() {}
 
   /** Answers every request by the door that it is for. */
@@ -28,13 +23,15 @@ final class DaemonDoors {
     var house =
         new Door.House(
             boxes, settings.policy(), settings.mcp(), ProcessClock.instants(), version());
-    var mcp = new ModuleDoor(MCP, house, watches.baseline());
+    var mcp = new ModuleDoor(McpSign.SIGN, house, watches.baseline());
     metrics.gauge("ebb_mcp_sessions", "Sessions of MCP.", () -> mcp.sessions().open());
     metrics.counter(
         "ebb_mcp_sessions_begun_total",
         "Sessions of MCP that were begun.",
         () -> mcp.sessions().begun());
-    var rest = new RestDoor(house, watches, metrics, Map.of(mcp.name(), mcp::sessions));
+    var rest =
+        new RestDoor(
+            house, watches, metrics, Map.of(mcp.name(), mcp::sessions), McpSign.SIGN.routes());
     var counted =
         new Dispatcher.Watches(
             metrics, watches.baseline(), watches.quotas(), watches.disconnects(), boxes.memory());

@@ -19,11 +19,14 @@ class LayersTest {
   /** Each may use only itself and those before it. */
   private static final List<String> LAYERS =
       List.of(
+          "dev.ebb.server.schema",
           "dev.ebb.server.service.access",
           "dev.ebb.server.metrics",
           "dev.ebb.server.pressure",
           "dev.ebb.server.service",
           "dev.ebb.server.http",
+          "dev.ebb.server.answer",
+          "dev.ebb.server.doors",
           "dev.ebb.server.rest",
           "dev.ebb.server");
 

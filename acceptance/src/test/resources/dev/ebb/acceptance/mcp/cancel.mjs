@@ -4,7 +4,7 @@ import { call, close, connect, found, until } from "./client.mjs";
 
 const session = await connect();
 const sleepers = async () =>
-  Number((await found(session, "run_command", { command: "cat /proc/[0-9]*/comm | grep -cx sleep" })).stdout);
+  Number((await found(session, "run_command", { command: "cat /proc/[0-9]*/comm | grep -cx sleep" })).stdout.text);
 for (const [name, args] of [
   ["run_command", { command: "setsid sleep 1000 & sleep 1000" }],
   ["execute_code", { language: "bash", code: "trap '' TERM; setsid sleep 1000 & sleep 1000 & wait" }],
@@ -26,6 +26,6 @@ stop.abort("enough");
 await assert.rejects(doomed);
 await until("what it waits for is gone", async () => (await sleepers()) === 0);
 const kept = (await cell("echo $x")).structuredContent;
-assert.deepEqual([kept.stdout, kept.restarted], ["1\n", false]);
+assert.deepEqual([kept.stdout.text, kept.restarted], ["1\n", false]);
 await close(session);
 console.log("cancelled");

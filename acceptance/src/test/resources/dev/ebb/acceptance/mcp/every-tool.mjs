@@ -28,22 +28,22 @@ const drawn = await call(session, "execute_code", {
   stdin: "b\n",
 });
 assert.equal(drawn.structuredContent.outcome, "ok");
-assert.equal(drawn.structuredContent.stdout, "a b\n");
+assert.equal(drawn.structuredContent.stdout.text, "a b\n");
 assert.deepEqual(drawn.structuredContent.files.map((file) => [file.path, file.type]), [["plot.png", "image/png"]]);
 assert.deepEqual(drawn.content.filter((c) => c.type === "image").map((c) => [c.mimeType, c.data]), [["image/png", png]]);
 assert.match(drawn.content[0].text, /^ok: /);
 assert.equal((await ask("execute_code", { language: "python", code: "def (:" })).outcome, "compile-error");
 assert.equal((await ask("execute_code", { language: "bash", code: "exit 3" })).exitCode, 3);
 const slow = await ask("execute_code", { language: "bash", code: "echo so far; sleep 1000", timeoutMillis: 3000 });
-assert.deepEqual([slow.outcome, slow.stdout], ["timed-out", "so far\n"]);
+assert.deepEqual([slow.outcome, slow.stdout.text], ["timed-out", "so far\n"]);
 assert.match(await failure(session, "execute_code", { language: "klingon", code: "" }), /unknown language.*python/s);
 
 // State that is kept when wanted: variables, values, figures, and what became of an interpreter that ended.
 const python = (code, more) => ask("execute_code", { language: "python", context: "main", code, ...more });
-assert.deepEqual([(await python("x = 41")).outcome, (await python("x + 1")).result["text/plain"]], ["ok", "42"]);
+assert.deepEqual([(await python("x = 41")).outcome, (await python("x + 1")).result["text/plain"].text], ["ok", "42"]);
 const frame = await python("print('seen'); import pandas; pandas.DataFrame({'a': [x]})");
-assert.match(frame.result["text/html"], /<table/);
-assert.equal(frame.stdout, "seen\n");
+assert.match(frame.result["text/html"].text, /<table/);
+assert.equal(frame.stdout.text, "seen\n");
 const figure = await call(session, "execute_code", {
   language: "python",
   context: "main",
@@ -54,11 +54,11 @@ assert.ok(figure.structuredContent.files.some((file) => file.path === "kept.txt"
 const thrown = await python("y = 1\n1 / 0");
 assert.deepEqual([thrown.outcome, thrown.error.name], ["error", "ZeroDivisionError"]);
 const hung = await python("while True: pass", { timeoutMillis: 500 });
-assert.deepEqual([hung.outcome, (await python("x + y")).result["text/plain"]], ["timed-out", "42"]);
+assert.deepEqual([hung.outcome, (await python("x + y")).result["text/plain"].text], ["timed-out", "42"]);
 const died = await python("import os; os._exit(3)");
-assert.deepEqual([died.outcome, died.exitCode, died.contextState], ["died", 3, "ended"]);
+assert.deepEqual([died.outcome, died.cause.code, died.state], ["died", 3, "ended"]);
 const anew = await call(session, "execute_code", { language: "python", context: "main", code: "'x' in globals()" });
-assert.deepEqual([anew.structuredContent.restarted, anew.structuredContent.result["text/plain"]], [true, "False"]);
+assert.deepEqual([anew.structuredContent.restarted, anew.structuredContent.result["text/plain"].text], [true, "False"]);
 assert.match(anew.content[0].text, /earlier variables are gone/);
 assert.match(anew.content[0].text, /^result: False$/m);
 const shown = await call(session, "execute_code", {
@@ -69,7 +69,7 @@ const shown = await call(session, "execute_code", {
 assert.ok(shown.structuredContent.truncated && JSON.stringify(shown).length < 1 << 20);
 assert.match(shown.content[0].text, /more was shown/);
 assert.equal((await ask("execute_code", { language: "bash", context: "shell", code: "cd /tmp; false" })).exitCode, 1);
-assert.equal((await ask("execute_code", { language: "bash", context: "shell", code: "pwd" })).stdout, "/tmp\n");
+assert.equal((await ask("execute_code", { language: "bash", context: "shell", code: "pwd" })).stdout.text, "/tmp\n");
 assert.match(await failure(session, "execute_code", { language: "bash", context: "main", code: "" }), /one of python/);
 assert.match(await failure(session, "execute_code", { language: "c", context: "d", code: "" }), /only of python/);
 assert.match(await failure(session, "execute_code", { language: "bash", context: "a b", code: "" }), /64 letters/);
@@ -83,20 +83,20 @@ const ran = await ask("run_command", {
   workdir: "/tmp",
 });
 assert.deepEqual(
-  [ran.box, ran.status, ran.exitCode, ran.stdout, ran.stderr, ran.truncated],
+  [ran.box, ran.status, ran.exitCode, ran.stdout.text, ran.stderr.text, ran.truncated],
   [drawn.structuredContent.box, "exited", 7, "in\n/tmp\n", "err\n", false],
 );
 const long = await ask("run_command", { command: "yes 0123456789 | head -c 200000" });
 assert.equal(long.truncated, true);
-let rest = long.stdout;
+let rest = long.stdout.text;
 for (let at = long.stdoutOffset; at < 200000; ) {
-  const more = await ask("process_output", { process: long.process, stdoutOffset: at, limitBytes: 1000000 });
-  rest += more.stdout;
+  const more = await ask("process_output", { process: long.number, stdoutOffset: at, limitBytes: 1000000 });
+  rest += more.stdout.text;
   at = more.stdoutOffset;
 }
 assert.equal(rest, "0123456789\n".repeat(18182).slice(0, 200000));
 const binary = await ask("run_command", { command: "printf '\\377\\376ok'" });
-assert.equal(binary.stdout, "\ufffd\ufffdok");
+assert.equal(binary.stdout.base64, "//5vaw==");
 
 // Progress, while it takes long.
 const told = [];
@@ -111,21 +111,21 @@ const started = await ask("start_process", { command: "echo one; sleep 1; echo t
 let seen = "";
 let at = 0;
 await until("both lines", async () => {
-  const news = await ask("process_output", { process: started.process, stdoutOffset: at, waitMillis: 5000 });
-  assert.equal(news.running, true);
-  seen += news.stdout;
+  const news = await ask("process_output", { process: started.number, stdoutOffset: at, waitMillis: 5000 });
+  assert.equal(news.state, "running");
+  seen += news.stdout.text;
   at = news.stdoutOffset;
   return seen === "one\ntwo\n";
 });
-const killed = await ask("kill_process", { process: started.process, graceMillis: 1000 });
-assert.deepEqual([killed.running, killed.status], [false, "killed"]);
-assert.equal((await ask("kill_process", { process: started.process, signal: "KILL" })).status, "killed");
+const killed = await ask("kill_process", { process: started.number, graceMillis: 1000 });
+assert.deepEqual([killed.state, killed.status], ["ended", "killed"]);
+assert.equal((await ask("kill_process", { process: started.number, signal: "KILL" })).status, "killed");
 assert.match(await failure(session, "process_output", { process: 9999 }), /knows no exec 9999/);
 
 // Files.
 await ask("write_file", { path: "d/e.txt", content: "häh\n" });
 await ask("write_file", { path: "run.sh", content: "IyEvYmluL3NoCmVjaG8geWVzCg==", encoding: "base64", executable: true });
-assert.equal((await ask("run_command", { command: "./run.sh" })).stdout, "yes\n");
+assert.equal((await ask("run_command", { command: "./run.sh" })).stdout.text, "yes\n");
 assert.equal((await ask("read_file", { path: "/workspace/d/e.txt" })).content, "häh\n");
 const cut = await ask("read_file", { path: "d/e.txt", limitBytes: 2 });
 assert.deepEqual([cut.content, cut.nextOffset], ["h", 1]);
@@ -143,21 +143,20 @@ assert.match(await failure(session, "write_file", { path: "/usr/bin/x", content:
 
 // Boxes.
 const other = await ask("create_box", { name: "other", memoryBytes: 67108864 });
-assert.equal((await ask("run_command", { box: "other", command: "ls -A | wc -l" })).stdout.trim(), "0");
-const eaten = await ask("execute_code", { box: other.box, language: "python", code: "x = b'x' * (1 << 30)" });
+assert.equal((await ask("run_command", { box: "other", command: "ls -A | wc -l" })).stdout.text.trim(), "0");
+const eaten = await ask("execute_code", { box: other.id, language: "python", code: "x = b'x' * (1 << 30)" });
 assert.ok(["out-of-memory", "failed"].includes(eaten.outcome), eaten.outcome);
 assert.deepEqual(
-  (await ask("list_boxes")).boxes.map((box) => [box.box, box.ofThisSession]).sort(),
-  [[ran.box, true], [other.box, true]].sort(),
+  (await ask("list_boxes")).boxes.map((box) => [box.id, box.ofThisSession]).sort(),
+  [[ran.box, true], [other.id, true]].sort(),
 );
 const gone = await ask("remove_box", { box: "other" });
-assert.deepEqual([gone.box, gone.clean], [other.box, true]);
-assert.match(gone.certificate, /nothing left/);
+assert.deepEqual([gone.id, gone.certificate.clean, gone.certificate.stuck], [other.id, true, []]);
 assert.match(await failure(session, "run_command", { box: "other", command: "true" }), /no box "other"/);
 await ask("remove_box", { box: ran.box });
 const fresh = await ask("run_command", { command: "ls -A" });
 assert.notEqual(fresh.box, ran.box);
-assert.equal(fresh.stdout, "");
+assert.equal(fresh.stdout.text, "");
 
 // What makes no sense.
 assert.match(await failure(session, "run_command", {}), /"command" is missing/);

@@ -7,7 +7,7 @@ const all = await Promise.all(
     const session = await connect();
     await found(session, "write_file", { path: "mine", content: `${number}` });
     const ran = await found(session, "run_command", { command: "cat mine; sleep 1" });
-    assert.equal(ran.stdout, `${number}`);
+    assert.equal(ran.stdout.text, `${number}`);
     return { session, box: ran.box };
   }),
 );

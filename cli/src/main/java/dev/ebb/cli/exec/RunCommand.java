@@ -4,6 +4,7 @@ import dev.ebb.box.Box;
 import dev.ebb.cli.output.Documents;
 import dev.ebb.cli.output.ExitCode;
 import dev.ebb.cli.output.OwnOutput;
+import dev.ebb.cli.output.RunDocument;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.model.BoxSpec;
@@ -76,7 +77,8 @@ public final class RunCommand {
     if (options.json()) {
       byte[] stdout = attached.stdout().toByteArray();
       byte[] stderr = attached.stderr().toByteArray();
-      System.out.println(Documents.result(box, result, stdout, stderr, certificate));
+      String id = box.id().value();
+      System.out.println(RunDocument.of(id, attached.exec(), result, stdout, stderr, certificate));
     }
     explain(boxSpec, execSpec, result, certificate);
     if (!certificate.isClean() || result.loss().isAny()) {
@@ -94,6 +96,7 @@ public final class RunCommand {
    * @param isReaderGone the reader of our output went away before the end
    */
   private record Attached(
+      Exec exec,
       ExecResult result,
       ByteArrayOutputStream stdout,
       ByteArrayOutputStream stderr,
@@ -116,7 +119,7 @@ public final class RunCommand {
     if (!isWhole) {
       exec.kill(spec.grace());
     }
-    return new Attached(exec.await(), stdout, stderr, !isWhole);
+    return new Attached(exec, exec.await(), stdout, stderr, !isWhole);
   }
 
   /** Copies our stdin; the thread ends with the process, so it is not joined. */

@@ -17,7 +17,12 @@ import java.util.Set;
 final class DoorLayer {
   /** What a door may use of the server. */
   private static final List<String> SHOWN =
-      List.of("dev.ebb.server.http", "dev.ebb.server.service", "dev.ebb.server.service.access");
+      List.of(
+          "dev.ebb.server.answer",
+          "dev.ebb.server.http",
+          "dev.ebb.server.schema",
+          "dev.ebb.server.service",
+          "dev.ebb.server.service.access");
 
   private DoorLayer() {}
 

@@ -104,6 +104,11 @@ public final class Exchange {
 
   // --- what was asked ---
 
+  /** A parameter, which the operation of the route has. */
+  public <T> T get(Parameter<T> parameter) {
+    return parameter.reader().read(this, parameter.name());
+  }
+
   /** A part of the path, as the route names it. */
   public String path(String name) {
     return requireNonNull(path.get(name));
@@ -250,6 +255,11 @@ public final class Exchange {
   public Fields fields() throws IOException {
     byte[] body = body();
     return inTurn(body, () -> Fields.parse(body));
+  }
+
+  /** The body, as the object that this describes. */
+  public Fields fields(RequestSchema schema) throws IOException {
+    return fields().as(schema);
   }
 
   /** Has a body worked up: a long one when no other long one of the tenant is. */

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The fields of a JSON object in a request; whoever reads them says at last that there are no more.
+ * With a {@link RequestSchema} just the fields that it describes are read, and all of them.
  */
 public final class Fields {
   /** Doubles up to this are the numbers they were written as. */
@@ -27,11 +28,38 @@ public final class Fields {
 
   private final String where;
   private final Map<String, @Nullable Object> values;
-  private final Set<String> known = new HashSet<>();
+  private final Set<String> known;
+  private final Optional<RequestSchema> schema;
 
   private Fields(String where, Map<String, @Nullable Object> values) {
+    this(where, values, new HashSet<>(), Optional.empty());
+  }
+
+  private Fields(
+      String where,
+      Map<String, @Nullable Object> values,
+      Set<String> known,
+      Optional<RequestSchema> schema) {
     this.where = where;
     this.values = values;
+    this.known = known;
+    this.schema = schema;
+  }
+
+  /** The same fields, of which those of {@code form} are known. */
+  public Fields as(RequestSchema form) {
+    return new Fields(where, values, known, Optional.of(form));
+  }
+
+  /** The value of a field, which the schema has if there is one. */
+  public <T> T get(Field<T> field) {
+    if (schema.isPresent() && !schema.get().has(field)) {
+      throw new IllegalArgumentException("\"" + where + field.name() + "\" is in no schema");
+    }
+    if (field.isRequired() && values.get(field.name()) == null) {
+      throw bad("\"" + where + field.name() + "\" is missing");
+    }
+    return field.reader().read(this, field.name());
   }
 
   /** Those of an object that was read elsewhere; numbers in it are longs or doubles. */
@@ -78,6 +106,9 @@ public final class Fields {
 
   /** Refuses what nobody asked for: it would be ignored in silence. */
   public void end() {
+    if (schema.isPresent() && !known.containsAll(schema.get().names())) {
+      throw new IllegalStateException(schema.get().names() + " are described, " + known + " read");
+    }
     for (String name : values.keySet()) {
       if (!known.contains(name)) {
         throw bad(
@@ -151,28 +182,36 @@ public final class Fields {
   // --- limits ---
 
   /** What was asked for, within the cap; else the default, or the cap where that is less. */
-  public long limit(String name, long least, long most, long otherwise, long cap) {
-    OptionalLong asked = number(name, least, most);
+  public long limit(Field<OptionalLong> field, long otherwise, long cap) {
+    OptionalLong asked = get(field);
     if (asked.orElse(0) > cap) {
-      throw above(name, Long.toString(asked.getAsLong()), Long.toString(cap));
+      throw above(field.name(), Long.toString(asked.getAsLong()), Long.toString(cap));
     }
     return asked.orElse(Math.min(otherwise, cap));
   }
 
-  public double limit(String name, double most, double otherwise, double cap) {
-    Optional<Double> asked = fraction(name);
+  public double limit(Field<Optional<Double>> field, double most, double otherwise, double cap) {
+    Optional<Double> asked = get(field);
     if (asked.orElse(0.0) > most) {
-      throw wrong(name, "a number up to " + most);
+      throw wrong(field.name(), "a number up to " + most);
     }
     if (asked.orElse(0.0) > cap) {
-      throw above(name, asked.get().toString(), Double.toString(cap));
+      throw above(field.name(), asked.get().toString(), Double.toString(cap));
     }
     return asked.orElse(Math.min(otherwise, cap));
   }
 
-  /** The same of a time, of which zero is endless. */
+  /** A time within the cap, of which zero is endless. */
+  public Duration limit(Field<Optional<Duration>> field, Duration otherwise, Duration cap) {
+    return limit(field.name(), get(field), otherwise, cap);
+  }
+
+  /** A time within the cap, of which zero is endless. */
   public Duration limit(String name, Duration otherwise, Duration cap) {
-    Optional<Duration> asked = millis(name);
+    return limit(name, millis(name), otherwise, cap);
+  }
+
+  private Duration limit(String name, Optional<Duration> asked, Duration otherwise, Duration cap) {
     Duration wanted = asked.orElse(otherwise);
     if (cap.isZero() || (!wanted.isZero() && wanted.compareTo(cap) <= 0)) {
       return wanted;

@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.admission.BaselineWatch;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
+import dev.ebb.admission.BaselineWatch;
 import dev.ebb.server.service.access.Caller;
 import java.util.List;
 import java.util.Optional;
@@ -33,10 +34,13 @@ public final class ModuleDoor implements Door {
    * @param name of the door, and of the directory with its jars beside the server's
    * @param module that provides it
    * @param key where the first request carries its key
+   * @param routes what the OpenAPI document says of it
    */
-  public record Sign(String name, String module, Set<Mount> mounts, KeyPlace key) {
+  public record Sign(
+      String name, String module, Set<Mount> mounts, KeyPlace key, List<DescribedRoute> routes) {
     public Sign {
       mounts = Set.copyOf(mounts);
+      routes = List.copyOf(routes);
     }
   }
 

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.regex.Pattern;
 
 /** The parts of an order that several doors read alike. */
@@ -22,29 +23,57 @@ public final class OrderFields {
 
   private static final int GLOBS_MOST = 32;
 
+  /** Of what the configuration of the server limits. */
+  public static final String CAPPED = "above the server's cap: 403";
+
+  private static final Field<OptionalLong> MEMORY =
+      Field.whole("memoryBytes", 1, Long.MAX_VALUE).described(CAPPED);
+  private static final Field<OptionalLong> PIDS =
+      Field.whole("pids", 1, Caps.ANY_PIDS).described(CAPPED);
+  private static final Field<OptionalLong> DISK =
+      Field.whole("diskBytes", 1, Long.MAX_VALUE).described(CAPPED);
+  private static final Field<Optional<Double>> CPUS =
+      Field.number("cpus")
+          .with("exclusiveMinimum", 0)
+          .with("maximum", Caps.ANY_CPUS)
+          .described(CAPPED);
+
+  /** What {@link #limits} reads. */
+  public static final RequestSchema LIMITS =
+      RequestSchema.named("LimitsRequest", MEMORY, PIDS, CPUS, DISK);
+
+  /** What {@link #ttl} reads. */
+  public static final Field<Optional<Duration>> TTL =
+      Field.millis("ttlMillis").described("at most the server's cap, which is also the default");
+
+  /** What {@link #outputs} parses. */
+  public static final Field<List<String>> OUTPUTS =
+      Field.texts("outputs")
+          .with("maxItems", GLOBS_MOST)
+          .described(
+              "globs of *, **, ? and {a,b}: which of the files it writes come back with their"
+                  + " content");
+
   private OrderFields() {}
 
   /** Of a box: {@code memoryBytes}, {@code pids}, {@code diskBytes} and {@code cpus}. */
   public static Limits limits(Fields fields, Caps caps) {
     var otherwise = Limits.defaults();
-    long memory =
-        fields.limit(
-            "memoryBytes", 1, Long.MAX_VALUE, otherwise.memory().bytes(), caps.memory().bytes());
-    long pids = fields.limit("pids", 1, Caps.ANY_PIDS, otherwise.pids(), caps.pids());
-    long disk =
-        fields.limit("diskBytes", 1, Long.MAX_VALUE, otherwise.disk().bytes(), caps.disk().bytes());
-    double cpus = fields.limit("cpus", Caps.ANY_CPUS, otherwise.cpus(), caps.cpus());
+    long memory = fields.limit(MEMORY, otherwise.memory().bytes(), caps.memory().bytes());
+    long pids = fields.limit(PIDS, otherwise.pids(), caps.pids());
+    long disk = fields.limit(DISK, otherwise.disk().bytes(), caps.disk().bytes());
+    double cpus = fields.limit(CPUS, Caps.ANY_CPUS, otherwise.cpus(), caps.cpus());
     return new Limits(
         new ByteSize(memory), (int) pids, cpus, new ByteSize(disk), otherwise.temporary());
   }
 
   /** Of a box, {@code ttlMillis}. One of zero is refused with the order. */
   public static Optional<Duration> ttl(Fields fields, Caps caps) {
-    Optional<Duration> asked = fields.millis("ttlMillis");
+    Optional<Duration> asked = fields.get(TTL);
     if (asked.filter(Duration::isZero).isPresent()) {
       return asked;
     }
-    Duration ttl = fields.limit("ttlMillis", Duration.ZERO, caps.ttl());
+    Duration ttl = fields.limit(TTL, Duration.ZERO, caps.ttl());
     return Optional.of(ttl).filter(Duration::isPositive);
   }
 

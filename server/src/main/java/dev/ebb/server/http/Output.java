@@ -1,22 +1,71 @@
 package dev.ebb.server.http;
 
+import dev.ebb.server.schema.Components;
+import dev.ebb.server.schema.Schema;
+import dev.ebb.server.schema.Value;
+import dev.ebb.server.schema.Values;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharsetDecoder;
 import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.Map;
 
 /**
  * Bytes as JSON has them: {@code {"text"}} if they are UTF-8, else {@code {"base64"}}. They become
  * that only when they are written, a piece at a time: there is never a second copy of them.
  */
-@SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+@SuppressWarnings({
+  "ArrayRecordComponent", // never compared, never changed
+  "exports" // for doors in modules of their own, see module-info
+})
 public record Output(byte[] bytes) {
+  /** Of a request and of an answer. */
+  static final Schema SCHEMA =
+      new Schema() {
+        @Override
+        public Map<String, Object> describe(Components components) {
+          return components.refer("Output", this, Output::schema);
+        }
+      };
+
+  public static final Value<byte[]> VALUE = Value.of(SCHEMA, Output::new);
+
   private static final int PIECE = 2048;
+
+  private static Map<String, Object> schema() {
+    var properties =
+        Values.keywords(
+            "text",
+            Values.keywords("type", "string"),
+            "base64",
+            Values.keywords("type", "string", "contentEncoding", "base64"));
+    return Values.keywords(
+        "type",
+        "object",
+        "description",
+        "Bytes: text when they are valid UTF-8, else base64.",
+        "properties",
+        properties,
+        "minProperties",
+        1,
+        "maxProperties",
+        1,
+        "additionalProperties",
+        false);
+  }
 
   /** Takes characters, never half of a pair. */
   interface Taker<E extends Exception> {
     void take(CharBuffer some) throws E;
+  }
+
+  /** As a document of its own, for those that are short. */
+  public Map<String, Object> document() {
+    return isText()
+        ? Map.of("text", new String(bytes, StandardCharsets.UTF_8))
+        : Map.of("base64", Base64.getEncoder().encodeToString(bytes));
   }
 
   boolean isText() {

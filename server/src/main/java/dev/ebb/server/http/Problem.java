@@ -2,8 +2,9 @@ package dev.ebb.server.http;
 
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.SandboxException;
+import dev.ebb.server.schema.ObjectSchema;
+import dev.ebb.server.schema.Values;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -38,6 +39,14 @@ public final class Problem extends RuntimeException {
     Code(int status, String title) {
       this.status = status;
       this.title = title;
+    }
+
+    public int status() {
+      return status;
+    }
+
+    public String title() {
+      return title;
     }
 
     public String wireName() {
@@ -106,19 +115,39 @@ public final class Problem extends RuntimeException {
         : OptionalLong.of(Math.max(1, retryAfter.plusMillis(999).toSeconds()));
   }
 
+  /** How it looks. */
+  public static final ObjectSchema<Problem> SCHEMA =
+      ObjectSchema.<Problem>named("Problem", "RFC 9457.")
+          .has("type", Values.TEXT, problem -> "urn:ebb:problem:" + problem.code.wireName())
+          .has("title", Values.TEXT, problem -> problem.code.title)
+          .has("status", Values.INTEGER, Problem::status)
+          .has("detail", Values.TEXT, problem -> String.valueOf(problem.getMessage()))
+          .has("code", Values.words(Code.values(), Code::wireName), Problem::code)
+          .has("retryable", Values.FLAG, problem -> problem.retryable)
+          .may(
+              "retryAfterMillis",
+              Values.MILLIS.described(
+                  "when it may be tried again; the header Retry-After has it in seconds"),
+              problem -> Optional.of(problem.retryAfter).filter(Duration::isPositive))
+          .may(
+              "resource",
+              Values.TEXT.described(
+                  "of pressure: what is short; use, limit, source, percent and reason come with"
+                      + " it"),
+              problem -> problem.fact("resource"))
+          .may(
+              "quota",
+              Values.TEXT.described("of quota: which one; use and limit come with it"),
+              problem -> problem.fact("quota"))
+          .may("hint", Values.TEXT, Problem::hint);
+
+  private Optional<String> fact(String name) {
+    return Optional.ofNullable(facts.get(name)).map(String::valueOf);
+  }
+
   public Map<String, Object> document() {
-    var document = new LinkedHashMap<String, Object>();
-    document.put("type", "urn:ebb:problem:" + code.wireName());
-    document.put("title", code.title);
-    document.put("status", code.status);
-    document.put("detail", String.valueOf(getMessage()));
-    document.put("code", code.wireName());
-    document.put("retryable", retryable);
-    if (!retryAfter.isZero()) {
-      document.put("retryAfterMillis", retryAfter.toMillis());
-    }
-    document.putAll(facts);
-    hint().ifPresent(hint -> document.put("hint", hint));
+    Map<String, Object> document = SCHEMA.write(this);
+    facts.forEach(document::putIfAbsent);
     return document;
   }
 

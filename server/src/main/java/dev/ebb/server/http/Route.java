@@ -1,6 +1,7 @@
 package dev.ebb.server.http;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -10,14 +11,17 @@ import java.util.Set;
  * @param query the parameters it knows; all others are refused
  * @param isEnding it ends something: no limit keeps a caller from that
  * @param isOpen it needs no key
+ * @param operation what it takes and answers, if its door says so
  */
+@SuppressWarnings("exports") // for doors in modules of their own, see module-info
 public record Route(
     String method,
     String template,
     Set<String> query,
     boolean isEnding,
     boolean isOpen,
-    Handling handling) {
+    Handling handling,
+    Optional<Operation> operation) {
 
   /** Answers, or throws a Problem. */
   public interface Handling {
@@ -25,17 +29,45 @@ public record Route(
   }
 
   public static Route of(String method, String template, Handling handling, String... query) {
-    return new Route(method, template, Set.of(query), false, false, handling);
+    return new Route(method, template, Set.of(query), false, false, handling, Optional.empty());
   }
 
   /** A route that ends something. */
   public static Route ending(String method, String template, Handling handling, String... query) {
-    return new Route(method, template, Set.of(query), true, false, handling);
+    return new Route(method, template, Set.of(query), true, false, handling, Optional.empty());
   }
 
   /** A route that needs no key, and whose caller nobody knows. */
   public static Route open(String method, String template, Handling handling, String... query) {
-    return new Route(method, template, Set.of(query), false, true, handling);
+    return new Route(method, template, Set.of(query), false, true, handling, Optional.empty());
+  }
+
+  /** A route that knows the parameters of its operation. */
+  public static Route of(String method, String template, Handling handling, Operation operation) {
+    return described(method, template, false, false, handling, operation);
+  }
+
+  /** A route that ends something, and knows the parameters of its operation. */
+  public static Route ending(
+      String method, String template, Handling handling, Operation operation) {
+    return described(method, template, true, false, handling, operation);
+  }
+
+  /** A route that needs no key, and knows the parameters of its operation. */
+  public static Route open(String method, String template, Handling handling, Operation operation) {
+    return described(method, template, false, true, handling, operation);
+  }
+
+  private static Route described(
+      String method,
+      String template,
+      boolean isEnding,
+      boolean isOpen,
+      Handling handling,
+      Operation operation) {
+    operation.check(template);
+    return new Route(
+        method, template, operation.query(), isEnding, isOpen, handling, Optional.of(operation));
   }
 
   /** The parts of its path. */

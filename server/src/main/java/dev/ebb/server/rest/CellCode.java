@@ -5,13 +5,14 @@ import dev.ebb.code.NewFile;
 import dev.ebb.model.CellOrder;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Language;
+import dev.ebb.server.http.Field;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.RequestSchema;
 import dev.ebb.server.service.BoxOrder;
 import dev.ebb.server.service.CellTask;
 import dev.ebb.server.service.access.Caps;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Optional;
 
@@ -28,59 +29,70 @@ record CellCode(
     Optional<Place> place,
     BoxOrder box,
     boolean certificate) {
-  private static final Duration TIMEOUT = Duration.ofSeconds(60);
+  private static final Field<String> BOX = Field.requiredText("box").described("id or name");
+  private static final Field<String> ID =
+      Field.requiredText("id").described("id or name of a context of that box");
+  private static final RequestSchema PLACE = RequestSchema.inline(BOX, ID);
+
+  static final Field<Optional<Fields>> CONTEXT =
+      Field.object("context", PLACE)
+          .described(
+              "the interpreter that runs it and keeps its state; then without args, stdin,"
+                  + " compileTimeoutMillis, box and certificate, and the answer is a"
+                  + " CellCodeResult");
+  static final Field<Boolean> RICH =
+      Field.flag("rich", false)
+          .described(
+              "python, javascript and bash: run by an interpreter of its own that tells its"
+                  + " value, figures and frames; without args, stdin and compileTimeoutMillis,"
+                  + " and the answer is a CellCodeResult");
 
   /** A context, by what its box and it are called. */
   record Place(String box, String context) {}
 
   /** Whether it is code for an interpreter. */
   static boolean isOrdered(Fields fields) {
-    boolean isPlaced = fields.object("context").isPresent();
-    boolean isRich = fields.flag("rich");
+    boolean isPlaced = fields.get(CONTEXT).isPresent();
+    boolean isRich = fields.get(RICH);
     if (isPlaced && isRich) {
       throw bad("\"rich\" is for code without a \"context\": in one, all is told anyway");
     }
     return isPlaced || isRich;
   }
 
-  static CellCode parse(Fields fields, Languages languages, Caps caps) {
-    isOrdered(fields);
-    Optional<Place> place = fields.object("context").map(CellCode::place);
-    Optional<Language> language = fields.text("language").map(languages::require);
+  static CellCode parse(Fields all, Languages languages, Caps caps) {
+    isOrdered(all);
+    Optional<Place> place = all.get(CONTEXT).map(CellCode::place);
+    Fields fields = all.as(place.isPresent() ? CodeOrder.PLACED : CodeOrder.RICH);
+    Optional<Language> language = fields.get(CodeOrder.LANGUAGE).map(languages::require);
     if (place.isEmpty() && language.isEmpty()) {
       throw bad("\"language\" is missing");
     }
     var cell =
         new CellOrder(
-            fields.text("code").orElseThrow(() -> bad("\"code\" is missing")),
-            fields.textMap("environment"),
-            fields.limit("timeoutMillis", TIMEOUT, caps.timeout()),
+            fields.get(CodeOrder.CODE),
+            fields.get(CodeOrder.ENVIRONMENT),
+            fields.limit(CodeOrder.RUN_TIMEOUT, CodeOrder.TIMEOUT, caps.timeout()),
             caps.grace(ExecSpec.DEFAULT_GRACE));
     var files = new ArrayList<NewFile>();
-    fields.objects("files").stream().map(Orders::file).forEach(files::add);
-    var outputs = OrderFields.outputs(fields.texts("outputs"));
+    fields.get(CodeOrder.FILES).stream().map(Orders::file).forEach(files::add);
+    var outputs = OrderFields.outputs(fields.get(OrderFields.OUTPUTS));
     BoxOrder box = Orders.box(Fields.none(), caps).order();
     boolean certificate = true;
     if (place.isEmpty()) {
       Orders.Ordered own = CodeOrder.box(fields, caps);
       files.addAll(own.files());
       box = own.order();
-      certificate = fields.flag("certificate", true);
+      certificate = fields.get(CodeOrder.CERTIFICATE);
     }
     fields.end();
     return new CellCode(new CellTask(cell, files, outputs), language, place, box, certificate);
   }
 
   private static Place place(Fields fields) {
-    var place = new Place(required(fields, "box"), required(fields, "id"));
+    var place = new Place(fields.get(BOX), fields.get(ID));
     fields.end();
     return place;
-  }
-
-  private static String required(Fields fields, String name) {
-    return fields
-        .text(name)
-        .orElseThrow(() -> bad("\"context." + name + "\" is missing: which one is meant"));
   }
 
   private static Problem bad(String detail) {

@@ -2,6 +2,8 @@ package dev.ebb.server.rest;
 
 import dev.ebb.code.Languages;
 import dev.ebb.code.Runner;
+import dev.ebb.server.answer.CellState;
+import dev.ebb.server.answer.CodeAnswers;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;
@@ -43,7 +45,7 @@ final class CodeCells {
         order.task(),
         answer,
         run -> {
-          answer.end(document(exchange, run, answer));
+          answer.end(document(run, answer));
           return run;
         });
   }
@@ -74,18 +76,12 @@ final class CodeCells {
         interpreter,
         order.task(),
         answer,
-        run -> answer.ending(document(exchange, run, answer)));
+        run -> answer.ending(CodeAnswers.CELL_CODE, document(run, answer)));
   }
 
-  private static Map<String, Object> document(
-      Exchange exchange, CellRun run, WaitingResponse answer)
+  private static Map<String, Object> document(CellRun run, WaitingResponse answer)
       throws IOException, InterruptedException {
-    TenantContext context = run.context();
-    var document =
-        Documents.object(
-            "language", context.order().runner().word(), "phase", "run", "box", context.box().id());
-    document.putAll(Documents.cell(exchange, context, run.cell(), answer.isWhole()));
-    Documents.addWritten(document, run.written(answer));
-    return document;
+    CellState state = answer.state(run.context(), run.cell());
+    return CodeAnswers.ran(state, run.written(answer));
   }
 }

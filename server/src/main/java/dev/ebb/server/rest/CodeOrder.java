@@ -6,9 +6,11 @@ import dev.ebb.code.Languages;
 import dev.ebb.code.NewFile;
 import dev.ebb.model.Glob;
 import dev.ebb.model.Language;
+import dev.ebb.server.http.Field;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.RequestSchema;
 import dev.ebb.server.service.BoxOrder;
 import dev.ebb.server.service.access.Caps;
 import java.time.Duration;
@@ -19,22 +21,68 @@ import java.util.Optional;
 
 /** Code as a request orders it to be run, and the box for it. */
 record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
-  private static final Duration TIMEOUT = Duration.ofSeconds(60);
+  static final Duration TIMEOUT = Duration.ofSeconds(60);
+
+  // --- what a request may say ---
+
+  static final Field<Optional<String>> LANGUAGE =
+      Field.text("language").described("a name or an alias; needed unless there is a context");
+  static final Field<String> CODE = Field.requiredText("code");
+  private static final Field<List<String>> ARGS = Field.texts("args");
+  private static final Field<Optional<byte[]>> STDIN = Field.bytes("stdin");
+  static final Field<List<Fields>> FILES = Orders.FILES.described("what lies beside the code");
+  static final Field<Map<String, String>> ENVIRONMENT = Field.textMap("environment");
+  static final Field<Optional<Duration>> RUN_TIMEOUT =
+      Field.millis("timeoutMillis").described("of the run; default 60000");
+  private static final Field<Optional<Duration>> COMPILE_TIMEOUT =
+      Field.millis("compileTimeoutMillis").described("default 60000");
+  private static final Field<Fields> BOX = Field.part("box", Orders.BOX);
+  static final Field<Boolean> CERTIFICATE =
+      Field.flag("certificate", true)
+          .described(
+              "answer when the box is gone, with the proof; false: it goes after the answer");
+
+  /** All that code may be ordered with; which of it, depends on context and rich. */
+  static final RequestSchema ALL =
+      RequestSchema.named(
+          "CodeRequest",
+          LANGUAGE,
+          CODE,
+          ARGS,
+          STDIN,
+          FILES,
+          OrderFields.OUTPUTS,
+          ENVIRONMENT,
+          RUN_TIMEOUT,
+          COMPILE_TIMEOUT,
+          BOX,
+          CERTIFICATE,
+          CellCode.CONTEXT,
+          CellCode.RICH);
+
+  /** Code for an interpreter of its own. */
+  static final RequestSchema RICH = ALL.without(ARGS, STDIN, COMPILE_TIMEOUT);
+
+  /** Code for an interpreter that is there. */
+  static final RequestSchema PLACED = ALL.without(ARGS, STDIN, COMPILE_TIMEOUT, BOX, CERTIFICATE);
+
+  // --- reading it ---
 
   static CodeOrder parse(Fields fields, Languages languages, Caps caps) {
-    Language language = languages.require(required(fields, "language"));
-    byte[] code = Fields.utf8("code", required(fields, "code"));
+    String word = fields.get(LANGUAGE).orElseThrow(() -> bad("\"language\" is missing"));
+    Language language = languages.require(word);
+    byte[] code = Fields.utf8("code", fields.get(CODE));
     var files = new ArrayList<NewFile>();
-    fields.objects("files").stream().map(Orders::file).forEach(files::add);
-    Optional<byte[]> input = fields.bytes("stdin");
-    List<String> args = fields.texts("args");
-    Map<String, String> environment = fields.textMap("environment");
-    Duration run = fields.limit("timeoutMillis", TIMEOUT, caps.timeout());
-    Duration compile = fields.limit("compileTimeoutMillis", TIMEOUT, caps.timeout());
-    List<Glob> outputs = OrderFields.outputs(fields.texts("outputs"));
+    fields.get(FILES).stream().map(Orders::file).forEach(files::add);
+    Optional<byte[]> input = fields.get(STDIN);
+    List<String> args = fields.get(ARGS);
+    Map<String, String> environment = fields.get(ENVIRONMENT);
+    Duration run = fields.limit(RUN_TIMEOUT, TIMEOUT, caps.timeout());
+    Duration compile = fields.limit(COMPILE_TIMEOUT, TIMEOUT, caps.timeout());
+    List<Glob> outputs = OrderFields.outputs(fields.get(OrderFields.OUTPUTS));
     Orders.Ordered ordered = box(fields, caps);
     files.addAll(ordered.files());
-    boolean certificate = fields.flag("certificate", true);
+    boolean certificate = fields.get(CERTIFICATE);
     fields.end();
     var times = new CodeRequest.Times(compile, run);
     var request = new CodeRequest(language, code, files, args, environment, input, times, outputs);
@@ -43,15 +91,11 @@ record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
 
   /** The box that goes with its code. */
   static Orders.Ordered box(Fields fields, Caps caps) {
-    Orders.Ordered ordered = Orders.box(fields.object("box").orElseGet(Fields::none), caps);
+    Orders.Ordered ordered = Orders.box(fields.get(BOX), caps);
     if (ordered.order().detached()) {
       throw bad("\"box.detached\": a box that goes with its code cannot be");
     }
     return ordered;
-  }
-
-  private static String required(Fields fields, String name) {
-    return fields.text(name).orElseThrow(() -> bad("\"" + name + "\" is missing"));
   }
 
   private static Problem bad(String detail) {

@@ -8,8 +8,12 @@ import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Language;
 import dev.ebb.model.PlannedStart;
 import dev.ebb.model.SandboxException;
+import dev.ebb.admission.Permit;
+import dev.ebb.server.answer.CodeAnswers;
+import dev.ebb.server.answer.OutputStart;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Operation;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.Route;
 import dev.ebb.server.service.BoxRegistry;
@@ -31,6 +35,22 @@ final class CodeRoutes {
   private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(20);
   private static final Pattern VERSION = Pattern.compile("\\d+(\\.\\d+)+");
 
+  static final String RAN = "it ran, or could not for a fault of its own: see outcome";
+
+  private static final Operation RUN =
+      Operation.of("runCode", "Run code in a box of its own, or in a context")
+          .takes(CodeOrder.ALL)
+          .answers(200, RAN, CodeAnswers::describeAny)
+          .answersEvents()
+          .fails(Problem.Code.NOT_FOUND, Problem.Code.WRONG_STATE, Problem.Code.SETUP_FAILED);
+
+  private static final Operation LIST =
+      Operation.of("listLanguages", "The languages that code may be in")
+          .answers(
+              200,
+              "all that are known, and whether this host has their tools",
+              CodeAnswers.LANGUAGES);
+
   private final BoxRegistry boxes;
   private final RunService runs;
   private final Policy policy;
@@ -50,7 +70,8 @@ final class CodeRoutes {
 
   List<Route> routes() {
     return List.of(
-        Route.of("POST", "/v1/code", this::run), Route.of("GET", "/v1/languages", this::list));
+        Route.of("POST", "/v1/code", this::run, RUN),
+        Route.of("GET", "/v1/languages", this::list, LIST));
   }
 
   // --- languages ---
@@ -65,28 +86,16 @@ final class CodeRoutes {
     if (!unknown.isEmpty()) {
       probe(exchange, unknown);
     }
-    exchange.answer(200, Documents.object("languages", all.stream().map(this::document).toList()));
+    exchange.answer(200, CodeAnswers.LANGUAGES.write(all.stream().map(this::known).toList()));
   }
 
   private Tools tools(Language language) {
     return new Tools(language.version(), languages.replaced(language));
   }
 
-  private Map<String, Object> document(Language language) {
-    List<String> missing = languages.missing(language);
+  private CodeAnswers.Tongue known(Language language) {
     String version = versions.getOrDefault(tools(language), "");
-    var document =
-        Documents.object(
-            "name", language.name(),
-            "aliases", language.aliases(),
-            "file", language.file(),
-            "available", missing.isEmpty());
-    if (!missing.isEmpty()) {
-      document.put("missing", missing);
-    } else if (!version.isEmpty()) {
-      document.put("version", version);
-    }
-    return document;
+    return new CodeAnswers.Tongue(language, languages.missing(language), version);
   }
 
   /** Asks the tools for their versions, where code would find them: in a box. */
@@ -115,13 +124,13 @@ final class CodeRoutes {
   }
 
   private static String text(OutputLog log) {
-    return new String(Documents.read(log, 0), StandardCharsets.UTF_8);
+    return new String(OutputStart.read(log), StandardCharsets.UTF_8);
   }
 
   // --- code ---
 
   private void run(Exchange exchange) throws IOException, InterruptedException {
-    Fields fields = exchange.fields();
+    Fields fields = exchange.fields(CodeOrder.ALL);
     if (CellCode.isOrdered(fields)) {
       cells.run(exchange, fields);
       return;
@@ -139,7 +148,7 @@ final class CodeRoutes {
     return new RunService.Reading<>() {
       @Override
       public RunService.Sending read(CodeResult<TenantExec> result) throws InterruptedException {
-        return answer.ending(document(exchange, result, answer.isWhole()));
+        return answer.ending(CodeAnswers.CODE, document(result, answer));
       }
 
       @Override
@@ -148,24 +157,16 @@ final class CodeRoutes {
           throw failure;
         }
         // The status has been sent already: the problem comes in the end.
-        return answer.ending(Documents.object("problem", Problem.of(failure).document()));
+        return answer.ending(CodeAnswers.LATE, CodeAnswers.late(Problem.of(failure)));
       }
     };
   }
 
-  private static Map<String, Object> document(
-      Exchange exchange, CodeResult<TenantExec> result, boolean isWhole)
+  private static Map<String, Object> document(CodeResult<TenantExec> result, WaitingResponse answer)
       throws InterruptedException {
-    var document =
-        Documents.object(
-            "language", result.language().name(),
-            "phase", result.phase().wireName(),
-            "outcome", result.outcome());
-    // What a compiler wrote was not told before.
-    boolean withOutput = isWhole || result.phase() == CodeResult.Phase.COMPILE;
-    document.putAll(
-        withOutput ? Documents.result(exchange, result.exec()) : Documents.exec(result.exec()));
-    result.written().ifPresent(written -> Documents.addWritten(document, written));
-    return document;
+    // What a compiler wrote was not sent before.
+    boolean isCompiler = result.phase() == CodeResult.Phase.COMPILE;
+    TenantExec exec = result.exec();
+    return CodeAnswers.ran(result, isCompiler ? answer.whole(exec) : answer.result(exec));
   }
 }

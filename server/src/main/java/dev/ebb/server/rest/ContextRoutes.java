@@ -2,14 +2,18 @@ package dev.ebb.server.rest;
 
 import dev.ebb.code.Languages;
 import dev.ebb.code.Runner;
-import dev.ebb.model.ByteSize;
 import dev.ebb.model.CellOrder;
-import dev.ebb.model.ExecSpec;
+import dev.ebb.server.answer.CodeAnswers;
 import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Field;
 import dev.ebb.server.http.Fields;
+import dev.ebb.server.http.Operation;
 import dev.ebb.server.http.OrderFields;
+import dev.ebb.server.http.Parameter;
 import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.RequestSchema;
 import dev.ebb.server.http.Route;
+import dev.ebb.server.schema.ObjectSchema;
 import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.RunService;
 import dev.ebb.server.service.TenantBox;
@@ -19,10 +23,87 @@ import dev.ebb.server.service.access.Policy;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 
 /** Stateful interpreters of a box: made, given code, interrupted, made anew, removed. */
 final class ContextRoutes {
   private static final Duration CELL_TIMEOUT = Duration.ofSeconds(60);
+
+  private static final Parameter<String> CONTEXT =
+      Parameter.path("context").described("id or name");
+
+  // --- a context as it is ordered ---
+
+  private static final Field<String> LANGUAGE =
+      Field.requiredText("language").described("python, javascript or bash, or an alias");
+  private static final Field<Optional<String>> NAME =
+      Field.text("name").described("by which it can be found in its box, beside its id");
+  private static final Field<Map<String, String>> ENVIRONMENT = Field.textMap("environment");
+  private static final Field<Optional<String>> WORKDIR =
+      Field.text("workdir").described("/workspace unless given");
+  private static final Field<OptionalLong> OUTPUT_LIMIT =
+      CommandOrders.outputLimit("of each cell; what is above it is thrown away");
+  private static final RequestSchema ORDER =
+      RequestSchema.named("ContextRequest", LANGUAGE, NAME, ENVIRONMENT, WORKDIR, OUTPUT_LIMIT);
+
+  // --- a cell as it is ordered ---
+
+  private static final Field<String> CODE = Field.requiredText("code");
+  private static final Field<Map<String, String>> CELL_ENVIRONMENT =
+      Field.textMap("environment").described("while it runs");
+  private static final Field<Optional<Duration>> TIMEOUT =
+      Field.millis("timeoutMillis")
+          .described("after which it is interrupted; 60000 unless given, 0: none");
+  private static final Field<OptionalLong> GRACE =
+      CommandOrders.graceField(
+          "between the interrupt and the end of the interpreter; 5000 unless given");
+  static final RequestSchema CELL =
+      RequestSchema.named("CellRequest", CODE, CELL_ENVIRONMENT, TIMEOUT, GRACE);
+
+  // --- operations ---
+
+  private static final Operation CREATE =
+      Operation.of("createContext", "Start a stateful interpreter")
+          .with(BoxRoutes.BOX)
+          .takes(ORDER)
+          .answers(201, "made", CodeAnswers.CONTEXT)
+          .fails(Problem.Code.CONFLICT, Problem.Code.WRONG_STATE, Problem.Code.UNSUPPORTED);
+
+  private static final Operation LIST =
+      Operation.of("listContexts", "List contexts")
+          .with(BoxRoutes.BOX)
+          .answers(200, "done", CodeAnswers.CONTEXTS);
+
+  private static final Operation REMOVE =
+      Operation.of("removeContext", "End a context, and all that its code started")
+          .with(BoxRoutes.BOX, CONTEXT)
+          .answers(200, "gone", CodeAnswers.CONTEXT);
+
+  private static final Operation RUN =
+      Operation.of("runCell", "Run code in a context, after all that was ordered before")
+          .with(BoxRoutes.BOX, CONTEXT)
+          .takes(CELL)
+          .answers(200, CodeRoutes.RAN, CodeAnswers.CELL)
+          .answersEvents()
+          .fails(Problem.Code.WRONG_STATE);
+
+  private static final Operation INTERRUPT =
+      on(
+          "interruptContext",
+          "Interrupt the cell that runs, and keep the state",
+          CodeAnswers.INTERRUPTED);
+
+  private static final Operation RESTART =
+      on("restartContext", "End the interpreter, and start another", CodeAnswers.CONTEXT);
+
+  private static Operation on(String id, String summary, ObjectSchema<?> answer) {
+    return Operation.of(id, summary)
+        .with(BoxRoutes.BOX, CONTEXT)
+        .answers(200, "done", answer)
+        .fails(Problem.Code.WRONG_STATE);
+  }
 
   private final BoxRegistry boxes;
   private final RunService runs;
@@ -39,107 +120,90 @@ final class ContextRoutes {
     String all = "/v1/boxes/{box}/contexts";
     String one = all + "/{context}";
     return List.of(
-        Route.of("POST", all, this::create),
-        Route.of("GET", all, this::list),
-        Route.of("GET", one, this::get),
-        Route.ending("DELETE", one, this::remove),
-        Route.of("POST", one + "/cells", this::run),
-        Route.ending("POST", one + "/interrupt", this::interrupt),
-        Route.of("POST", one + "/restart", this::restart));
+        Route.of("POST", all, this::create, CREATE),
+        Route.of("GET", all, this::list, LIST),
+        Route.of("GET", one, this::get, on("getContext", "Inspect a context", CodeAnswers.CONTEXT)),
+        Route.ending("DELETE", one, this::remove, REMOVE),
+        Route.of("POST", one + "/cells", this::run, RUN),
+        Route.ending("POST", one + "/interrupt", this::interrupt, INTERRUPT),
+        Route.of("POST", one + "/restart", this::restart, RESTART));
   }
 
   private TenantBox box(Exchange exchange) {
-    return exchange.about(boxes.find(exchange.caller(), exchange.path("box")));
+    return exchange.about(boxes.find(exchange.caller(), exchange.get(BoxRoutes.BOX)));
   }
 
   private TenantContext context(Exchange exchange) {
-    return box(exchange).context(exchange.path("context"));
+    return box(exchange).context(exchange.get(CONTEXT));
   }
 
   // --- contexts ---
 
   private void create(Exchange exchange) throws IOException, InterruptedException {
     TenantBox box = box(exchange);
-    TenantContext.Order order = order(exchange.fields(), policy.caps());
+    TenantContext.Order order = order(exchange.fields(ORDER), policy.caps());
     TenantContext made = boxes.createContext(box, order, exchange::hasLeft);
-    exchange.answer(201, Documents.context(made));
+    exchange.answer(201, CodeAnswers.CONTEXT.write(made));
   }
 
   private TenantContext.Order order(Fields fields, Caps caps) {
-    String word =
-        fields
-            .text("language")
-            .orElseThrow(() -> new Problem(Problem.Code.BAD_REQUEST, "\"language\" is missing"));
-    Runner runner = Runner.of(languages.require(word));
-    TenantContext.Order order = OrderFields.interpreter(fields.text("name"), runner, caps);
-    var spec = order.spec().withEnvironment(fields.textMap("environment"));
-    long output =
-        fields.limit(
-            "outputLimitBytes",
-            0,
-            Long.MAX_VALUE,
-            ExecSpec.DEFAULT_OUTPUT_LIMIT.bytes(),
-            caps.output().bytes());
-    spec = spec.withOutputLimit(new ByteSize(output));
-    var workdir = fields.text("workdir");
+    Runner runner = Runner.of(languages.require(fields.get(LANGUAGE)));
+    TenantContext.Order order = OrderFields.interpreter(fields.get(NAME), runner, caps);
+    var spec = order.spec().withEnvironment(fields.get(ENVIRONMENT));
+    spec = spec.withOutputLimit(CommandOrders.outputLimit(fields, OUTPUT_LIMIT, caps));
+    var workdir = fields.get(WORKDIR);
     spec = workdir.isPresent() ? spec.withWorkdir(workdir.get()) : spec;
     fields.end();
     return new TenantContext.Order(order.name(), runner, spec);
   }
 
   private void list(Exchange exchange) throws IOException {
-    var contexts = box(exchange).contexts().stream().map(Documents::context).toList();
-    exchange.answer(200, Documents.object("contexts", contexts));
+    exchange.answer(200, CodeAnswers.CONTEXTS.write(box(exchange).contexts()));
   }
 
   private void get(Exchange exchange) throws IOException {
-    exchange.answer(200, Documents.context(context(exchange)));
+    exchange.answer(200, CodeAnswers.CONTEXT.write(context(exchange)));
   }
 
   private void remove(Exchange exchange) throws IOException, InterruptedException {
     TenantContext context = context(exchange);
     context.box().remove(context);
-    exchange.answer(200, Documents.context(context));
+    exchange.answer(200, CodeAnswers.CONTEXT.write(context));
   }
 
   private void interrupt(Exchange exchange) throws IOException {
     TenantContext context = context(exchange);
-    boolean interrupted = context.interrupt();
-    var document = Documents.context(context);
-    document.put("interrupted", interrupted);
-    exchange.answer(200, document);
+    var interrupted = new CodeAnswers.Interrupted(context, context.interrupt());
+    exchange.answer(200, CodeAnswers.INTERRUPTED.write(interrupted));
   }
 
   private void restart(Exchange exchange) throws IOException, InterruptedException {
     TenantContext context = context(exchange);
     boxes.restart(context, exchange::hasLeft);
-    exchange.answer(200, Documents.context(context));
+    exchange.answer(200, CodeAnswers.CONTEXT.write(context));
   }
 
   // --- cells ---
 
   private void run(Exchange exchange) throws IOException, InterruptedException {
     TenantContext context = context(exchange);
-    CellOrder order = cell(exchange.fields(), policy.caps());
+    CellOrder order = cell(exchange.fields(CELL), policy.caps());
     WaitingResponse answer = WaitingResponse.to(exchange);
     runs.cell(
         context,
         order,
         answer,
         cell -> {
-          answer.end(Documents.cell(exchange, context, cell, answer.isWhole()));
+          answer.end(CodeAnswers.CELL.write(answer.state(context, cell)));
           return cell;
         });
   }
 
   static CellOrder cell(Fields fields, Caps caps) {
-    String code =
-        fields
-            .text("code")
-            .orElseThrow(() -> new Problem(Problem.Code.BAD_REQUEST, "\"code\" is missing"));
-    var environment = fields.textMap("environment");
-    Duration timeout = fields.limit("timeoutMillis", CELL_TIMEOUT, caps.timeout());
-    Duration grace = Orders.grace(fields, caps);
+    String code = fields.get(CODE);
+    var environment = fields.get(CELL_ENVIRONMENT);
+    Duration timeout = fields.limit(TIMEOUT, CELL_TIMEOUT, caps.timeout());
+    Duration grace = CommandOrders.grace(fields, GRACE, caps);
     fields.end();
     return new CellOrder(code, environment, timeout, grace);
   }

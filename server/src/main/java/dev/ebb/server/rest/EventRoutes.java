@@ -4,18 +4,91 @@ import dev.ebb.engine.HomeTools;
 import dev.ebb.model.SandboxException;
 import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Operation;
+import dev.ebb.server.http.Parameter;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.Route;
 import dev.ebb.server.pressure.Watchdog;
+import dev.ebb.server.schema.ObjectSchema;
+import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.Events;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** What happens, why something is there, and how the daemon itself is. */
 final class EventRoutes {
+  /** Stands for the latest event. */
+  private static final long LATEST = Long.MAX_VALUE;
+
+  // --- answers ---
+
+  private static final ObjectSchema<Watchdog.Stack> STACK =
+      ObjectSchema.<Watchdog.Stack>inline()
+          .has("thread", Values.TEXT, Watchdog.Stack::thread)
+          .has("stack", Values.TEXTS, Watchdog.Stack::frames);
+
+  private static final ObjectSchema<Watchdog.Standstill> STALL =
+      ObjectSchema.<Watchdog.Standstill>inline()
+          .has("what", Values.TEXT, Watchdog.Standstill::what)
+          .has("seconds", Values.INTEGER, Watchdog.Standstill::seconds)
+          .has("deadlock", Values.FLAG, Watchdog.Standstill::isDeadlock)
+          .has("threads", Values.list(STACK), Watchdog.Standstill::stacks);
+
+  private static final ObjectSchema<List<Watchdog.Standstill>> HEALTH =
+      ObjectSchema.<List<Watchdog.Standstill>>named("Health")
+          .has("alive", Values.FLAG, List::isEmpty)
+          .may(
+              "stalled",
+              Values.list(STALL),
+              stalls -> Optional.of(stalls).filter(all -> !all.isEmpty()));
+
+  private static final ObjectSchema<Boolean> READINESS =
+      ObjectSchema.<Boolean>named("Readiness").has("ready", Values.FLAG, ready -> ready);
+
+  private static final ObjectSchema<String> VERSION_ANSWER =
+      ObjectSchema.<String>named("Version").has("version", Values.TEXT, version -> version);
+
+  /** Why something is there. */
+  private record Reason(String subject, String box, String reason) {}
+
+  private static final ObjectSchema<Reason> REASON =
+      ObjectSchema.<Reason>named("Why")
+          .has("subject", Values.TEXT, Reason::subject)
+          .has("box", Values.TEXT, Reason::box)
+          .has("reason", Values.TEXT, Reason::reason);
+
+  // --- operations ---
+
+  private static final Parameter<Long> AFTER = Parameter.count("after", LATEST, LATEST);
+  private static final Parameter<Optional<String>> LAST_EVENT = Parameter.header("Last-Event-ID");
+  private static final Parameter<String> SUBJECT = Parameter.path("subject");
+
+  private static final Operation EVENTS =
+      Operation.of("followEvents", "What happens to the boxes")
+          .with(AFTER, LAST_EVENT)
+          .answersEvents();
+  private static final Operation WHY =
+      Operation.of("why", "Why a box or process is still there")
+          .with(SUBJECT)
+          .answers(200, "done", REASON);
+  private static final Operation VERSION =
+      Operation.of("getVersion", "The version").answers(200, "done", VERSION_ANSWER);
+  private static final Operation HEALTHY =
+      Operation.of("getHealth", "Alive")
+          .answers(200, "done", HEALTH)
+          .answers(
+              503,
+              "something in the daemon stands still: what, for how long, and the stacks of the"
+                  + " threads",
+              HEALTH);
+  private static final Operation READY =
+      Operation.of("getReadiness", "Ready for work")
+          .answers(200, "done", READINESS)
+          .fails(Problem.Code.DRAINING, Problem.Code.INTERNAL);
+
   private final BoxRegistry boxes;
   private final Watchdog watchdog;
   private final String version;
@@ -28,39 +101,17 @@ final class EventRoutes {
 
   List<Route> routes() {
     return List.of(
-        Route.of("GET", "/v1/events", this::events, "after"),
-        Route.of("GET", "/v1/why/{subject}", this::why),
-        Route.of("GET", "/v1/version", this::version),
-        Route.of("GET", "/v1/openapi.json", EventRoutes::openapi),
+        Route.of("GET", "/v1/events", this::events, EVENTS),
+        Route.of("GET", "/v1/why/{subject}", this::why, WHY),
+        Route.of("GET", "/v1/version", this::version, VERSION),
         // Without a key: they say nothing but that.
-        Route.open("GET", "/healthz", this::healthy),
-        Route.open("GET", "/readyz", this::ready));
+        Route.open("GET", "/healthz", this::healthy, HEALTHY),
+        Route.open("GET", "/readyz", this::ready, READY));
   }
 
   private void healthy(Exchange exchange) throws IOException {
     List<Watchdog.Standstill> stalls = watchdog.stalls();
-    var document = Documents.object("alive", stalls.isEmpty());
-    if (!stalls.isEmpty()) {
-      document.put("stalled", stalls.stream().map(EventRoutes::describe).toList());
-    }
-    exchange.answer(stalls.isEmpty() ? 200 : 503, document);
-  }
-
-  private static Map<String, Object> describe(Watchdog.Standstill stall) {
-    var document = Documents.object("what", stall.what());
-    document.put("seconds", stall.seconds());
-    document.put("deadlock", stall.isDeadlock());
-    document.put(
-        "threads",
-        stall.stacks().stream()
-            .map(
-                trace -> {
-                  var thread = Documents.object("thread", trace.thread());
-                  thread.put("stack", trace.frames());
-                  return thread;
-                })
-            .toList());
-    return document;
+    exchange.answer(stalls.isEmpty() ? 200 : 503, HEALTH.write(stalls));
   }
 
   private void ready(Exchange exchange) throws IOException {
@@ -70,18 +121,14 @@ final class EventRoutes {
     if (boxes.isDraining()) {
       throw new Problem(Problem.Code.DRAINING, "the daemon is going down");
     }
-    exchange.answer(200, Documents.object("ready", true));
+    exchange.answer(200, READINESS.write(true));
   }
 
   private void events(Exchange exchange) throws IOException, InterruptedException {
     long latest = boxes.events().last();
-    long told =
-        exchange
-            .header("Last-Event-ID")
-            .map(id -> parse(id))
-            .orElseGet(() -> exchange.number("after", latest, Long.MAX_VALUE));
+    long told = exchange.get(LAST_EVENT).map(id -> parse(id)).orElseGet(() -> exchange.get(AFTER));
     try (var subscription = boxes.events().subscribe(exchange.caller())) {
-      follow(exchange, subscription, boxes.events().after(told));
+      follow(exchange, subscription, boxes.events().after(told == LATEST ? latest : told));
     }
   }
 
@@ -92,7 +139,7 @@ final class EventRoutes {
     while (!boxes.isDraining()) {
       Events.Batch batch = subscription.await(seen, EventStream.HEARTBEAT);
       if (batch.missed()) {
-        stream.send("gap", Long.toString(seen), Documents.object("after", seen));
+        stream.send("gap", Long.toString(seen), Map.of("after", seen));
       }
       for (Events.Event event : batch.events()) {
         stream.send(event.kind(), Long.toString(event.id()), event.data());
@@ -114,13 +161,12 @@ final class EventRoutes {
 
   private void why(Exchange exchange) throws IOException {
     exchange.requireAdmin();
-    String subject = exchange.path("subject");
+    String subject = exchange.get(SUBJECT);
     var answer =
         HomeTools.why(id(exchange, subject))
             .orElseThrow(
                 () -> new Problem(Problem.Code.NOT_FOUND, "nobody knows \"" + subject + "\""));
-    exchange.answer(
-        200, Documents.object("subject", subject, "box", answer.box(), "reason", answer.reason()));
+    exchange.answer(200, REASON.write(new Reason(subject, answer.box(), answer.reason())));
   }
 
   /** Of a box that is named; anything else is what the home may know. */
@@ -133,16 +179,6 @@ final class EventRoutes {
   }
 
   private void version(Exchange exchange) throws IOException {
-    exchange.answer(200, Documents.object("version", version));
-  }
-
-  private static void openapi(Exchange exchange) throws IOException {
-    try (var document = EventRoutes.class.getResourceAsStream("openapi.json")) {
-      if (document == null) {
-        throw new Problem(Problem.Code.NOT_FOUND, "this build has no OpenAPI document");
-      }
-      String text = new String(document.readAllBytes(), StandardCharsets.UTF_8);
-      exchange.answer(200, "application/json", text.getBytes(StandardCharsets.UTF_8));
-    }
+    exchange.answer(200, VERSION_ANSWER.write(version));
   }
 }

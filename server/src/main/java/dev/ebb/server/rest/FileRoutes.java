@@ -4,8 +4,10 @@ import dev.ebb.code.NewFile;
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.FileContent;
 import dev.ebb.exec.FileListing;
-import dev.ebb.model.FileEntry;
+import dev.ebb.server.answer.FileAnswers;
 import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Operation;
+import dev.ebb.server.http.Parameter;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.Route;
 import dev.ebb.server.service.BoxRegistry;
@@ -13,13 +15,19 @@ import dev.ebb.server.service.TenantBox;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.util.Iterator;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
+import java.util.Optional;
 
 /** Files of a box: all of it happens in the box, as its user. */
 final class FileRoutes {
+  private static final Parameter<String> PATH =
+      Parameter.requiredText("path").described("in the box; relative to /workspace");
+  private static final Parameter<Optional<String>> MODE =
+      Parameter.text("mode").with("pattern", "^0*[0-7]{1,3}$").described("octal, up to 777");
+  private static final Parameter<Boolean> RECURSIVE = Parameter.flag("recursive", false);
+  private static final Parameter<String> FROM = Parameter.requiredText("from");
+  private static final Parameter<String> TO = Parameter.requiredText("to");
+
   private final BoxRegistry boxes;
 
   FileRoutes(BoxRegistry boxes) {
@@ -29,15 +37,66 @@ final class FileRoutes {
   List<Route> routes() {
     String files = "/v1/boxes/{box}/files";
     return List.of(
-        Route.of("GET", files, this::read, "path"),
-        Route.of("PUT", files, this::write, "path", "mode"),
-        Route.of("DELETE", files, this::remove, "path", "recursive"),
-        Route.of("GET", files + "/stat", this::stat, "path"),
-        Route.of("GET", files + "/list", this::list, "path"),
-        Route.of("POST", files + "/mkdir", this::mkdir, "path"),
-        Route.of("POST", files + "/move", this::move, "from", "to"),
-        Route.of("GET", files + "/tar", this::pack, "path"),
-        Route.of("PUT", files + "/tar", this::unpack, "path"));
+        Route.of(
+            "GET",
+            files,
+            this::read,
+            at("readFile", "Read a file").answersBytes("application/octet-stream")),
+        Route.of(
+            "PUT",
+            files,
+            this::write,
+            at("writeFile", "Write a file, whole or not at all")
+                .with(MODE)
+                .takesBytes("application/octet-stream")
+                .answers(204, "done")),
+        Route.of(
+            "DELETE",
+            files,
+            this::remove,
+            at("removeFile", "Remove a file or directory").with(RECURSIVE).answers(204, "done")),
+        Route.of(
+            "GET",
+            files + "/stat",
+            this::stat,
+            at("statFile", "Look at a file").answers(200, "done", FileAnswers.ENTRY)),
+        Route.of(
+            "GET",
+            files + "/list",
+            this::list,
+            at("listFiles", "List a directory").answers(200, "done", FileAnswers.ENTRIES)),
+        Route.of(
+            "POST",
+            files + "/mkdir",
+            this::mkdir,
+            at("makeDirectory", "Make a directory and its parents").answers(204, "done")),
+        Route.of(
+            "POST",
+            files + "/move",
+            this::move,
+            on("moveFile", "Move or rename").with(FROM, TO).answers(204, "done")),
+        Route.of(
+            "GET",
+            files + "/tar",
+            this::pack,
+            at("packFiles", "A directory or file as a tar").answersBytes("application/x-tar")),
+        Route.of(
+            "PUT",
+            files + "/tar",
+            this::unpack,
+            at("unpackFiles", "Unpack a tar into a directory")
+                .takesBytes("application/x-tar")
+                .answers(204, "done")));
+  }
+
+  private static Operation on(String id, String summary) {
+    return Operation.of(id, summary)
+        .with(BoxRoutes.BOX)
+        .fails(Problem.Code.WRONG_STATE, Problem.Code.TOO_LARGE);
+  }
+
+  private static Operation at(String id, String summary) {
+    return on(id, summary).with(PATH);
   }
 
   /** What is done with the files of a box. */
@@ -46,17 +105,17 @@ final class FileRoutes {
   }
 
   private void with(Exchange exchange, Work work) throws IOException, InterruptedException {
-    TenantBox box = exchange.about(boxes.find(exchange.caller(), exchange.path("box")));
+    TenantBox box = exchange.about(boxes.find(exchange.caller(), exchange.get(BoxRoutes.BOX)));
     boxes.useFiles(box, () -> work.on(box.files()), exchange::hasLeft);
   }
 
   private void read(Exchange exchange) throws IOException, InterruptedException {
-    String path = exchange.required("path");
+    String path = exchange.get(PATH);
     with(exchange, files -> send(exchange, files.read(path, 0), "application/octet-stream"));
   }
 
   private void pack(Exchange exchange) throws IOException, InterruptedException {
-    String path = exchange.required("path");
+    String path = exchange.get(PATH);
     with(exchange, files -> send(exchange, files.pack(path), "application/x-tar"));
   }
 
@@ -70,8 +129,8 @@ final class FileRoutes {
   }
 
   private void write(Exchange exchange) throws IOException, InterruptedException {
-    String path = exchange.required("path");
-    int mode = exchange.query("mode").map(FileRoutes::mode).orElse(NewFile.DEFAULT_MODE);
+    String path = exchange.get(PATH);
+    int mode = exchange.get(MODE).map(FileRoutes::mode).orElse(NewFile.DEFAULT_MODE);
     try (InputStream content = exchange.content()) {
       with(exchange, files -> files.write(path, mode, content));
     }
@@ -91,7 +150,7 @@ final class FileRoutes {
   }
 
   private void unpack(Exchange exchange) throws IOException, InterruptedException {
-    String path = exchange.required("path");
+    String path = exchange.get(PATH);
     try (InputStream content = exchange.content()) {
       with(exchange, files -> files.unpack(path, content));
     }
@@ -99,68 +158,38 @@ final class FileRoutes {
   }
 
   private void remove(Exchange exchange) throws IOException, InterruptedException {
-    String path = exchange.required("path");
-    boolean recursive = exchange.flag("recursive", false);
+    String path = exchange.get(PATH);
+    boolean recursive = exchange.get(RECURSIVE);
     with(exchange, files -> files.remove(path, recursive));
     exchange.done();
   }
 
   private void mkdir(Exchange exchange) throws IOException, InterruptedException {
-    String path = exchange.required("path");
+    String path = exchange.get(PATH);
     with(exchange, files -> files.mkdir(path));
     exchange.done();
   }
 
   private void move(Exchange exchange) throws IOException, InterruptedException {
-    String from = exchange.required("from");
-    String to = exchange.required("to");
+    String from = exchange.get(FROM);
+    String to = exchange.get(TO);
     with(exchange, files -> files.move(from, to));
     exchange.done();
   }
 
   private void stat(Exchange exchange) throws IOException, InterruptedException {
-    String path = exchange.required("path");
-    with(exchange, files -> exchange.answer(200, entry(files.stat(path))));
+    String path = exchange.get(PATH);
+    with(exchange, files -> exchange.answer(200, FileAnswers.ENTRY.write(files.stat(path))));
   }
 
   private void list(Exchange exchange) throws IOException, InterruptedException {
-    String path = exchange.required("path");
+    String path = exchange.get(PATH);
     with(
         exchange,
         files -> {
           try (FileListing entries = files.listing(path)) {
-            exchange.answer(200, Documents.object("entries", documents(entries)));
+            exchange.answer(200, FileAnswers.ENTRIES.write(entries));
           }
         });
-  }
-
-  /** Each is made when it is its turn to be written. */
-  private static Iterable<Map<String, Object>> documents(FileListing entries) {
-    return () -> {
-      Iterator<FileEntry> each = entries.iterator();
-      return new Iterator<>() {
-        @Override
-        public boolean hasNext() {
-          return each.hasNext();
-        }
-
-        @Override
-        public Map<String, Object> next() {
-          return entry(each.next());
-        }
-      };
-    };
-  }
-
-  private static Map<String, Object> entry(FileEntry entry) {
-    var document =
-        Documents.object(
-            "name", entry.name(),
-            "type", entry.type().name().toLowerCase(Locale.ROOT),
-            "sizeBytes", entry.size(),
-            "mode", Integer.toOctalString(entry.mode()),
-            "modifiedAt", entry.modified().toString());
-    entry.target().ifPresent(target -> document.put("target", target));
-    return document;
   }
 }

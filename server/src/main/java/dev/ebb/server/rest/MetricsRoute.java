@@ -1,6 +1,7 @@
 package dev.ebb.server.rest;
 
 import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Operation;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.Route;
 import dev.ebb.server.metrics.Metrics;
@@ -12,6 +13,11 @@ import java.util.Map;
 final class MetricsRoute {
   private static final String TENANT = "metrics";
 
+  private static final Operation SCRAPE =
+      Operation.of("getMetrics", "What Prometheus scrapes (admin, or tenant metrics)")
+          .answersText(200, "in Prometheus' text format, or OpenMetrics if asked for", "text/plain")
+          .answersText(200, "", "application/openmetrics-text");
+
   private final Metrics metrics;
 
   MetricsRoute(Metrics metrics, String version) {
@@ -20,7 +26,7 @@ final class MetricsRoute {
   }
 
   Route route() {
-    return Route.of("GET", "/metrics", this::scrape);
+    return Route.of("GET", "/metrics", this::scrape, SCRAPE);
   }
 
   private void scrape(Exchange exchange) throws IOException {

@@ -5,8 +5,10 @@ import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Segment;
 import dev.ebb.model.OutputLoss;
 import dev.ebb.model.SandboxException;
+import dev.ebb.server.answer.CodeAnswers;
 import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Output;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.service.OutputReading;
 import dev.ebb.server.service.TenantExec;
@@ -109,7 +111,7 @@ final class OutputEvents {
       }
       for (Cell.Shown each : cell.shown(shown)) {
         shown++;
-        send(each.isResult() ? "result" : "display", at.toString(), Documents.forms(each));
+        send(each.isResult() ? "result" : "display", at.toString(), CodeAnswers.forms(each));
       }
       if (!at.equals(before) || shown > shownBefore) {
         continue;
@@ -139,7 +141,7 @@ final class OutputEvents {
       byte[] bytes = next(log, from);
       long at = from + bytes.length;
       if (bytes.length > 0) {
-        send(stream, position.apply(at).toString(), Documents.output(bytes));
+        send(stream, position.apply(at).toString(), new Output(bytes));
       }
       return at;
     } catch (SandboxException e) {
@@ -151,14 +153,17 @@ final class OutputEvents {
       send(
           "lost",
           position.apply(at).toString(),
-          Documents.object(
-              "stream", stream, "offset", from, "bytes", at - from, "reason", unread.reason()));
+          Map.of("stream", stream, "offset", from, "bytes", at - from, "reason", unread.reason()));
       return at;
     }
   }
 
+  /** What was stored, and could not be read. */
+  OutputLoss unread() {
+    return unread;
+  }
+
   void end(Position at, Map<String, Object> document) throws IOException {
-    Documents.addUnread(document, unread);
     send("end", at.toString(), document);
   }
 

@@ -1,9 +1,11 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.model.Fate;
 import dev.ebb.model.PoolState;
 import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Operation;
 import dev.ebb.server.http.Route;
+import dev.ebb.server.schema.ObjectSchema;
+import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.BoxRegistry;
 import java.io.IOException;
 import java.util.List;
@@ -12,6 +14,40 @@ import java.util.TreeMap;
 
 /** The boxes that were made ahead. */
 final class PoolRoutes {
+  private static final ObjectSchema<PoolState.Kind> KIND =
+      ObjectSchema.<PoolState.Kind>named(
+              "PoolKind",
+              "Boxes of one kind; \"interpreter\" is what waits in them, empty: nothing.")
+          .has("interpreter", Values.TEXT, PoolState.Kind::interpreter)
+          .has("size", Values.COUNT, PoolState.Kind::size)
+          .has("target", Values.COUNT, PoolState.Kind::target)
+          .has("min", Values.COUNT, PoolState.Kind::min)
+          .has("max", Values.COUNT, PoolState.Kind::max)
+          .has("hits", Values.COUNT, PoolState.Kind::hits)
+          .has("misses", Values.COUNT, PoolState.Kind::misses)
+          .has("oldestMillis", Values.MILLIS, PoolState.Kind::oldest)
+          .has("startMillis", Values.MILLIS, PoolState.Kind::start);
+
+  private static final ObjectSchema<PoolState> POOL =
+      ObjectSchema.<PoolState>named(
+              "Pool",
+              "\"most\" may wait in all; \"unfit\" orders wanted what no pool has; \"destroyed\" are"
+                  + " boxes that nobody had, by why.")
+          .has("kinds", Values.list(KIND), PoolState::kinds)
+          .has("most", Values.COUNT, PoolState::most)
+          .has("unfit", Values.COUNT, PoolState::unfit)
+          .has("destroyed", Values.map(Values.COUNT), PoolRoutes::destroyed);
+
+  private static Map<String, Number> destroyed(PoolState state) {
+    var destroyed = new TreeMap<String, Number>();
+    state.destroyed().forEach((fate, count) -> destroyed.put(fate.word(), count));
+    return destroyed;
+  }
+
+  private static final Operation STATE =
+      Operation.of("getPool", "Boxes that were made ahead, and what became of them (admin)")
+          .answers(200, "done", POOL);
+
   private final BoxRegistry boxes;
 
   PoolRoutes(BoxRegistry boxes) {
@@ -19,35 +55,11 @@ final class PoolRoutes {
   }
 
   List<Route> routes() {
-    return List.of(Route.of("GET", "/v1/pool", this::state));
+    return List.of(Route.of("GET", "/v1/pool", this::state, STATE));
   }
 
   private void state(Exchange exchange) throws IOException {
     exchange.requireAdmin();
-    PoolState state = boxes.pool().state();
-    var destroyed = new TreeMap<String, Object>();
-    for (Map.Entry<Fate, Long> each : state.destroyed().entrySet()) {
-      destroyed.put(each.getKey().word(), each.getValue());
-    }
-    exchange.answer(
-        200,
-        Documents.object(
-            "kinds", state.kinds().stream().map(PoolRoutes::kind).toList(),
-            "most", state.most(),
-            "unfit", state.unfit(),
-            "destroyed", destroyed));
-  }
-
-  private static Map<String, Object> kind(PoolState.Kind kind) {
-    return Documents.object(
-        "interpreter", kind.interpreter(),
-        "size", kind.size(),
-        "target", kind.target(),
-        "min", kind.min(),
-        "max", kind.max(),
-        "hits", kind.hits(),
-        "misses", kind.misses(),
-        "oldestMillis", kind.oldest().toMillis(),
-        "startMillis", kind.start().toMillis());
+    exchange.answer(200, POOL.write(boxes.pool().state()));
   }
 }

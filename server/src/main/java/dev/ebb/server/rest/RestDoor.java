@@ -1,5 +1,6 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.server.http.DescribedRoute;
 import dev.ebb.server.http.Door;
 import dev.ebb.server.http.DoorSessions;
 import dev.ebb.server.http.KeyPlace;
@@ -10,6 +11,7 @@ import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.RunService;
 import dev.ebb.server.service.access.Policy;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -22,18 +24,25 @@ public final class RestDoor implements Door {
   private final Watches watches;
   private final Metrics metrics;
   private final Map<String, Supplier<DoorSessions>> sessions;
+  private final List<DescribedRoute> others;
 
   /**
    * The door of a daemon.
    *
    * @param sessions of other doors, by their names, for the operator
+   * @param others routes of other doors, for the OpenAPI document
    */
   public RestDoor(
-      House house, Watches watches, Metrics metrics, Map<String, Supplier<DoorSessions>> sessions) {
+      House house,
+      Watches watches,
+      Metrics metrics,
+      Map<String, Supplier<DoorSessions>> sessions,
+      List<DescribedRoute> others) {
     this.house = house;
     this.watches = watches;
     this.metrics = metrics;
     this.sessions = Map.copyOf(sessions);
+    this.others = List.copyOf(others);
   }
 
   @Override
@@ -58,6 +67,7 @@ public final class RestDoor implements Door {
     var routes = new ArrayList<>(new BoxRoutes(boxes, policy).routes());
     var runs = new RunService(boxes);
     routes.addAll(new ExecRoutes(boxes, runs, policy).routes());
+    routes.addAll(new StreamRoutes(boxes).routes());
     routes.addAll(new CodeRoutes(boxes, runs, policy).routes());
     routes.addAll(new ContextRoutes(boxes, runs, policy).routes());
     routes.addAll(new FileRoutes(boxes).routes());
@@ -68,6 +78,7 @@ public final class RestDoor implements Door {
     routes.addAll(new PoolRoutes(boxes).routes());
     sessions.forEach((door, all) -> routes.add(new SessionRoutes(door, all).route()));
     routes.add(new MetricsRoute(metrics, house.version()).route());
+    routes.add(OpenApi.route(Collections.unmodifiableList(routes), others));
     return routes;
   }
 }

@@ -2,13 +2,37 @@ package dev.ebb.server.rest;
 
 import dev.ebb.server.http.DoorSessions;
 import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Operation;
 import dev.ebb.server.http.Route;
+import dev.ebb.server.schema.ObjectSchema;
+import dev.ebb.server.schema.Values;
 import java.io.IOException;
-import java.util.Map;
+import java.util.List;
+import java.util.Locale;
 import java.util.function.Supplier;
 
 /** The sessions of a door, for its operator. */
 final class SessionRoutes {
+  private static final ObjectSchema<DoorSessions.Entry> SESSION =
+      ObjectSchema.<DoorSessions.Entry>named("Session")
+          .has(
+              "session",
+              Values.TEXT.described("the beginning of its id: too little to speak in its name"),
+              DoorSessions.Entry::id)
+          .has("tenant", Values.TEXT, DoorSessions.Entry::tenant)
+          .has("client", Values.TEXT.described("what it calls itself"), DoorSessions.Entry::client)
+          .has("begunAt", Values.TIME, DoorSessions.Entry::begunAt)
+          .has(
+              "calls",
+              Values.INTEGER.described("requests that it waits for"),
+              DoorSessions.Entry::calls)
+          .has("listening", Values.FLAG, DoorSessions.Entry::isListening)
+          .has("boxes", Values.TEXTS, DoorSessions.Entry::boxes);
+
+  private static final ObjectSchema<List<DoorSessions.Entry>> SESSIONS =
+      ObjectSchema.<List<DoorSessions.Entry>>named("Sessions")
+          .has("sessions", Values.list(SESSION), all -> all);
+
   private final String door;
   private final Supplier<DoorSessions> sessions;
 
@@ -18,22 +42,14 @@ final class SessionRoutes {
   }
 
   Route route() {
-    return Route.of("GET", "/v1/" + door + "/sessions", this::list);
+    String title = door.substring(0, 1).toUpperCase(Locale.ROOT) + door.substring(1);
+    Operation operation =
+        Operation.of("list" + title + "Sessions", "Sessions of the door " + door)
+            .answers(200, "done", SESSIONS);
+    return Route.of("GET", "/v1/" + door + "/sessions", this::list, operation);
   }
 
   private void list(Exchange exchange) throws IOException {
-    var all = sessions.get().list(exchange.caller()).stream().map(SessionRoutes::document).toList();
-    exchange.answer(200, Documents.object("sessions", all));
-  }
-
-  private static Map<String, Object> document(DoorSessions.Entry session) {
-    return Documents.object(
-        "session", session.id(),
-        "tenant", session.tenant(),
-        "client", session.client(),
-        "begunAt", session.begunAt().toString(),
-        "calls", session.calls(),
-        "listening", session.isListening(),
-        "boxes", session.boxes());
+    exchange.answer(200, SESSIONS.write(sessions.get().list(exchange.caller())));
   }
 }

@@ -1,15 +1,64 @@
 package dev.ebb.server.rest;
 
+import dev.ebb.server.answer.BoxAnswers;
 import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Operation;
+import dev.ebb.server.http.Parameter;
 import dev.ebb.server.http.Route;
+import dev.ebb.server.schema.ObjectSchema;
+import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.Sweeper;
 import dev.ebb.supervision.Recovery.Finding;
 import java.io.IOException;
 import java.util.List;
-import java.util.Map;
 
 /** What a sweep of the host found, and a new one. For admins: it shows what is anybody's. */
 final class SweepRoutes {
+  private static final ObjectSchema<Finding> FINDING =
+      ObjectSchema.<Finding>named("Finding")
+          .has("instance", Values.TEXT, Finding::instance)
+          .has("kind", Values.TEXT, finding -> finding.kind().word())
+          .has("subject", Values.TEXT, Finding::subject)
+          .has(
+              "fate",
+              Values.words(
+                  "released",
+                  "would release",
+                  "stuck",
+                  "missing",
+                  "left alone",
+                  "gone",
+                  "kept for the next daemon"),
+              finding -> finding.fate().word())
+          .has("reason", Values.TEXT, finding -> finding.fate().reason());
+
+  private static final ObjectSchema<Sweeper.Sweep> SWEEP =
+      ObjectSchema.<Sweeper.Sweep>named("Sweep", "One comparison of the host with the ledger.")
+          .has("at", Values.TIME, Sweeper.Sweep::at)
+          .has("durationMillis", Values.MILLIS, Sweeper.Sweep::took)
+          .has("dryRun", Values.FLAG, Sweeper.Sweep::dryRun)
+          .has("stuck", Values.COUNT, Sweeper.Sweep::stuck)
+          .has("findings", Values.list(FINDING), sweep -> sweep.findings().toList());
+
+  private static final ObjectSchema<Sweeper.Totals> TOTALS =
+      ObjectSchema.<Sweeper.Totals>named(
+              "Sweeps",
+              "All sweeps since the start. In a healthy system \"found\" is empty; \"recovered\""
+                  + " is what dead runtimes left.")
+          .has("intervalMillis", Values.MILLIS, Sweeper.Totals::interval)
+          .has("sweeps", Values.COUNT, Sweeper.Totals::sweeps)
+          .has("found", BoxAnswers.COUNTS, Sweeper.Totals::found)
+          .has("recovered", BoxAnswers.COUNTS, Sweeper.Totals::recovered)
+          .may("last", SWEEP, Sweeper.Totals::last);
+
+  private static final Parameter<Boolean> DRY_RUN = Parameter.flag("dryRun", false);
+
+  private static final Operation LIST =
+      Operation.of("getSweeps", "What sweeps of the host found since the start (admin)")
+          .answers(200, "done", TOTALS);
+  private static final Operation START =
+      Operation.of("sweep", "Sweep the host now (admin)").with(DRY_RUN).answers(200, "done", SWEEP);
+
   private final Sweeper sweeper;
 
   SweepRoutes(Sweeper sweeper) {
@@ -18,43 +67,17 @@ final class SweepRoutes {
 
   List<Route> routes() {
     return List.of(
-        Route.of("GET", "/v1/sweep", this::totals),
-        Route.of("POST", "/v1/sweep", this::sweep, "dryRun"));
+        Route.of("GET", "/v1/sweep", this::totals, LIST),
+        Route.of("POST", "/v1/sweep", this::sweep, START));
   }
 
   private void totals(Exchange exchange) throws IOException {
     exchange.requireAdmin();
-    Sweeper.Totals totals = sweeper.totals();
-    var document =
-        Documents.object(
-            "intervalMillis", totals.interval().toMillis(),
-            "sweeps", totals.sweeps(),
-            "found", Documents.counts(totals.found()),
-            "recovered", Documents.counts(totals.recovered()));
-    totals.last().ifPresent(last -> document.put("last", document(last)));
-    exchange.answer(200, document);
+    exchange.answer(200, TOTALS.write(sweeper.totals()));
   }
 
   private void sweep(Exchange exchange) throws IOException {
     exchange.requireAdmin();
-    exchange.answer(200, document(sweeper.sweep(exchange.flag("dryRun", false))));
-  }
-
-  private static Map<String, Object> document(Sweeper.Sweep sweep) {
-    return Documents.object(
-        "at", sweep.at().toString(),
-        "durationMillis", sweep.took().toMillis(),
-        "dryRun", sweep.dryRun(),
-        "stuck", sweep.stuck(),
-        "findings", sweep.findings().map(SweepRoutes::finding).toList());
-  }
-
-  private static Map<String, Object> finding(Finding finding) {
-    return Documents.object(
-        "instance", finding.instance(),
-        "kind", finding.kind().word(),
-        "subject", finding.subject(),
-        "fate", finding.fate().word(),
-        "reason", finding.fate().reason());
+    exchange.answer(200, SWEEP.write(sweeper.sweep(exchange.get(DRY_RUN))));
   }
 }

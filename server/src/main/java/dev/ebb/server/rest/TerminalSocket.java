@@ -5,11 +5,15 @@ import static java.util.Objects.requireNonNull;
 import dev.ebb.exec.Stdin;
 import dev.ebb.model.OutputLoss;
 import dev.ebb.model.SandboxException;
+import dev.ebb.server.answer.ExecAnswers;
+import dev.ebb.server.answer.ExecState;
 import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Field;
 import dev.ebb.server.http.Fields;
 import dev.ebb.server.http.Listeners;
 import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.RequestSchema;
 import dev.ebb.server.service.OutputReading;
 import dev.ebb.server.service.TenantExec;
 import dev.ebb.server.service.access.TenantMemory;
@@ -19,7 +23,7 @@ import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.eclipse.jetty.websocket.api.Callback;
@@ -38,6 +42,11 @@ public final class TerminalSocket implements Session.Listener {
 
   /** A message as it comes, as it is written, and what is shown. */
   private static final long WEIGHT = 2L * Listeners.BINARY_MOST + 2 * CHUNK;
+
+  private static final Field<Optional<Fields>> RESIZE = Field.object("resize", CommandOrders.SIZE);
+
+  /** What a text message says. */
+  private static final RequestSchema MESSAGE = RequestSchema.inline(RESIZE);
 
   private final TenantExec exec;
   private final Stdin stdin;
@@ -100,8 +109,7 @@ public final class TerminalSocket implements Session.Listener {
       while (!closed && exec.await(EventStream.HEARTBEAT).isEmpty()) {
         send(callback -> to.sendPing(ByteBuffer.allocate(0), callback));
       }
-      Map<String, Object> document = Documents.exec(exec);
-      Documents.addUnread(document, unread);
+      var document = ExecAnswers.EXEC.write(ExecState.of(exec).without(unread));
       String last = new String(Exchange.json(document), StandardCharsets.UTF_8);
       send(callback -> to.sendText(last, callback));
       send(callback -> to.close(StatusCode.NORMAL, "it has ended", callback));
@@ -166,8 +174,8 @@ public final class TerminalSocket implements Session.Listener {
   @Override
   public void onWebSocketText(String message) {
     try {
-      Fields fields = Fields.parse(message.getBytes(StandardCharsets.UTF_8));
-      fields.object("resize").ifPresent(this::resize);
+      Fields fields = Fields.parse(message.getBytes(StandardCharsets.UTF_8)).as(MESSAGE);
+      fields.get(RESIZE).ifPresent(this::resize);
       fields.end();
       session().demand();
     } catch (Problem | SandboxException e) {
@@ -186,10 +194,8 @@ public final class TerminalSocket implements Session.Listener {
   }
 
   private void resize(Fields size) {
-    int rows = (int) size.number("rows", 1, Short.MAX_VALUE).orElse(24);
-    int columns = (int) size.number("columns", 1, Short.MAX_VALUE).orElse(80);
-    size.end();
-    exec.exec().resize(rows, columns);
+    CommandOrders.Size wanted = CommandOrders.size(size);
+    exec.exec().resize(wanted.rows(), wanted.columns());
   }
 
   @Override

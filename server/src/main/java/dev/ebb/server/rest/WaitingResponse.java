@@ -1,8 +1,12 @@
 package dev.ebb.server.rest;
 
 import dev.ebb.code.Cell;
+import dev.ebb.model.OutputLoss;
+import dev.ebb.server.answer.CellState;
+import dev.ebb.server.answer.ExecAnswers;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.JsonOutput;
+import dev.ebb.server.schema.ObjectSchema;
 import dev.ebb.server.service.RunClient;
 import dev.ebb.server.service.RunService;
 import dev.ebb.server.service.TenantContext;
@@ -66,17 +70,39 @@ abstract class WaitingResponse implements RunClient {
     return !isLeft;
   }
 
-  /** Whether the document holds what the command wrote, which was not told before. */
+  /** Whether the document holds what the command wrote, which was not sent before. */
   abstract boolean isWhole();
+
+  /** What was to be sent before the document, and could not be read. */
+  abstract OutputLoss unread();
 
   abstract void end(Map<String, Object> document) throws IOException;
 
   /** Ends with this document, and the certificate of a box of its own. */
-  final RunService.Sending ending(Map<String, Object> document) {
-    return certificate -> {
-      certificate.ifPresent(proof -> document.put("certificate", Documents.certificate(proof)));
-      end(document);
-    };
+  final RunService.Sending ending(
+      ObjectSchema<ExecAnswers.Certified> schema, Map<String, Object> document) {
+    return certificate -> end(schema.write(new ExecAnswers.Certified(document, certificate)));
+  }
+
+  // --- what is answered ---
+
+  /** A command that has ended, with what it wrote even if that was sent before. */
+  final ExecAnswers.Result whole(TenantExec exec) throws InterruptedException {
+    return ExecAnswers.Result.whole(exchange, exec).without(unread());
+  }
+
+  /** A command that has ended, with what it wrote unless that was sent before. */
+  final ExecAnswers.Result result(TenantExec exec) throws InterruptedException {
+    return isWhole()
+        ? ExecAnswers.Result.whole(exchange, exec)
+        : ExecAnswers.Result.sent(exec, unread());
+  }
+
+  /** A cell that has ended. */
+  final CellState state(TenantContext context, Cell cell) throws InterruptedException {
+    return isWhole()
+        ? CellState.whole(exchange, context, cell)
+        : CellState.sent(context, cell, unread());
   }
 
   private static final class Whole extends WaitingResponse {
@@ -100,6 +126,11 @@ abstract class WaitingResponse implements RunClient {
     @Override
     boolean isWhole() {
       return true;
+    }
+
+    @Override
+    OutputLoss unread() {
+      return OutputLoss.NONE;
     }
 
     @Override
@@ -143,20 +174,25 @@ abstract class WaitingResponse implements RunClient {
       if (exec.ending().orElse(null) instanceof TenantExec.Ending.Refused) {
         return;
       }
-      events().start(Documents.exec(exec));
+      events().start(ExecAnswers.exec(exec));
       at = events().follow(exec, OutputEvents.Position.START);
     }
 
     @Override
     public void follow(TenantContext context, Cell cell, Duration timeout)
         throws IOException, InterruptedException {
-      events().start(Documents.object("context", context.id(), "number", cell.number()));
+      events().start(Map.of("context", context.id(), "number", cell.number()));
       at = events().follow(cell);
     }
 
     @Override
     boolean isWhole() {
       return false;
+    }
+
+    @Override
+    OutputLoss unread() {
+      return events == null ? OutputLoss.NONE : events.unread();
     }
 
     @Override

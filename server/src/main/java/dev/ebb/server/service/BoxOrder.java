@@ -27,7 +27,9 @@ public record BoxOrder(
     boolean detached,
     boolean goesWithCommand) {
 
-  private static final Pattern NAME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}");
+  /** What a name looks like. */
+  public static final Pattern NAME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}");
+
   private static final int MOST_LABELS = 64;
   private static final int LONGEST_LABEL = 256;
 

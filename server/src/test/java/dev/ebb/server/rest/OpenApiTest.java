@@ -1,57 +1,56 @@
 package dev.ebb.server.rest;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import dev.ebb.code.Languages;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
 import dev.ebb.json.Json;
 import dev.ebb.json.JsonException;
 import dev.ebb.json.JsonObject;
+import dev.ebb.server.doors.McpSign;
 import dev.ebb.server.http.Door;
 import dev.ebb.server.http.DoorSessions;
+import dev.ebb.server.http.Exchange;
+import dev.ebb.server.http.Field;
 import dev.ebb.server.http.Fields;
-import dev.ebb.server.http.Problem;
+import dev.ebb.server.http.JsonOutput;
+import dev.ebb.server.http.Operation;
+import dev.ebb.server.http.Parameter;
+import dev.ebb.server.http.RequestSchema;
 import dev.ebb.server.http.Route;
 import dev.ebb.server.http.SessionLimits;
 import dev.ebb.server.metrics.Metrics;
-import dev.ebb.server.service.access.Caps;
+import dev.ebb.server.schema.Components;
+import dev.ebb.server.schema.ObjectSchema;
+import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.access.Policy;
-import java.io.IOException;
+import dev.ebb.testkit.TestHost;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The document says what the routes do: every route, every parameter, every field. */
+/** The document is what the routes say of themselves, and they say what they do. */
 class OpenApiTest {
-  private static final Set<String> METHODS = Set.of("get", "put", "post", "delete");
+  private static final Pattern REFERENCE = Pattern.compile("\"#/components/(\\w+)/(\\w+)\"");
 
-  private final JsonObject document = read();
+  private final String text = text();
 
-  private static JsonObject read() {
-    try (var in = RestDoor.class.getResourceAsStream("openapi.json")) {
-      return Json.readObject(in.readAllBytes());
-    } catch (IOException e) {
-      throw new AssertionError(e);
-    }
+  private static String text() {
+    var document = new OpenApi(routes(), McpSign.SIGN.routes()).write();
+    return new String(JsonOutput.write(document), StandardCharsets.UTF_8);
   }
 
-  private static Map<String, Object> object(Object value, String... path) {
-    try {
-      JsonObject at = (JsonObject) value;
-      for (String name : path) {
-        at = at.object(name);
-      }
-      return at.members();
-    } catch (JsonException e) {
-      throw new AssertionError(e);
-    }
+  private JsonObject document() throws JsonException {
+    return Json.readObject(text.getBytes(StandardCharsets.UTF_8));
   }
 
   /** No route is handled here, so nobody needs boxes. */
@@ -60,24 +59,55 @@ class OpenApiTest {
     var house =
         new Door.House(null, Policy.STRICT, SessionLimits.DEFAULT, InstantSource.system(), "test");
     var watches = new Watches(null, null, null, null, null, null);
-    return new RestDoor(house, watches, new Metrics(), Map.of("mcp", () -> DoorSessions.NONE))
+    return new RestDoor(
+            house,
+            watches,
+            new Metrics(),
+            Map.of("mcp", () -> DoorSessions.NONE),
+            McpSign.SIGN.routes())
         .routes();
   }
 
   @Test
-  void itHasEveryRouteAndNoOther() {
+  void itHasEveryRouteAndNoOther() throws JsonException {
     var served = new TreeSet<String>();
     routes().forEach(route -> served.add(route.method() + " " + route.template()));
+    McpSign.SIGN.routes().forEach(route -> served.add(route.method() + " " + route.template()));
     var said = new TreeSet<String>();
-    object(document, "paths")
-        .forEach(
-            (path, item) ->
-                // Those of another door are held to it by that door's own test.
-                (path.startsWith("/mcp") ? Map.<String, Object>of() : object(item))
-                    .keySet().stream()
-                        .filter(METHODS::contains)
-                        .forEach(method -> said.add(method.toUpperCase(Locale.ROOT) + " " + path)));
-    assertThat(said).isEqualTo(served).hasSizeGreaterThan(25);
+    JsonObject paths = document().object("paths");
+    for (String path : paths.members().keySet()) {
+      for (String method : paths.object(path).members().keySet()) {
+        said.add(method.toUpperCase(Locale.ROOT) + " " + path);
+      }
+    }
+    assertThat(said).isEqualTo(served).hasSizeGreaterThan(45);
+  }
+
+  @Test
+  void eachOperationHasANameOfItsOwn() {
+    var names = new ArrayList<String>();
+    routes().forEach(route -> names.add(route.operation().orElseThrow().id()));
+    McpSign.SIGN.routes().forEach(route -> names.add(route.operation().id()));
+    assertThat(names).doesNotHaveDuplicates().allMatch(name -> name.matches("[a-z][A-Za-z]+"));
+  }
+
+  @Test
+  void whatIsReferredToIsThereAndNothingElse() throws JsonException {
+    var meant = new TreeSet<String>();
+    REFERENCE
+        .matcher(text)
+        .results()
+        .forEach(each -> meant.add(each.group(1) + "/" + each.group(2)));
+    var there = new TreeSet<String>();
+    for (String kind : List.of("schemas", "responses")) {
+      document()
+          .object("components")
+          .object(kind)
+          .members()
+          .keySet()
+          .forEach(name -> there.add(kind + "/" + name));
+    }
+    assertThat(there).isEqualTo(meant).hasSizeGreaterThan(60);
   }
 
   @Test
@@ -92,93 +122,101 @@ class OpenApiTest {
             "POST /v1/boxes/{box}/contexts/{context}/interrupt");
   }
 
+  // --- what is described is what is read and written ---
+
+  private static final Field<Optional<String>> KNOWN = Field.text("known");
+  private static final Field<Optional<String>> OTHER = Field.text("other");
+
+  private static Fields fields(RequestSchema schema) {
+    return Fields.parse("{\"known\":\"a\",\"other\":\"b\"}".getBytes(StandardCharsets.UTF_8))
+        .as(schema);
+  }
+
   @Test
-  void everyQueryParameterIsInIt() {
-    for (Route route : routes()) {
-      var operation =
-          object(document, "paths", route.template(), route.method().toLowerCase(Locale.ROOT));
-      var said = new TreeSet<String>();
-      for (Object parameter : (List<?>) operation.getOrDefault("parameters", List.of())) {
-        if ("query".equals(object(parameter).get("in"))) {
-          said.add((String) object(parameter).get("name"));
+  void aFieldThatIsNotDescribedIsNotRead() {
+    Fields fields = fields(RequestSchema.inline(KNOWN));
+    assertThat(fields.get(KNOWN)).hasValue("a");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> fields.get(OTHER))
+        .withMessage("\"other\" is in no schema");
+  }
+
+  @Test
+  void aFieldThatIsDescribedIsRead() {
+    Fields fields = fields(RequestSchema.inline(KNOWN, OTHER));
+    fields.get(KNOWN);
+    assertThatIllegalStateException().isThrownBy(fields::end).withMessageContaining("[known] read");
+    fields.get(OTHER);
+    fields.end();
+  }
+
+  /** The door reads its requests by fields and parameters that are described, never by a name. */
+  @Test
+  void noRouteReadsByAName() {
+    var classes =
+        new ClassFileImporter()
+            .importPaths(TestHost.root().resolve("server/target/classes/dev/ebb/server/rest"));
+    var byName = new ArrayList<String>();
+    var byField = new ArrayList<String>();
+    for (var type : classes) {
+      for (var call : type.getMethodCallsFromSelf()) {
+        var target = call.getTarget();
+        boolean isRequest =
+            target.getOwner().isEquivalentTo(Fields.class)
+                || target.getOwner().isEquivalentTo(Exchange.class);
+        boolean isNamed =
+            target.getRawParameterTypes().stream()
+                .anyMatch(each -> each.isEquivalentTo(String.class));
+        if (isRequest && isNamed && !target.getRawReturnType().getName().equals("void")) {
+          byName.add(call.getDescription());
+        }
+        if (isRequest && target.getName().equals("get")) {
+          byField.add(call.getDescription());
         }
       }
-      assertThat(said).as(route.template()).isEqualTo(new TreeSet<>(route.query()));
     }
+    assertThat(byField).as("the rule would see it").hasSizeGreaterThan(60);
+    assertThat(byName).filteredOn(call -> !isExcepted(call)).isEmpty();
+  }
+
+  /** A word or an object, and headers that all routes know. */
+  private static boolean isExcepted(String call) {
+    return call.contains("Orders.network(")
+        || call.contains("Exchange.accepts(")
+        || call.contains("Exchange.stream(")
+        || call.contains("Fields.utf8(")
+        || call.contains("MetricsRoute.scrape(");
   }
 
   @Test
-  void everyFieldOfARequestIsInIt() {
-    assertThat(known("{\"?\":1}", OpenApiTest::box)).isEqualTo(properties("BoxRequest"));
-    assertThat(known("{\"limits\":{\"?\":1}}", OpenApiTest::box)).isEqualTo(properties("Limits"));
-    assertThat(
-            known("{\"mounts\":[{\"source\":\"/a\",\"target\":\"/b\",\"?\":1}]}", OpenApiTest::box))
-        .isEqualTo(properties("Mount"));
-    assertThat(
-            known(
-                "{\"command\":[\"a\"],\"?\":1}",
-                fields -> Orders.command(fields, Duration.ZERO, Caps.NONE)))
-        .isEqualTo(properties("ExecRequest"));
-    assertThat(properties("CodeRequest"))
-        .isEqualTo(
-            union(
-                known("{\"language\":\"bash\",\"code\":\"\",\"?\":1}", OpenApiTest::code),
-                known(
-                    "{\"language\":\"bash\",\"code\":\"\",\"rich\":true,\"?\":1}",
-                    OpenApiTest::code),
-                known(
-                    "{\"context\":{\"box\":\"a\",\"id\":\"b\"},\"code\":\"\",\"?\":1}",
-                    OpenApiTest::code)));
-  }
-
-  private static void code(Fields fields) {
-    if (CellCode.isOrdered(fields)) {
-      CellCode.parse(fields, Languages.ofHost(), Caps.NONE);
-    } else {
-      CodeOrder.parse(fields, Languages.ofHost(), Caps.NONE);
-    }
-  }
-
-  @SafeVarargs
-  private static Set<String> union(Set<String>... sets) {
-    var all = new TreeSet<String>();
-    for (Set<String> each : sets) {
-      all.addAll(each);
-    }
-    return all;
-  }
-
-  private static void box(Fields fields) {
-    Orders.box(fields, Caps.NONE);
-  }
-
-  /** An unknown field is refused with the names of the known ones. */
-  private static Set<String> known(String body, Consumer<Fields> reader) {
-    var names = new TreeSet<String>();
-    assertThatExceptionOfType(Problem.class)
-        .isThrownBy(() -> reader.accept(Fields.parse(body.getBytes(StandardCharsets.UTF_8))))
-        .withMessageContaining("unknown field")
-        .satisfies(
-            problem -> {
-              String message = String.valueOf(problem.getMessage());
-              String list = message.substring(message.indexOf("known here: ") + 12);
-              names.addAll(List.of(list.split(", ")));
-            });
-    return names;
-  }
-
-  private Set<String> properties(String schema) {
-    return new TreeSet<>(object(document, "components", "schemas", schema, "properties").keySet());
+  void aMemberIsRequiredIfItIsAlwaysWritten() {
+    record Pair(String always, Optional<String> sometimes) {}
+    ObjectSchema<Pair> schema =
+        ObjectSchema.<Pair>inline()
+            .has("always", Values.TEXT, Pair::always)
+            .may("sometimes", Values.TEXT, Pair::sometimes);
+    assertThat(schema.describe(new Components())).containsEntry("required", List.of("always"));
+    assertThat(schema.write(new Pair("a", Optional.empty()))).isEqualTo(Map.of("always", "a"));
+    assertThat(schema.write(new Pair("a", Optional.of("b"))))
+        .isEqualTo(Map.of("always", "a", "sometimes", "b"));
   }
 
   @Test
-  void everyCodeOfAProblemIsInIt() {
-    var code = object(document, "components", "schemas", "Problem", "properties", "code");
-    var said = (List<?>) code.getOrDefault("enum", List.of());
-    var codes = new TreeSet<String>();
-    for (Problem.Code each : Problem.Code.values()) {
-      codes.add(each.wireName());
-    }
-    assertThat(said.stream().map(String::valueOf)).containsExactlyInAnyOrderElementsOf(codes);
+  void twoSchemasOfOneNameAreRefused() {
+    var components = new Components();
+    ObjectSchema.<String>named("One").describe(components);
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ObjectSchema.<String>named("One").describe(components))
+        .withMessage("two schemas are named One");
+  }
+
+  @Test
+  void aPathHasTheParametersOfItsOperation() {
+    var operation = Operation.of("read", "").with(Parameter.path("box"), Parameter.text("limit"));
+    Route route = Route.of("GET", "/a/{box}", _ -> {}, operation);
+    assertThat(route.query()).isEqualTo(Set.of("limit"));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Route.of("GET", "/a/{other}", _ -> {}, operation))
+        .withMessage("/a/{other} has other parameters than read");
   }
 }

@@ -26,7 +26,7 @@ class OrdersTest {
   }
 
   private static ExecSpec command(String fields, Duration otherwise, Caps caps) {
-    return Orders.command(parse("{'command':['a']" + fields + "}"), otherwise, caps).spec();
+    return CommandOrders.command(parse("{'command':['a']" + fields + "}"), otherwise, caps).spec();
   }
 
   @Test

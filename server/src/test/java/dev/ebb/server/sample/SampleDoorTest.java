@@ -11,6 +11,7 @@ import dev.ebb.server.http.Gate;
 import dev.ebb.server.http.Listeners;
 import dev.ebb.server.http.SessionLimits;
 import dev.ebb.server.metrics.Metrics;
+import dev.ebb.admission.BaselineWatch;
 import dev.ebb.server.rest.RestDoor;
 import dev.ebb.server.rest.Watches;
 import dev.ebb.server.service.access.Keys;
@@ -93,7 +94,7 @@ class SampleDoorTest {
         new Door.House(
             null, Policy.STRICT, SessionLimits.DEFAULT, InstantSource.system(), "sample");
     var watches = new Watches(null, null, null, null, null, null);
-    return new RestDoor(house, watches, new Metrics(), Map.of());
+    return new RestDoor(house, watches, new Metrics(), Map.of(), List.of());
   }
 
   @AfterAll

@@ -1,0 +1,89 @@
+package dev.ebb.server.answer;
+
+import dev.ebb.model.ExecResult;
+import dev.ebb.model.ExitCause;
+import dev.ebb.model.OutputLoss;
+import dev.ebb.model.SandboxException;
+import dev.ebb.server.service.TenantExec;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A command at one moment.
+ *
+ * @param unread what was stored, and can be read no more: it is lost as well
+ * @param isCut there is more output than is told
+ */
+public record ExecState(
+    TenantExec exec, Optional<TenantExec.Ending> ending, OutputLoss unread, boolean isCut) {
+  public static ExecState of(TenantExec exec) {
+    return new ExecState(exec, exec.ending(), OutputLoss.NONE, false);
+  }
+
+  public ExecState without(OutputLoss more) {
+    return new ExecState(exec, ending, unread.plus(more), isCut);
+  }
+
+  public ExecState cut() {
+    return new ExecState(exec, ending, unread, true);
+  }
+
+  public String word() {
+    return ending.isPresent() ? "ended" : "running";
+  }
+
+  public Optional<Integer> pid() {
+    return exec.exec().pid().stream().boxed().findFirst();
+  }
+
+  /** RACE: its box may end meanwhile, and the cgroup that would tell is gone. */
+  public List<Integer> pidsNow() {
+    try {
+      return exec.exec().pids();
+    } catch (SandboxException e) {
+      if (exec.box().state().isAlive()) {
+        throw e;
+      }
+      return List.of();
+    }
+  }
+
+  public List<Number> pids() {
+    return ending.isPresent() ? List.of() : List.copyOf(pidsNow());
+  }
+
+  public Optional<ExecResult> result() {
+    return ending.orElse(null) instanceof TenantExec.Ending.Result(var result, _)
+        ? Optional.of(result)
+        : Optional.empty();
+  }
+
+  /** No end was a good one after which output is missing. */
+  public Optional<ExitCause> cause() {
+    return ending.map(
+        how ->
+            switch (how) {
+              case TenantExec.Ending.Result(var result, _) -> cause(result.cause());
+              case TenantExec.Ending.Refused(var reason, _) ->
+                  new ExitCause.NotStarted(
+                      ExitCause.FAILURE_CODE, String.valueOf(reason.getMessage()));
+            });
+  }
+
+  private ExitCause cause(ExitCause cause) {
+    return unread.isAny() && cause.status().equals("exited")
+        ? new ExitCause.OutputLost(new ExitCause.Exit(cause.code(), 0))
+        : cause;
+  }
+
+  public Optional<Boolean> truncated() {
+    return result()
+        .map(result -> result.truncated() || isCut)
+        .or(() -> Optional.of(true).filter(_ -> isCut));
+  }
+
+  public Optional<OutputLoss> lost() {
+    OutputLoss stored = result().map(ExecResult::loss).orElse(OutputLoss.NONE);
+    return Optional.of(stored.plus(unread)).filter(OutputLoss::isAny);
+  }
+}

@@ -1,0 +1,59 @@
+package dev.ebb.server.doors;
+
+import dev.ebb.server.http.DescribedRoute;
+import dev.ebb.server.http.KeyPlace;
+import dev.ebb.server.http.ModuleDoor;
+import dev.ebb.server.http.Mount;
+import dev.ebb.server.http.Operation;
+import dev.ebb.server.http.Parameter;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/** What is known of the door of MCP before it is loaded; its own test holds it to that. */
+@SuppressWarnings("exports") // for the daemon, and the test of the door
+public final class McpSign {
+  private McpSign() {}
+
+  private static final Parameter<Optional<String>> SESSION = Parameter.header("Mcp-Session-Id");
+
+  private static final Parameter<Optional<String>> KNOWN =
+      SESSION.described("as initialize was answered").required();
+
+  private static final Operation SEND =
+      Operation.of(
+              "sendMcpMessage",
+              "One message of the Model Context Protocol, as streamable HTTP has it: docs/mcp.md")
+          .with(
+              SESSION.described("of every message but the first, initialize, whose answer has it"))
+          .takesObject()
+          .answersObject(
+              200,
+              "the answer, as JSON or, when it is late or there is progress to tell, as events")
+          .answersEvents()
+          .answers(202, "a notification was taken");
+
+  private static final Operation LISTEN =
+      Operation.of("listenToMcp", "What a session hears unasked, for as long as it listens")
+          .with(
+              KNOWN,
+              Parameter.header("Ebb-Lifeline")
+                  .described("anything: the session ends with this stream"))
+          .answersText(200, "events", "text/event-stream");
+
+  private static final Operation END =
+      Operation.of("endMcpSession", "Ends a session; every box that it made is gone then")
+          .with(KNOWN)
+          .answers(204, "it has ended");
+
+  public static final ModuleDoor.Sign SIGN =
+      new ModuleDoor.Sign(
+          "mcp",
+          "dev.ebb.mcp",
+          Set.of(Mount.at("/mcp")),
+          KeyPlace.BEARER,
+          List.of(
+              new DescribedRoute("POST", "/mcp", false, false, SEND),
+              new DescribedRoute("GET", "/mcp", false, false, LISTEN),
+              new DescribedRoute("DELETE", "/mcp", true, false, END)));
+}

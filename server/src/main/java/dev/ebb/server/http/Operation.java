@@ -1,0 +1,147 @@
+package dev.ebb.server.http;
+
+import dev.ebb.server.schema.Schema;
+import dev.ebb.server.schema.Values;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * What a route takes and answers, for the OpenAPI document and for whatever reads the request.
+ * Immutable.
+ *
+ * @param id a name for the method of a generated client
+ * @param errors that this route has beside those of all
+ */
+@SuppressWarnings("exports") // for doors in modules of their own, see module-info
+public record Operation(
+    String id,
+    String summary,
+    List<Parameter<?>> parameters,
+    Optional<Body> body,
+    Map<Integer, Answer> answers,
+    Set<Problem.Code> errors) {
+  private static final Schema BYTES = _ -> Values.keywords("type", "string", "format", "binary");
+
+  private static final Schema ANY_OBJECT = _ -> Values.keywords("type", "object");
+
+  /** The body of a request. */
+  public record Body(String type, Schema schema, boolean isRequired) {}
+
+  /** An answer: its content by media type, of which there may be none. */
+  public record Answer(String description, Map<String, Schema> content) {}
+
+  public Operation {
+    parameters = List.copyOf(parameters);
+    errors = Set.copyOf(errors);
+  }
+
+  public static Operation of(String id, String summary) {
+    return new Operation(id, summary, List.of(), Optional.empty(), Map.of(), Set.of());
+  }
+
+  public Operation with(Parameter<?>... more) {
+    var all = new ArrayList<>(parameters);
+    all.addAll(List.of(more));
+    return new Operation(id, summary, all, body, answers, errors);
+  }
+
+  // --- what it takes ---
+
+  private Operation body(String type, Schema schema, boolean isRequired) {
+    var taken = Optional.of(new Body(type, schema, isRequired));
+    return new Operation(id, summary, parameters, taken, answers, errors);
+  }
+
+  public Operation takes(RequestSchema schema) {
+    return body("application/json", schema, true);
+  }
+
+  /** Takes an object, or no body at all, which is one without fields. */
+  public Operation mayTake(RequestSchema schema) {
+    return body("application/json", schema, false);
+  }
+
+  /** Takes any object, which is described elsewhere. */
+  public Operation takesObject() {
+    return body("application/json", ANY_OBJECT, true);
+  }
+
+  public Operation takesBytes(String type) {
+    return body(type, BYTES, false);
+  }
+
+  // --- what it answers ---
+
+  public Operation answers(int status, String description) {
+    return answer(status, description, Optional.empty(), Values.TEXT);
+  }
+
+  public Operation answers(int status, String description, Schema schema) {
+    return answer(status, description, Optional.of("application/json"), schema);
+  }
+
+  /** Answers any object, which is described elsewhere. */
+  public Operation answersObject(int status, String description) {
+    return answers(status, description, ANY_OBJECT);
+  }
+
+  public Operation answersBytes(String type) {
+    return answer(200, "done", Optional.of(type), BYTES);
+  }
+
+  /** Text of this type, in place of other content of that status if that is asked for. */
+  public Operation answersText(int status, String description, String type) {
+    return answer(status, description, Optional.of(type), Values.TEXT);
+  }
+
+  /** Server-sent events, in place of other content if they are asked for. */
+  public Operation answersEvents() {
+    return answersText(200, "done", "text/event-stream");
+  }
+
+  private Operation answer(int status, String description, Optional<String> type, Schema schema) {
+    Answer before = answers.get(status);
+    var content = new LinkedHashMap<String, Schema>(before == null ? Map.of() : before.content());
+    type.ifPresent(word -> content.put(word, schema));
+    var all = new LinkedHashMap<>(answers);
+    all.put(status, new Answer(before == null ? description : before.description(), content));
+    return new Operation(id, summary, parameters, body, all, errors);
+  }
+
+  public Operation fails(Problem.Code... codes) {
+    var all = new TreeSet<>(errors);
+    all.addAll(List.of(codes));
+    return new Operation(id, summary, parameters, body, answers, all);
+  }
+
+  /** The query parameters that it knows. */
+  Set<String> query() {
+    return names(Parameter.Place.QUERY);
+  }
+
+  private Set<String> names(Parameter.Place place) {
+    return parameters.stream()
+        .filter(each -> each.place() == place)
+        .map(Parameter::name)
+        .collect(Collectors.toSet());
+  }
+
+  /** Throws unless its path has the parameters that are declared, and no other. */
+  void check(String template) {
+    var parts = new TreeSet<String>();
+    for (String part : template.split("/")) {
+      if (part.startsWith("{")) {
+        parts.add(part.substring(1, part.length() - 1));
+      }
+    }
+    if (!parts.equals(names(Parameter.Place.PATH))) {
+      throw new IllegalArgumentException(template + " has other parameters than " + id);
+    }
+  }
+}

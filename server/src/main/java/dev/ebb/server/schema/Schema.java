@@ -1,0 +1,22 @@
+package dev.ebb.server.schema;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** What some JSON looks like, as JSON Schema describes it. */
+public interface Schema {
+  /** Itself as an object of JSON Schema, or a reference to it in {@code components}. */
+  Map<String, Object> describe(Components components);
+
+  /** Adds what it means in one place. */
+  static Schema described(Schema schema, String text) {
+    return components -> with(schema.describe(components), "description", text);
+  }
+
+  /** Adds a keyword of JSON Schema. */
+  static Map<String, Object> with(Map<String, Object> schema, String keyword, Object value) {
+    var more = new LinkedHashMap<>(schema);
+    more.put(keyword, value);
+    return more;
+  }
+}
