@@ -203,22 +203,25 @@ public final class Cells {
     var text = new ArrayList<String>();
     text.add("# Code, measured");
     text.add("");
-    text.add(
-        String.format(
-            Locale.ROOT,
-            "`bench/run Cells %d %d`, %s; load %s before, %s after, which the run itself is part of."
-                + " Over the daemon's unix socket; code without the certificate, 20 ms between two;"
-                + " with `pool.zygote`.",
-            rounds,
-            warmUp,
-            Machine.describe(),
-            before,
-            Machine.load()));
+    text.add(method(before));
     text.add("");
     text.add("| goal | p50 | | |");
     text.add("|---|---|---|---|");
     text.addAll(page);
     Files.write(into.resolve("code-report.md"), text);
     text.forEach(System.out::println);
+  }
+
+  private String method(String before) throws IOException {
+    return String.format(
+        Locale.ROOT,
+        "`bench/run Cells %d %d`, %s; load %s before, %s after, which the run itself is part of."
+            + " Over the daemon's unix socket; code without the certificate, 20 ms between two;"
+            + " with `pool.zygote`.",
+        rounds,
+        warmUp,
+        Machine.describe(),
+        before,
+        Machine.load());
   }
 }

@@ -6,6 +6,7 @@ import dev.ebb.client.EbbClient;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Result;
 import dev.ebb.json.JsonObject;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -379,14 +380,7 @@ public final class Pool {
     var text = new ArrayList<String>();
     text.add("# The warm pool, measured");
     text.add("");
-    text.add(
-        "`bench/run Pool %d %d %d`, %s; load %s before, %s after, which the run itself is part of."
-            .formatted(rounds, warmUp, seconds, where, before, Machine.load()));
-    text.add(
-        "Over the daemon's unix socket, without the certificate unless it says so, 20 ms between"
-            + " two unless it says so. In turn with bwrap, crun and runc from Debian, each with the"
-            + " namespaces and mounts of a box; bwrap without cgroups, limits and a seccomp filter,"
-            + " crun and runc without the filter. With `pool.zygote`: python3 is copied.");
+    text.addAll(method(where, before));
     text.add("");
     text.add("![p50 and p99](pool-report.svg)");
     text.add("");
@@ -398,5 +392,15 @@ public final class Pool {
     String title = "p50 (dark) and p99 (light), logarithmic; " + where;
     Files.writeString(into.resolve("pool-report.svg"), Plot.of(title, plotted));
     text.forEach(System.out::println);
+  }
+
+  private List<String> method(String where, String before) throws IOException {
+    return List.of(
+        "`bench/run Pool %d %d %d`, %s; load %s before, %s after, which the run itself is part of."
+            .formatted(rounds, warmUp, seconds, where, before, Machine.load()),
+        "Over the daemon's unix socket, without the certificate unless it says so, 20 ms between"
+            + " two unless it says so. In turn with bwrap, crun and runc from Debian, each with the"
+            + " namespaces and mounts of a box; bwrap without cgroups, limits and a seccomp filter,"
+            + " crun and runc without the filter. With `pool.zygote`: python3 is copied.");
   }
 }

@@ -21,15 +21,7 @@ final class Throughput {
     long end = begun + TimeUnit.SECONDS.toNanos(seconds);
     var tasks = new ArrayList<Callable<Long>>();
     for (Series.Work work : works) {
-      tasks.add(
-          () -> {
-            long done = 0;
-            while (System.nanoTime() < end) {
-              work.run();
-              done++;
-            }
-            return done;
-          });
+      tasks.add(() -> count(work, end));
     }
     long done = 0;
     try (var threads = Executors.newFixedThreadPool(works.size())) {
@@ -38,5 +30,15 @@ final class Throughput {
       }
     }
     return done * 1e9 / (System.nanoTime() - begun);
+  }
+
+  /** How often {@code work} ran until {@code end}. */
+  private static long count(Series.Work work, long end) throws Exception {
+    long done = 0;
+    while (System.nanoTime() < end) {
+      work.run();
+      done++;
+    }
+    return done;
   }
 }

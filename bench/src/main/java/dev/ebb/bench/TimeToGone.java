@@ -36,12 +36,7 @@ public final class TimeToGone {
     Path parent = Path.of(args.length > 1 ? args[1] : System.getProperty("java.io.tmpdir"));
     Path home = Files.createTempDirectory(parent, "ebb-bench");
     try (Engine engine = Engine.open(home)) {
-      Box living = create(engine, 1);
-      for (int i = 0; i < WARM_UP; i++) {
-        kill(engine, living, 1);
-        release(engine, 1);
-      }
-      engine.release(living);
+      warmUp(engine);
       System.out.println("| " + rounds + " rounds | p50 ms | p99 ms | ÷ bare | ÷ alike |");
       System.out.println("|---|---|---|---|---|");
       for (int count : COUNTS) {
@@ -50,6 +45,15 @@ public final class TimeToGone {
     } finally {
       ServedDaemon.delete(home);
     }
+  }
+
+  private static void warmUp(Engine engine) throws Exception {
+    Box living = create(engine, 1);
+    for (int i = 0; i < WARM_UP; i++) {
+      kill(engine, living, 1);
+      release(engine, 1);
+    }
+    engine.release(living);
   }
 
   private static void compare(Engine engine, int count, int rounds) throws Exception {

@@ -66,9 +66,7 @@ public final class Main {
   private static int dispatch(CommandLine commands, ParseResult parsed)
       throws InterruptedException {
     if (!parsed.hasSubcommand()) {
-      boolean asked = parsed.hasMatchedOption("--help");
-      commands.usage(asked ? Plain.ownOut() : Plain.ownErr());
-      return asked ? 0 : ExitCode.OWN_FAILURE;
+      return overview(commands, parsed.hasMatchedOption("--help"));
     }
     ParseResult command = parsed.subcommand();
     if (command.hasMatchedOption("--help")) {
@@ -84,6 +82,11 @@ public final class Main {
     } catch (IOException e) {
       return DaemonFailure.print(e, command.hasMatchedOption("--json"));
     }
+  }
+
+  private static int overview(CommandLine commands, boolean isAsked) {
+    commands.usage(isAsked ? Plain.ownOut() : Plain.ownErr());
+    return isAsked ? 0 : ExitCode.OWN_FAILURE;
   }
 
   private static int help(CommandLine commands, String about) {

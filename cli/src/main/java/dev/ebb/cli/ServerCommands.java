@@ -72,18 +72,24 @@ final class ServerCommands {
       case "config" ->
           configured(name, "Print the configuration of serve, and the origin of each value.")
               .addOption(Options.json());
-      case "key" ->
-          Options.command(name, "Create, list and revoke keys for access over TCP.")
-              .addSubcommand("create", keyCreate())
-              .addSubcommand("ls", Options.command("ls", ""))
-              .addSubcommand("revoke", Options.command("revoke", ""));
-      case "quota" ->
-          Options.command(name, "Set, list and remove quotas of tenants.")
-              .addSubcommand("set", quotaSet())
-              .addSubcommand("ls", Options.command("ls", ""))
-              .addSubcommand("rm", Options.command("rm", ""));
+      case "key" -> key();
+      case "quota" -> quota();
       default -> throw new IllegalStateException(name);
     };
+  }
+
+  private static CommandSpec key() {
+    return Options.command("key", "Create, list and revoke keys for access over TCP.")
+        .addSubcommand("create", keyCreate())
+        .addSubcommand("ls", Options.command("ls", ""))
+        .addSubcommand("revoke", Options.command("revoke", ""));
+  }
+
+  private static CommandSpec quota() {
+    return Options.command("quota", "Set, list and remove quotas of tenants.")
+        .addSubcommand("set", quotaSet())
+        .addSubcommand("ls", Options.command("ls", ""))
+        .addSubcommand("rm", Options.command("rm", ""));
   }
 
   private static CommandSpec quotaSet() {

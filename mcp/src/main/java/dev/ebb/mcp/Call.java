@@ -163,6 +163,17 @@ final class Call implements RunClient {
       answer.beat();
       return;
     }
+    try {
+      to.client().progressNotification(notification(to, run));
+    } catch (RuntimeException e) {
+      // What the SDK makes of a word that did not get through.
+      answer.requireHeard();
+      throw e;
+    }
+    answer.requireHeard();
+  }
+
+  private static ProgressNotification notification(Reporter to, Progress run) {
     double seconds = (System.nanoTime() - to.since()) / 1e9;
     var progress =
         ProgressNotification.builder(to.token(), seconds)
@@ -171,13 +182,6 @@ final class Call implements RunClient {
     if (!run.timeout().isZero()) {
       progress.total(run.timeout().toMillis() / 1e3);
     }
-    try {
-      to.client().progressNotification(progress.build());
-    } catch (RuntimeException e) {
-      // What the SDK makes of a word that did not get through.
-      answer.requireHeard();
-      throw e;
-    }
-    answer.requireHeard();
+    return progress.build();
   }
 }

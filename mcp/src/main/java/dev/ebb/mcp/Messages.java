@@ -40,9 +40,16 @@ final class Messages {
       throw new Refused(
           400, ErrorCodes.INVALID_REQUEST, null, "batches are not taken: send one message a time");
     }
-    JSONRPCMessage message;
+    JSONRPCMessage message = deserialize(text);
+    if (message instanceof JSONRPCRequest request) {
+      requireBounds(request, body.length);
+    }
+    return message;
+  }
+
+  private JSONRPCMessage deserialize(String text) throws Refused {
     try {
-      message = McpSchema.deserializeJsonRpcMessage(json, text);
+      return McpSchema.deserializeJsonRpcMessage(json, text);
     } catch (IOException | RuntimeException e) {
       throw new Refused(
           400,
@@ -50,23 +57,23 @@ final class Messages {
           null,
           "this is no message of JSON-RPC 2.0, as JSON in UTF-8");
     }
-    if (message instanceof JSONRPCRequest request && !isId(request.id())) {
+  }
+
+  private static void requireBounds(JSONRPCRequest request, int length) throws Refused {
+    if (!isId(request.id())) {
       throw new Refused(
           400,
           ErrorCodes.INVALID_REQUEST,
           null,
           "the id of a request is a number, or a string of up to " + MOST_OF_ID + " characters");
     }
-    if (message instanceof JSONRPCRequest request
-        && request.method().equals(McpSchema.METHOD_INITIALIZE)
-        && body.length > MOST_OF_INITIALIZE) {
+    if (request.method().equals(McpSchema.METHOD_INITIALIZE) && length > MOST_OF_INITIALIZE) {
       throw new Refused(
           413,
           ErrorCodes.INVALID_REQUEST,
           request.id(),
           "initialize is longer than " + MOST_OF_INITIALIZE + " bytes");
     }
-    return message;
   }
 
   /** It is remembered while the request is under way, and longer if that is cancelled. */

@@ -102,13 +102,7 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
   }
 
   private void take(Exchange exchange) throws Refused, IOException, InterruptedException {
-    if (!exchange.accepts(JSON) || !exchange.accepts("text/event-stream")) {
-      throw new Refused(
-          406,
-          ErrorCodes.INVALID_REQUEST,
-          null,
-          "send \"Accept: application/json, text/event-stream\"");
-    }
+    requireAccept(exchange);
     requireVersion(exchange);
     byte[] body = exchange.body();
     switch (exchange.inTurn(body, () -> messages.parse(body))) {
@@ -120,15 +114,22 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
         exchange.answer(202, JSON, new byte[0]);
       }
       case JSONRPCResponse response -> {
-        Session session = session(exchange, null);
-        session.use();
-        // One that nobody waits for harms nobody.
-        session.protocol().accept(response).onErrorComplete().block();
+        accept(session(exchange, null), response);
         exchange.answer(202, JSON, new byte[0]);
       }
       case JSONRPCMessage other ->
           throw new Refused(
               400, ErrorCodes.INVALID_REQUEST, null, "no " + other.getClass().getSimpleName());
+    }
+  }
+
+  private static void requireAccept(Exchange exchange) throws Refused {
+    if (!exchange.accepts(JSON) || !exchange.accepts("text/event-stream")) {
+      throw new Refused(
+          406,
+          ErrorCodes.INVALID_REQUEST,
+          null,
+          "send \"Accept: application/json, text/event-stream\"");
     }
   }
 
@@ -205,20 +206,29 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
       throw new Refused(
           400, ErrorCodes.INVALID_REQUEST, request.id(), "a request of this id is under way");
     }
-    // ORDER: whoever has the answer may use its id again.
+    // ORDER: a client that has the answer may use its id again.
     answer.beforeLast(() -> session.done(request.id(), call));
+    try {
+      respond(session, request, answer, call);
+    } finally {
+      session.done(request.id(), call);
+    }
+    answer.end();
+  }
+
+  private static void respond(Session session, JSONRPCRequest request, Answer answer, Call call)
+      throws Refused, IOException {
+    var context = McpTransportContext.create(Map.of(Call.KEY, call));
     try {
       session
           .protocol()
           .responseStream(answer)
           .handle(request)
-          .contextWrite(
-              context ->
-                  context.put(
-                      McpTransportContext.KEY, McpTransportContext.create(Map.of(Call.KEY, call))))
+          .contextWrite(each -> each.put(McpTransportContext.KEY, context))
           .block();
     } catch (RuntimeException e) {
-      // One that could not be told, for the caller has gone; or the SDK cannot read the parameters.
+      // Either the caller has gone and the answer was not sent, or the SDK cannot read the
+      // parameters.
       answer.requireHeard();
       if (!(e instanceof IllegalArgumentException)) {
         throw e;
@@ -228,10 +238,7 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
           ErrorCodes.INVALID_PARAMS,
           request.id(),
           "the parameters of " + request.method() + " are not as the protocol has them");
-    } finally {
-      session.done(request.id(), call);
     }
-    answer.end();
   }
 
   private static void accept(Session session, JSONRPCNotification notification) {
@@ -244,6 +251,12 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
       return;
     }
     session.protocol().accept(notification).block();
+  }
+
+  private static void accept(Session session, JSONRPCResponse response) {
+    session.use();
+    // A response to no open request is ignored.
+    session.protocol().accept(response).onErrorComplete().block();
   }
 
   // --- the stream, and the end ---

@@ -53,6 +53,10 @@ final class Tools {
     if (token != null) {
       call.report(client, token);
     }
+    return work(tool, call, request);
+  }
+
+  private static CallToolResult work(Tool tool, Call call, CallToolRequest request) {
     try {
       call.requireWanted();
       return tool.work().call(call, Fields.of(plain(request.arguments()))).result();

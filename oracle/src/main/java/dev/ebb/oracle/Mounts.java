@@ -25,6 +25,11 @@ public final class Mounts implements Detector {
               "%s type %s source %s".formatted(mount.point(), mount.type(), mount.source()),
               neighbours.ownMounted(mount.point().toString(), processes)));
     }
+    addLoopDevices(processes, traces);
+    return traces;
+  }
+
+  private void addLoopDevices(ProcessTable processes, List<Trace> traces) throws IOException {
     for (Path device : Proc.list(Path.of("/sys/block"))) {
       var file = Proc.read(device.resolve("loop/backing_file")).map(String::strip);
       if (file.isPresent()) {
@@ -38,6 +43,5 @@ public final class Mounts implements Detector {
                 neighbours.ownMounted(file.get(), processes)));
       }
     }
-    return traces;
   }
 }

@@ -5,6 +5,7 @@ import dev.ebb.kernel.OrderedLock;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -80,15 +81,6 @@ final class PressureNews {
   }
 
   private void publish(Cleaned done) {
-    var stagesDone =
-        done.stages().stream()
-            .map(
-                step ->
-                    Map.<String, Object>of(
-                        "stage", step.stage().wireName(),
-                        "released", step.released(),
-                        "use", step.use()))
-            .toList();
     LOG.log(
         Level.WARNING,
         "event=pressure_cleanup before=\"{0}\" after=\"{1}\" stages={2} millis={3}",
@@ -99,8 +91,19 @@ final class PressureNews {
     var data = describe(done.after());
     data.put("level", "cleanup");
     data.put("useBefore", done.before().use());
-    data.put("stages", stagesDone);
+    data.put("stages", stages(done));
     data.put("durationMillis", done.took().toMillis());
     publisher.publish("pressure", data);
+  }
+
+  private static List<Map<String, Object>> stages(Cleaned done) {
+    return done.stages().stream()
+        .map(
+            step ->
+                Map.<String, Object>of(
+                    "stage", step.stage().wireName(),
+                    "released", step.released(),
+                    "use", step.use()))
+        .toList();
   }
 }

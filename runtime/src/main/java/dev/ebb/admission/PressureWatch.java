@@ -151,20 +151,11 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
 
   @Override
   public SandboxException explain(SandboxException failure, Instant begun) {
-    boolean maybeShort =
-        switch (failure.code()) {
-          case SETUP_FAILED, SETUP_TIMED_OUT, PRESSURE -> true;
-          default -> false;
-        };
-    if (!maybeShort) {
+    if (!maybeByShortage(failure.code())) {
       return failure;
     }
     Reading worst = fresh().worst();
-    boolean isShort =
-        alertAt.isAfter(begun)
-            || (worst.level().isAtLeast(PressureLevel.ALERT)
-                && MATERIAL.contains(worst.resource()));
-    if (!isShort) {
+    if (!alertAt.isAfter(begun) && !isMaterialAlert(worst)) {
       return failure;
     }
     var explained =
@@ -175,6 +166,13 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
             facts(worst, Refusal.Reason.FULL.word()));
     explained.addSuppressed(failure);
     return explained;
+  }
+
+  private static boolean maybeByShortage(ErrorCode code) {
+    return switch (code) {
+      case SETUP_FAILED, SETUP_TIMED_OUT, PRESSURE -> true;
+      default -> false;
+    };
   }
 
   public Admission admission() {

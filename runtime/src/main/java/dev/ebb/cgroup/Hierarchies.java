@@ -121,16 +121,20 @@ public record Hierarchies(
         unified = MountTable.path(mount[4]);
         namespacesBound = List.of(type[2].split(",")).contains("nsdelegate");
       } else if (type[0].equals("cgroup")) {
-        List<String> controllers = List.of(type[2].split(","));
-        var point =
-            new Version1Mount(
-                MountTable.path(mount[4]), MountTable.path(mount[3]).toString(), controllers);
-        controllers.stream()
-            .filter(USED::contains)
-            .forEach(controller -> version1.putIfAbsent(controller, point));
+        add(mount, List.of(type[2].split(",")), version1);
       }
     }
     return decide(unified, version1, namespacesBound, place);
+  }
+
+  private static void add(
+      String[] mount, List<String> controllers, Map<String, Version1Mount> version1) {
+    var point =
+        new Version1Mount(
+            MountTable.path(mount[4]), MountTable.path(mount[3]).toString(), controllers);
+    controllers.stream()
+        .filter(USED::contains)
+        .forEach(controller -> version1.putIfAbsent(controller, point));
   }
 
   private static Hierarchies decide(
@@ -153,29 +157,40 @@ public record Hierarchies(
       return none(unified + " is not writable");
     }
     if (hasControllers(unified)) {
-      return new Hierarchies(
-          CgroupMode.V2,
-          Optional.of(unified),
-          "",
-          Map.of(),
-          Map.of(),
-          namespacesBound,
-          "unified hierarchy at " + unified);
+      return whole(unified, namespacesBound);
     }
     if (!version1.keySet().containsAll(NEEDED)) {
       return none(
           "neither %s has all of the controllers %s, nor has v1 %s"
               .formatted(unified, BoxCgroup.CONTROLLERS, NEEDED));
     }
+    return hybrid(unified, version1, namespacesBound, place);
+  }
+
+  private static Hierarchies whole(Path unified, boolean namespacesBound) {
+    return new Hierarchies(
+        CgroupMode.V2,
+        Optional.of(unified),
+        "",
+        Map.of(),
+        Map.of(),
+        namespacesBound,
+        "unified hierarchy at " + unified);
+  }
+
+  private static Hierarchies hybrid(
+      Path unified, Map<String, Version1Mount> version1, boolean namespacesBound, Place place) {
     var bases = new HashMap<String, Path>();
     var mounts = new HashMap<String, Path>();
-    for (var each : version1.entrySet()) {
-      Path base = each.getValue().base(place);
+    version1.forEach(
+        (controller, mount) -> {
+          bases.put(controller, mount.base(place));
+          mounts.put(controller, mount.point());
+        });
+    for (Path base : bases.values()) {
       if (!Files.isWritable(base.resolve("cgroup.procs"))) {
         return none(base + " is not writable");
       }
-      bases.put(each.getKey(), base);
-      mounts.put(each.getKey(), each.getValue().point());
     }
     String where = bases.equals(mounts) ? "" : ", below this process's own cgroups";
     return new Hierarchies(
@@ -195,9 +210,12 @@ public record Hierarchies(
 
   private static boolean hasControllers(Path cgroup) throws IOException {
     Path controllers = cgroup.resolve("cgroup.controllers");
-    return Files.exists(controllers)
-        && List.of(Files.readString(controllers).strip().split(" "))
-            .containsAll(BoxCgroup.CONTROLLERS);
+    return Files.exists(controllers) && namesNeeded(controllers);
+  }
+
+  /** Whether {@code file} names all controllers that a box needs. */
+  private static boolean namesNeeded(Path file) throws IOException {
+    return List.of(Files.readString(file).strip().split(" ")).containsAll(BoxCgroup.CONTROLLERS);
   }
 
   /**
@@ -230,9 +248,7 @@ public record Hierarchies(
     List<String> members = Files.readAllLines(own.resolve("cgroup.procs"));
     List<String> ours = place.own().stream().map(String::valueOf).toList();
     boolean isShared = !ours.containsAll(members);
-    boolean isPrepared =
-        List.of(Files.readString(own.resolve("cgroup.subtree_control")).strip().split(" "))
-            .containsAll(BoxCgroup.CONTROLLERS);
+    boolean isPrepared = namesNeeded(own.resolve("cgroup.subtree_control"));
     if (!isPrepared && isShared) {
       return none("others are in " + own + ", too; give Ebb a cgroup of its own");
     }

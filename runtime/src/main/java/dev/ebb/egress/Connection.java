@@ -136,27 +136,36 @@ final class Connection {
     }
     int seen = headSize;
     if (received > 0) {
-      if (head.length < headSize + received) {
-        // Doubled: a head that comes byte by byte is not copied for each of them.
-        head = Arrays.copyOf(head, Math.max(2 * head.length, headSize + received));
-      }
-      buffer.flip().get(head, headSize, received);
-      headSize += received;
+      addToHead(buffer.flip(), received);
     }
     int end = RequestHead.end(head, seen, headSize);
     if (end > 0) {
-      RequestHead understood = RequestHead.parse(head, end);
-      head = Arrays.copyOfRange(head, end, headSize);
-      if (!understood.isTunnel() && head.length > Math.max(0, understood.length())) {
-        throw RefusedException.malformed("a connection is for one request");
-      }
-      reach(understood);
+      reach(takeRequest(end));
     } else if (headSize == HEAD_MOST) {
       throw new RefusedException(
           Outcome.MALFORMED, 431, "the head of a request is at most " + HEAD_MOST + " bytes");
     } else {
       client.await(true, false);
     }
+  }
+
+  private void addToHead(ByteBuffer received, int length) {
+    if (head.length < headSize + length) {
+      // Doubled: a head that comes byte by byte is not copied for each of them.
+      head = Arrays.copyOf(head, Math.max(2 * head.length, headSize + length));
+    }
+    received.get(head, headSize, length);
+    headSize += length;
+  }
+
+  /** Parses the head up to {@code end}, and keeps what came after it. */
+  private RequestHead takeRequest(int end) throws RefusedException {
+    RequestHead understood = RequestHead.parse(head, end);
+    head = Arrays.copyOfRange(head, end, headSize);
+    if (!understood.isTunnel() && head.length > Math.max(0, understood.length())) {
+      throw RefusedException.malformed("a connection is for one request");
+    }
+    return understood;
   }
 
   private void reach(RequestHead understood) throws RefusedException {
@@ -288,14 +297,7 @@ final class Connection {
     if (movedUp || movedDown) {
       deadline = after(box.settings().idlePatience());
     }
-    if (isTunnel && up.isDone() && !hasServerHeardAll) {
-      hasServerHeardAll = true;
-      TcpSocket.shutdownOutput(reached.fd);
-    }
-    if (down.isDone() && !hasClientHeardAll) {
-      hasClientHeardAll = true;
-      TcpSocket.shutdownOutput(client.fd);
-    }
+    passEnds(isTunnel && up.isDone(), down.isDone());
     if (down.isDone() && (!isTunnel || up.isDone())) {
       linger();
       return;
@@ -303,6 +305,18 @@ final class Connection {
     boolean awaitsMore = !isTunnel && up.isDone() && isClientSilent();
     client.await(up.wantsRead() || awaitsMore, down.wantsWrite());
     reached.await(down.wantsRead(), up.wantsWrite());
+  }
+
+  /** Passes the end of what one side sends on to the other side, once. */
+  private void passEnds(boolean isUpDone, boolean isDownDone) throws KernelException {
+    if (isUpDone && !hasServerHeardAll) {
+      hasServerHeardAll = true;
+      TcpSocket.shutdownOutput(requireNonNull(server).fd);
+    }
+    if (isDownDone && !hasClientHeardAll) {
+      hasClientHeardAll = true;
+      TcpSocket.shutdownOutput(client.fd);
+    }
   }
 
   /**

@@ -225,17 +225,20 @@ public final class Egress {
     asker.answer(found, ProcessClock.since(begun));
   }
 
-  private Found find(String name) {
-    EgressSettings now = settings;
-    List<InetAddress> found;
+  private static List<InetAddress> resolve(EgressSettings settings, String name) {
     try {
-      found = now.resolver().resolve(name);
+      return settings.resolver().resolve(name);
     } catch (IOException e) {
-      found = List.of();
+      return List.of();
     } catch (RuntimeException e) {
       LOG.log(Level.WARNING, "event=resolver_failed", e);
-      found = List.of();
+      return List.of();
     }
+  }
+
+  private Found find(String name) {
+    EgressSettings now = settings;
+    List<InetAddress> found = resolve(now, name);
     if (found.isEmpty()) {
       return new Found.Refused(
           new RefusedException(Outcome.UNRESOLVED, 502, name + " has no address"));

@@ -94,6 +94,18 @@ record RequestHead(boolean isTunnel, Destination destination, long length, Strin
   private static RequestHead request(HeadLine.Request line, List<Field> fields)
       throws RefusedException {
     String target = line.target();
+    int path = pathOf(target);
+    Authority authority = authority(target.substring(SCHEME.length(), path));
+    int port = authority.port().orElse(80);
+    checkHost(fields, authority.name(), port, line.isFirstMinor());
+    long length = length(fields);
+    var destination = new Destination(authority.name(), port);
+    String text = forwarded(line, path(target.substring(path)), destination, fields, length);
+    return new RequestHead(false, destination, length, text);
+  }
+
+  /** Where the path begins in a target that is a whole URL. */
+  private static int pathOf(String target) throws RefusedException {
     int path = SCHEME.length();
     while (path < target.length() && "/?#@".indexOf(target.charAt(path)) < 0) {
       path++;
@@ -103,15 +115,17 @@ record RequestHead(boolean isTunnel, Destination destination, long length, Strin
       throw RefusedException.malformed(
           "this is a proxy: it takes CONNECT name:port, and http:// with a name");
     }
-    Authority authority = authority(target.substring(SCHEME.length(), path));
-    int port = authority.port().orElse(80);
-    checkHost(fields, authority.name(), port, line.isFirstMinor());
-    long length = length(fields);
-    var text = new StringBuilder(line.method()).append(' ').append(path(target.substring(path)));
+    return path;
+  }
+
+  /** The head as the server gets it. */
+  private static String forwarded(
+      HeadLine.Request line, String path, Destination to, List<Field> fields, long length) {
+    var text = new StringBuilder(line.method()).append(' ').append(path);
     text.append(line.isFirstMinor() ? " HTTP/1.1" : " HTTP/1.0");
-    text.append("\r\nHost: ").append(authority.name());
-    if (port != 80) {
-      text.append(':').append(port);
+    text.append("\r\nHost: ").append(to.name());
+    if (to.port() != 80) {
+      text.append(':').append(to.port());
     }
     text.append("\r\n");
     Set<String> dropped = dropped(fields);
@@ -123,8 +137,7 @@ record RequestHead(boolean isTunnel, Destination destination, long length, Strin
     if (length >= 0) {
       text.append("Content-Length: ").append(length).append("\r\n");
     }
-    text.append("Connection: close\r\n\r\n");
-    return new RequestHead(false, new Destination(authority.name(), port), length, text.toString());
+    return text.append("Connection: close\r\n\r\n").toString();
   }
 
   private static String path(String path) {
@@ -155,16 +168,20 @@ record RequestHead(boolean isTunnel, Destination destination, long length, Strin
       throw new RefusedException(
           Outcome.LITERAL, 403, "an address cannot be reached from this box, only names");
     }
-    int number = port.isEmpty() ? 1 : Integer.parseInt(port);
-    if (number < 1 || number > 65_535) {
-      throw RefusedException.malformed("a port is a number from 1 to 65535");
-    }
+    Optional<Integer> number = port.isEmpty() ? Optional.empty() : Optional.of(port(port));
     try {
-      return new Authority(
-          HostName.ofAscii(host), port.isEmpty() ? Optional.empty() : Optional.of(number));
+      return new Authority(HostName.ofAscii(host), number);
     } catch (IllegalArgumentException e) {
       throw RefusedException.malformed("the target is no domain name");
     }
+  }
+
+  private static int port(String digits) throws RefusedException {
+    int number = Integer.parseInt(digits);
+    if (number < 1 || number > 65_535) {
+      throw RefusedException.malformed("a port is a number from 1 to 65535");
+    }
+    return number;
   }
 
   /** A server that believes Host must not be led elsewhere than one that believes the target. */

@@ -35,11 +35,15 @@ record EgressRule(Optional<HostName> name, boolean below, int port) {
     }
     boolean below = name.startsWith(BELOW);
     String rest = below ? name.substring(BELOW.length()) : name;
-    if (rest.contains(EVERY)) {
+    return new EgressRule(Optional.of(host(text, rest)), below, port);
+  }
+
+  private static HostName host(String text, String name) {
+    if (name.contains(EVERY)) {
       throw bad(text, "* stands only for all to the left of a name, as *.example.org");
     }
     try {
-      return new EgressRule(Optional.of(HostName.parse(rest)), below, port);
+      return HostName.parse(name);
     } catch (IllegalArgumentException e) {
       throw bad(text, String.valueOf(e.getMessage()));
     }

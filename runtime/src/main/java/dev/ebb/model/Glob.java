@@ -60,25 +60,35 @@ public final class Glob {
         }
         case '}' -> {
           requirePairs(open >= 0);
-          choices *= leaps.get(open).size();
-          for (int begin : leaps.get(open)) {
-            int end = begin;
-            while (text.charAt(end) != ',' && text.charAt(end) != '}') {
-              end++;
-            }
-            leaps.get(end).add(at + 1);
-          }
+          choices = countOf(choices, leaps.get(open).size());
+          joinChoices(text, at, leaps.get(open), leaps);
           open = -1;
         }
         default -> {}
-      }
-      if (choices > CHOICES_MOST) {
-        throw new IllegalArgumentException("a glob has " + CHOICES_MOST + " choices at most");
       }
     }
     requirePairs(open < 0);
     leaps.add(List.of());
     return leaps;
+  }
+
+  private static long countOf(long choices, int more) {
+    if (choices * more > CHOICES_MOST) {
+      throw new IllegalArgumentException("a glob has " + CHOICES_MOST + " choices at most");
+    }
+    return choices * more;
+  }
+
+  /** The end of each choice leads behind the closing brace. */
+  private static void joinChoices(
+      String text, int closing, List<Integer> begins, List<List<Integer>> leaps) {
+    for (int begin : begins) {
+      int end = begin;
+      while (text.charAt(end) != ',' && text.charAt(end) != '}') {
+        end++;
+      }
+      leaps.get(end).add(closing + 1);
+    }
   }
 
   private static void requirePairs(boolean condition) {

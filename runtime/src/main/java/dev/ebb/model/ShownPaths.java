@@ -47,27 +47,35 @@ final class ShownPaths {
     }
   }
 
+  private static Path placeIn(Mount outer, Mount mount) {
+    Path at = outer.host();
+    for (Path name : Path.of(outer.box()).relativize(Path.of(mount.box()))) {
+      at = at.resolve(name);
+      if (Files.isSymbolicLink(at) || !Files.exists(at)) {
+        refuse(
+            "cannot mount at %s in the box: %s has no such directory or file"
+                .formatted(mount.box(), outer.host()));
+      }
+    }
+    return at;
+  }
+
   private static void checkSource(String verb, Path host) {
+    String cannot = "cannot " + verb + " " + host + ": ";
     if (!Files.exists(host)) {
-      refuse("cannot " + verb + " " + host + ": no such file or directory");
+      refuse(cannot + "no such file or directory");
     }
     if (!Files.isReadable(host)) {
-      refuse("cannot " + verb + " " + host + ": permission denied");
+      refuse(cannot + "permission denied");
     }
     Path real;
     try {
       real = host.toRealPath();
     } catch (IOException e) {
-      throw refusal("cannot " + verb + " " + host + ": " + e.getMessage());
+      throw refusal(cannot + e.getMessage());
     }
     if (!real.equals(host.toAbsolutePath().normalize())) {
-      refuse(
-          "cannot "
-              + verb
-              + " "
-              + host
-              + ": it leads through a link; if you trust that, name "
-              + real);
+      refuse(cannot + "it leads through a link; if you trust that, name " + real);
     }
   }
 
@@ -108,16 +116,7 @@ final class ShownPaths {
     if (!Path.of(mount.box()).startsWith(outer.box())) {
       return;
     }
-    Path way = Path.of(outer.box()).relativize(Path.of(mount.box()));
-    Path at = outer.host();
-    for (Path name : way) {
-      at = at.resolve(name);
-      if (Files.isSymbolicLink(at) || !Files.exists(at)) {
-        refuse(
-            "cannot mount at %s in the box: %s has no such directory or file"
-                .formatted(mount.box(), outer.host()));
-      }
-    }
+    Path at = placeIn(outer, mount);
     if (Files.isDirectory(at, LinkOption.NOFOLLOW_LINKS) != Files.isDirectory(mount.host())) {
       refuse(
           "cannot mount %s at %s in the box: only one of them is a directory"

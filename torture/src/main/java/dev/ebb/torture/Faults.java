@@ -182,6 +182,13 @@ final class Faults {
             environment,
             ExecRequest.of("sleep", "5").withInput(input),
             ExecRequest.of("sleep", "5").withInput(input));
+    startEach(client, box, requests);
+    client.boxes().inspect(box);
+    client.execs(box).list();
+  }
+
+  private void startEach(EbbClient client, String box, List<ExecRequest> requests)
+      throws IOException {
     for (ExecRequest each : requests) {
       try {
         client.execs(box).start(each);
@@ -189,8 +196,6 @@ final class Faults {
         tally.count(Tally.Group.REFUSAL, e.code());
       }
     }
-    client.boxes().inspect(box);
-    client.execs(box).list();
   }
 
   // --- boxes ---

@@ -41,13 +41,17 @@ record Held(String box, Set<Target> processes, Set<Path> cgroups, Set<Path> dire
         default -> {}
       }
     }
+    return new Held(box.id(), processes(pids), cgroups, directories);
+  }
+
+  private static Set<Target> processes(Set<Integer> pids) throws IOException {
     var processes = new HashSet<Target>();
     for (ProcessEntry process : ProcessTable.read().entries()) {
       if (pids.contains(process.pid())) {
         processes.add(Target.of(process));
       }
     }
-    return new Held(box.id(), processes, cgroups, directories);
+    return processes;
   }
 
   /** How many processes it had beside its init. */

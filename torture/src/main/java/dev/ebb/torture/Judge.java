@@ -157,6 +157,11 @@ final class Judge {
       tally.checked(each, where, of(each, left));
     }
     tally.checked(Invariant.I8, where, listed);
+    checkGrowth(daemon, where);
+    daemon.reconnect();
+  }
+
+  private void checkGrowth(ServedHome daemon, String where) throws IOException {
     Footprint baseline = footprint;
     if (baseline != null) {
       Footprint given = daemon.isLogBlocked() ? withBlockedLog(baseline) : baseline;
@@ -168,7 +173,6 @@ final class Judge {
       Look grown = () -> DiskUse.of(home.path()).growthSince(used);
       tally.checked(Invariant.I10, where, await(grown, PATIENCE));
     }
-    daemon.reconnect();
   }
 
   /** Its stderr was a file when the baseline was taken; now a thread waits to write to a pipe. */

@@ -49,6 +49,27 @@ record Report(
 
   String text() {
     var text = new StringBuilder();
+    appendHead(text);
+    counts.forEach(
+        (group, words) -> {
+          text.append("%n%s%n".formatted(group.words()));
+          words.forEach((word, count) -> text.append("  %-32s %8d%n".formatted(word, count)));
+        });
+    appendTimes(text);
+    text.append("%ninvariants checked%n".formatted());
+    for (Invariant each : Invariant.values()) {
+      text.append("  %-4s %8d  %s%n".formatted(each, checks.getOrDefault(each, 0L), each.words()));
+    }
+    skipped.forEach(reason -> text.append("skipped: %s%n".formatted(reason)));
+    for (Violation each : violations) {
+      text.append(
+          "VIOLATION %s after %d ms, %s: %s%n"
+              .formatted(each.invariant(), each.at().toMillis(), each.where(), each.what()));
+    }
+    return text.append("%n%s".formatted(verdict())).toString();
+  }
+
+  private void appendHead(StringBuilder text) {
     text.append(
         "ebb torture: seed %d, profile %s, %d boxes at once, %d s on %s%n"
             .formatted(
@@ -57,11 +78,9 @@ record Report(
                 settings.boxes(),
                 took.toSeconds(),
                 host));
-    counts.forEach(
-        (group, words) -> {
-          text.append("%n%s%n".formatted(group.words()));
-          words.forEach((word, count) -> text.append("  %-32s %8d%n".formatted(word, count)));
-        });
+  }
+
+  private void appendTimes(StringBuilder text) {
     text.append(
         "%ntime to gone, ms%n  %-10s %8s %10s %10s %10s%n"
             .formatted("processes", "boxes", "p50", "p99", "max"));
@@ -75,17 +94,6 @@ record Report(
                   millis(row.p99()),
                   millis(row.most())));
     }
-    text.append("%ninvariants checked%n".formatted());
-    for (Invariant each : Invariant.values()) {
-      text.append("  %-4s %8d  %s%n".formatted(each, checks.getOrDefault(each, 0L), each.words()));
-    }
-    skipped.forEach(reason -> text.append("skipped: %s%n".formatted(reason)));
-    for (Violation each : violations) {
-      text.append(
-          "VIOLATION %s after %d ms, %s: %s%n"
-              .formatted(each.invariant(), each.at().toMillis(), each.where(), each.what()));
-    }
-    return text.append("%n%s".formatted(verdict())).toString();
   }
 
   // --- for programs ---

@@ -109,15 +109,26 @@ final class ReportPage {
     for (TimesToGone.Time each : times) {
       double right = Math.log1p(each.processes()) / Math.log1p(mostProcesses);
       double up = Math.log1p(each.time().toNanos() / 1e6) / Math.log1p(mostMillis);
-      dots.append(
-          String.format(
-              Locale.ROOT,
-              "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"#1769aa\" opacity=\".5\"/>",
-              x(right),
-              y(up)));
+      dots.append(dot(x(right), y(up)));
     }
     String most = String.format(Locale.ROOT, "%.0f ms", mostMillis);
     return svg(dots.toString(), "0 processes", "%.0f".formatted(mostProcesses), most);
+  }
+
+  private static String dot(double x, double y) {
+    return String.format(
+        Locale.ROOT,
+        "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"#1769aa\" opacity=\".5\"/>",
+        x,
+        y);
+  }
+
+  private static String killLine(double at) {
+    return String.format(
+        Locale.ROOT,
+        "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"20\" y2=\"180\" stroke=\"#b00020\"/>",
+        at,
+        at);
   }
 
   /** All processes below us, second by second; a red line where the daemon was killed. */
@@ -126,13 +137,7 @@ final class ReportPage {
     int most = report.samples().stream().mapToInt(Tally.Sample::processes).max().orElse(1);
     var content = new StringBuilder();
     for (Duration kill : report.daemonKills()) {
-      double at = x(kill.toMillis() / 1e3 / seconds);
-      content.append(
-          String.format(
-              Locale.ROOT,
-              "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"20\" y2=\"180\" stroke=\"#b00020\"/>",
-              at,
-              at));
+      content.append(killLine(x(kill.toMillis() / 1e3 / seconds)));
     }
     var points =
         report.samples().stream()

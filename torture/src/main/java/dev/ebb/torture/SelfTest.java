@@ -158,6 +158,11 @@ final class SelfTest {
     } catch (Exception e) {
       return new Result(weed.invariant(), weed.name(), "not planted", String.valueOf(e));
     }
+    return test(weed, look, pulling);
+  }
+
+  /** Looks for what was planted, and pulls it. */
+  private static Result test(Weed weed, Look look, Weed.Pulling pulling) throws IOException {
     Optional<Trace> seen;
     try {
       seen = awaitSeen(look, weed.invariant());

@@ -178,14 +178,7 @@ public final class Torture {
     var threads = new ArrayList<Thread>();
     for (int i = 0; i < rounds.length; i++) {
       int worker = i;
-      threads.add(
-          start(
-              "torture-worker-" + worker,
-              () -> {
-                while (!isOver(deadline)) {
-                  Worker.run(daemon, judge, tally, chaos, plan.round(worker, rounds[worker]++));
-                }
-              }));
+      threads.add(start("torture-worker-" + i, () -> work(judge, deadline, rounds, worker)));
     }
     threads.add(start("torture-chaos", () -> chaos.run(() -> isOver(deadline))));
     for (Thread thread : threads) {
@@ -204,6 +197,12 @@ public final class Torture {
 
   private interface Work {
     void run() throws IOException;
+  }
+
+  private void work(Judge judge, Deadline deadline, int[] rounds, int worker) throws IOException {
+    while (!isOver(deadline)) {
+      Worker.run(daemon, judge, tally, chaos, plan.round(worker, rounds[worker]++));
+    }
   }
 
   private Thread start(String name, Work work) {

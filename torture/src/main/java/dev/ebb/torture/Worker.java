@@ -88,6 +88,15 @@ final class Worker {
     return Duration.ofNanos(System.nanoTime() - began);
   }
 
+  private List<Exec> startAll(EbbClient client, String id) throws IOException {
+    var execs = new ArrayList<Exec>();
+    for (Workload workload : round.workloads()) {
+      tally.count(Tally.Group.WORKLOAD, workload.wireName());
+      execs.add(client.execs(id).start(command(workload)));
+    }
+    return execs;
+  }
+
   private void work() throws IOException {
     EbbClient client = daemon.client();
     tally.count(Tally.Group.ENDING, round.ending().wireName());
@@ -100,11 +109,7 @@ final class Worker {
     box = made.id();
     held = Held.nothingOf(made.id());
     tally.count(Tally.Group.BOX, "made");
-    var execs = new ArrayList<Exec>();
-    for (Workload workload : round.workloads()) {
-      tally.count(Tally.Group.WORKLOAD, workload.wireName());
-      execs.add(client.execs(made.id()).start(command(workload)));
-    }
+    List<Exec> execs = startAll(client, made.id());
     Deadline.never().pause(round.dwell());
     for (Act act : round.acts()) {
       act(client, made.id(), act, execs);

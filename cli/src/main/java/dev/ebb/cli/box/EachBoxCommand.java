@@ -84,6 +84,17 @@ public final class EachBoxCommand {
     return verb.equals("rm") && parsed.hasMatchedOption("--force") && e.status() == 404;
   }
 
+  private int remove(Boxes boxes, String box) throws IOException {
+    boolean force = parsed.hasMatchedOption("--force");
+    if (force && !waits()) {
+      return done(box, JsonObject.empty().with("id", boxes.beginRemove(box)), null);
+    }
+    var removed = boxes.remove(box, force);
+    var document =
+        JsonObject.empty().with("id", removed.subject()).with("certificate", removed.document());
+    return done(box, document, removed);
+  }
+
   private int apply(Boxes boxes, String box) throws IOException {
     return switch (verb) {
       case "pause" -> done(box, boxes.pause(box).document(), null);
@@ -93,18 +104,7 @@ public final class EachBoxCommand {
         var stopped = waits() ? boxes.stop(box, grace) : boxes.beginStop(box, grace);
         yield done(box, stopped.document(), stopped.certificate());
       }
-      case "rm" -> {
-        boolean force = parsed.hasMatchedOption("--force");
-        if (force && !waits()) {
-          yield done(box, JsonObject.empty().with("id", boxes.beginRemove(box)), null);
-        }
-        var removed = boxes.remove(box, force);
-        var document =
-            JsonObject.empty()
-                .with("id", removed.subject())
-                .with("certificate", removed.document());
-        yield done(box, document, removed);
-      }
+      case "rm" -> remove(boxes, box);
       case "kill-all" -> {
         Duration grace = ExecOptions.grace(parsed);
         List<Exec> ended = waits() ? boxes.killAll(box, grace) : boxes.beginKillAll(box, grace);

@@ -7,7 +7,6 @@ import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.ExitCode;
 import dev.ebb.cli.output.Shown;
 import dev.ebb.cli.output.Table;
-import dev.ebb.client.BoxRequest;
 import dev.ebb.client.Code;
 import dev.ebb.client.CodeResult;
 import dev.ebb.client.EbbClient;
@@ -15,6 +14,7 @@ import dev.ebb.client.ExecEvent;
 import dev.ebb.client.Following;
 import dev.ebb.client.Output;
 import dev.ebb.client.OutputStreamName;
+import dev.ebb.json.JsonException;
 import dev.ebb.json.JsonObject;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -48,7 +48,18 @@ public final class CodeCommand {
     CommandSpec spec =
         Options.command("code", "Run code in a new box, e.g. ebb code python 'print(1)'.");
     BoxOptions.addTo(spec);
-    return spec.addOption(
+    addInput(spec);
+    addOutput(spec);
+    return spec.addOption(Options.json())
+        .addPositional(
+            Options.positional(
+                "WORD",
+                "1..*",
+                "LANGUAGE CODE [--] [ARGUMENT…]; CODE is - for stdin, absent with -f"));
+  }
+
+  private static void addInput(CommandSpec spec) {
+    spec.addOption(
             OptionSpec.builder(SOURCE)
                 .paramLabel("FILE")
                 .type(String.class)
@@ -59,8 +70,11 @@ public final class CodeCommand {
                 "read our stdin to its end, and pass it to the code", "-i", "--interactive"))
         .addOption(
             Options.duration(
-                "--timeout", "time limit of the run (default: 60s, or that of the server)"))
-        .addOption(
+                "--timeout", "time limit of the run (default: 60s, or that of the server)"));
+  }
+
+  private static void addOutput(CommandSpec spec) {
+    spec.addOption(
             Options.list(
                 new String[] {"--out"},
                 "GLOB",
@@ -68,13 +82,7 @@ public final class CodeCommand {
         .addOption(
             Options.text(
                 "--to", "DIR", "directory to which --out copies (default: the current one)"))
-        .addOption(Options.flag("print no message about how it ended", "-q", "--quiet"))
-        .addOption(Options.json())
-        .addPositional(
-            Options.positional(
-                "WORD",
-                "1..*",
-                "LANGUAGE CODE [--] [ARGUMENT…]; CODE is - for stdin, absent with -f"));
+        .addOption(Options.flag("print no message about how it ended", "-q", "--quiet"));
   }
 
   public static CommandSpec languagesSpec() {
@@ -88,18 +96,22 @@ public final class CodeCommand {
         System.out.println(answer);
         return 0;
       }
-      var table = new Table("LANGUAGE", "VERSION", "ALIASES", "NEEDS");
-      for (JsonObject each : answer.objects("languages")) {
-        boolean isThere = each.isTrue("available");
-        table.row(
-            each.string("name"),
-            isThere && each.has("version") ? each.string("version") : Shown.NOTHING,
-            String.join(" ", each.strings("aliases")),
-            isThere ? "" : String.join(" ", each.strings("missing")) + " (not installed)");
-      }
-      table.print(System.out);
+      table(answer.objects("languages")).print(System.out);
       return 0;
     }
+  }
+
+  private static Table table(List<JsonObject> languages) throws JsonException {
+    var table = new Table("LANGUAGE", "VERSION", "ALIASES", "NEEDS");
+    for (JsonObject each : languages) {
+      boolean isThere = each.isTrue("available");
+      table.row(
+          each.string("name"),
+          isThere && each.has("version") ? each.string("version") : Shown.NOTHING,
+          String.join(" ", each.strings("aliases")),
+          isThere ? "" : String.join(" ", each.strings("missing")) + " (not installed)");
+    }
+    return table;
   }
 
   // --- code ---
@@ -135,18 +147,18 @@ public final class CodeCommand {
         file.isPresent()
             ? Files.readAllBytes(Path.of(file.get()))
             : fromStdin ? System.in.readAllBytes() : words.get(1).getBytes(StandardCharsets.UTF_8);
-    BoxRequest box = BoxOptions.request(parsed);
     Code code =
         Code.of(words.getFirst(), decoded(text))
             .withArguments(words.subList(first, words.size()))
-            .withBox(box);
-    if (input) {
-      code = code.withStdin(Output.of(System.in.readAllBytes()));
-    }
+            .withBox(BoxOptions.request(parsed));
+    return withOptions(input ? code.withStdin(Output.of(System.in.readAllBytes())) : code);
+  }
+
+  private Code withOptions(Code code) {
     List<String> globs = Options.many(parsed, "--out");
-    code = globs.isEmpty() ? code : code.withOutputs(globs);
+    Code collecting = globs.isEmpty() ? code : code.withOutputs(globs);
     Optional<Duration> timeout = Options.find(parsed, "--timeout");
-    return timeout.isPresent() ? code.withTimeout(timeout.get()) : code;
+    return timeout.isPresent() ? collecting.withTimeout(timeout.get()) : collecting;
   }
 
   private String decoded(byte[] code) {

@@ -51,18 +51,8 @@ public final class ContextCommand {
             "context", "Keep an interpreter in a box, and run code in it; it keeps its state.")
         .addOption(Options.text("--name", "NAME", "name of a new context"))
         .addOption(Options.list(new String[] {"-e", "--env"}, "NAME=VALUE", "environment variable"))
-        .addOption(
-            OptionSpec.builder("-w", "--workdir")
-                .paramLabel("DIR")
-                .type(String.class)
-                .description("working directory of a new context (default: /workspace)")
-                .build())
-        .addOption(
-            OptionSpec.builder(SOURCE)
-                .paramLabel("FILE")
-                .type(String.class)
-                .description("read the code from a file of the host")
-                .build())
+        .addOption(workdir())
+        .addOption(source())
         .addOption(
             Options.duration("--timeout", "interrupt the code after this time (default: 60s)"))
         .addOption(
@@ -77,14 +67,34 @@ public final class ContextCommand {
                     + " -f"));
   }
 
-  public int run() throws IOException {
-    String verb = words.getFirst();
+  private static OptionSpec workdir() {
+    return OptionSpec.builder("-w", "--workdir")
+        .paramLabel("DIR")
+        .type(String.class)
+        .description("working directory of a new context (default: /workspace)")
+        .build();
+  }
+
+  private static OptionSpec source() {
+    return OptionSpec.builder(SOURCE)
+        .paramLabel("FILE")
+        .type(String.class)
+        .description("read the code from a file of the host")
+        .build();
+  }
+
+  private void requireCount(String verb) {
     int least = verb.equals("ls") ? 2 : 3;
     int most = verb.equals("run") ? 4 : least;
     if (words.size() < least || words.size() > most) {
       throw Options.bad(
           parsed, "\"" + verb + "\" does not take " + (words.size() - 1) + " arguments");
     }
+  }
+
+  public int run() throws IOException {
+    String verb = words.getFirst();
+    requireCount(verb);
     try (EbbClient client = DaemonConnection.open()) {
       Contexts contexts = client.contexts(Options.box(parsed, words.get(1)));
       return switch (verb) {
@@ -162,6 +172,12 @@ public final class ContextCommand {
         : words.get(3);
   }
 
+  private static void writeText(OutputStream out, @Nullable Output text) throws IOException {
+    if (text != null) {
+      out.write((text.text() + "\n").getBytes(StandardCharsets.UTF_8));
+    }
+  }
+
   /** When this process ends, the connection closes, and the daemon interrupts the cell. */
   private int follow(Contexts contexts, String context, CellRequest cell) throws IOException {
     OutputStream out = new FileOutputStream(FileDescriptor.out);
@@ -175,10 +191,7 @@ public final class ContextCommand {
               (stream == OutputStreamName.STDOUT ? out : err).write(output.bytes());
           case CellEvent.Showed(_, var forms) -> {
             pictures += savePicture(forms, pictures + 1);
-            Output text = forms.get("text/plain");
-            if (text != null) {
-              out.write((text.text() + "\n").getBytes(StandardCharsets.UTF_8));
-            }
+            writeText(out, forms.get("text/plain"));
           }
           case CellEvent.Ended(var result) -> {
             explain(result);

@@ -57,6 +57,12 @@ final class DaemonStart {
         .map(root -> new DaemonStart(Path.of(root), HomeTools.prepareHome()));
   }
 
+  private void reportStart() throws IOException {
+    System.err.println(
+        "ebb: started the daemon, pid %s; ebb serve runs it in the foreground"
+            .formatted(Files.readString(file).strip()));
+  }
+
   EbbClient start() throws IOException {
     try (var scope = new Scope()) {
       // The process that holds the lock of the log starts the daemon.
@@ -76,9 +82,7 @@ final class DaemonStart {
       Pidfd daemon = spawn(scope);
       EbbClient client = await(Optional.of(daemon), said);
       if (daemon.reap().isEmpty()) {
-        System.err.println(
-            "ebb: started the daemon, pid %s; ebb serve runs it in the foreground"
-                .formatted(Files.readString(file).strip()));
+        reportStart();
       }
       return client;
     } catch (KernelException e) {

@@ -52,15 +52,20 @@ public final class RunCommand {
       printRecovered(engine);
       return run(engine, boxSpec, execSpec);
     } catch (SandboxException e) {
-      if (e.code() == ErrorCode.INTERRUPTED && interruption.code() != 0) {
-        return interruption.code();
-      }
-      if (options.json()) {
-        System.out.println(Documents.error(e));
-        return ExitCode.OWN_FAILURE;
-      }
-      throw e;
+      return failed(e);
     }
+  }
+
+  /** The exit code after a failure of Ebb; Main prints what is thrown. */
+  private int failed(SandboxException e) {
+    if (e.code() == ErrorCode.INTERRUPTED && interruption.code() != 0) {
+      return interruption.code();
+    }
+    if (options.json()) {
+      System.out.println(Documents.error(e));
+      return ExitCode.OWN_FAILURE;
+    }
+    throw e;
   }
 
   private int run(Engine engine, BoxSpec boxSpec, ExecSpec execSpec) throws InterruptedException {
@@ -124,26 +129,24 @@ public final class RunCommand {
 
   /** Copies our stdin; the thread ends with the process, so it is not joined. */
   private static void pumpInput(Exec exec) {
-    Thread.ofPlatform()
-        .name("ebb-stdin")
-        .daemon()
-        .start(
-            () -> {
-              var stdin = exec.stdin().orElseThrow();
-              byte[] chunk = new byte[CHUNK];
-              try (var in = new FileInputStream(FileDescriptor.in)) {
-                for (int n = in.read(chunk); n >= 0; n = in.read(chunk)) {
-                  if (!stdin.write(chunk, 0, n)) {
-                    return;
-                  }
-                }
-              } catch (IOException e) {
-                // A closed stdin reads as an empty one.
-              } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-              }
-              stdin.close();
-            });
+    Thread.ofPlatform().name("ebb-stdin").daemon().start(() -> copyInput(exec));
+  }
+
+  private static void copyInput(Exec exec) {
+    var stdin = exec.stdin().orElseThrow();
+    byte[] chunk = new byte[CHUNK];
+    try (var in = new FileInputStream(FileDescriptor.in)) {
+      for (int n = in.read(chunk); n >= 0; n = in.read(chunk)) {
+        if (!stdin.write(chunk, 0, n)) {
+          return;
+        }
+      }
+    } catch (IOException e) {
+      // A closed stdin reads as an empty one.
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    stdin.close();
   }
 
   /** Copies both streams until they end; false when the reader of our output has gone. */
@@ -180,33 +183,41 @@ public final class RunCommand {
       BoxSpec boxSpec, ExecSpec execSpec, ExecResult result, Certificate certificate) {
     if (!options.quiet()) {
       explain(boxSpec, execSpec, result.cause());
-      if (result.usage().pidsRefused() > 0) {
-        print(
-            "the limit of %d processes refused a fork %d times (--pids)"
-                .formatted(boxSpec.limits().pids(), result.usage().pidsRefused()));
-      }
-      result
-          .leftovers()
-          .kept()
-          .forEach(kept -> print("kept until the end: pid " + kept.pid() + " " + kept.command()));
-      if (result.loss().isAny()) {
-        print("output was lost: " + result.loss().describe());
-      }
+      warn(boxSpec, result);
       if (!certificate.isClean()) {
         print(certificate.toString());
       }
     }
     if (options.verbose()) {
-      print(
-          "%s, wall %d ms, cpu %d ms, peak memory %d KiB, peak pids %d"
-              .formatted(
-                  result.cause(),
-                  result.wall().toMillis(),
-                  result.usage().cpu().toMillis(),
-                  result.usage().peakMemoryBytes() >> 10,
-                  result.usage().peakPids()));
+      printUsage(result);
       print(certificate.toString());
     }
+  }
+
+  private static void warn(BoxSpec boxSpec, ExecResult result) {
+    if (result.usage().pidsRefused() > 0) {
+      print(
+          "the limit of %d processes refused a fork %d times (--pids)"
+              .formatted(boxSpec.limits().pids(), result.usage().pidsRefused()));
+    }
+    result
+        .leftovers()
+        .kept()
+        .forEach(kept -> print("kept until the end: pid " + kept.pid() + " " + kept.command()));
+    if (result.loss().isAny()) {
+      print("output was lost: " + result.loss().describe());
+    }
+  }
+
+  private static void printUsage(ExecResult result) {
+    print(
+        "%s, wall %d ms, cpu %d ms, peak memory %d KiB, peak pids %d"
+            .formatted(
+                result.cause(),
+                result.wall().toMillis(),
+                result.usage().cpu().toMillis(),
+                result.usage().peakMemoryBytes() >> 10,
+                result.usage().peakPids()));
   }
 
   /** Prints a line about every end that is not the command's own. */

@@ -71,16 +71,19 @@ public final class CopyCommand {
     }
     boolean intoDirectory = stat(to.path()).map(Entry::isDirectory).orElse(to.meansDirectory());
     if (!Files.isDirectory(source)) {
-      String target = intoDirectory ? to.below(from.name()) : to.path();
-      try (InputStream content = Files.newInputStream(source)) {
-        files.write(target, content, TarWriter.mode(source));
-      }
+      writeFile(source, intoDirectory ? to.below(from.name()) : to.path());
       return;
     }
     boolean nested = intoDirectory && !from.meansContent() && exists(to);
     String target = nested ? to.below(realName(source)) : to.path();
     files.mkdir(target);
     TarPipe.pack(source, tar -> files.untar(target, tar));
+  }
+
+  private void writeFile(Path source, String target) throws IOException {
+    try (InputStream content = Files.newInputStream(source)) {
+      files.write(target, content, TarWriter.mode(source));
+    }
   }
 
   private boolean exists(CopyPath path) throws IOException {
@@ -101,28 +104,35 @@ public final class CopyCommand {
 
   private void copyOut(CopyPath from, CopyPath to) throws IOException {
     if (to.path().equals("-")) {
-      if (Terminal.isAt(Terminal.Stream.STDOUT)) {
-        throw new IOException(
-            "refusing to write a tar to a terminal: redirect it to a file or a pipe");
-      }
-      try (InputStream tar = files.tar(from.path())) {
-        tar.transferTo(new FileOutputStream(FileDescriptor.out));
-      }
+      writeTar(from);
       return;
     }
     Path target = Path.of(to.path());
     boolean intoDirectory = Files.isDirectory(target);
     if (!files.stat(from.path()).isDirectory()) {
-      try (InputStream content = files.read(from.path())) {
-        Path file = intoDirectory ? target.resolve(from.name()) : target;
-        Files.copy(content, file, StandardCopyOption.REPLACE_EXISTING);
-      }
+      readFile(from.path(), intoDirectory ? target.resolve(from.name()) : target);
       return;
     }
     boolean nested = intoDirectory && !from.meansContent() && !from.name().isEmpty();
     Path directory = nested ? target.resolve(from.name()) : target;
     try (InputStream tar = files.tar(from.path())) {
       new Unpacking(directory).unpack(tar);
+    }
+  }
+
+  private void readFile(String source, Path target) throws IOException {
+    try (InputStream content = files.read(source)) {
+      Files.copy(content, target, StandardCopyOption.REPLACE_EXISTING);
+    }
+  }
+
+  private void writeTar(CopyPath from) throws IOException {
+    if (Terminal.isAt(Terminal.Stream.STDOUT)) {
+      throw new IOException(
+          "refusing to write a tar to a terminal: redirect it to a file or a pipe");
+    }
+    try (InputStream tar = files.tar(from.path())) {
+      tar.transferTo(new FileOutputStream(FileDescriptor.out));
     }
   }
 }

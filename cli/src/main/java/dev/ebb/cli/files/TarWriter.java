@@ -91,6 +91,18 @@ final class TarWriter {
   }
 
   void header(TarEntry entry) throws IOException {
+    var extended = extended(entry);
+    if (extended.size() > 0) {
+      var pax = new TarEntry("pax", 'x', 0644, extended.size(), entry.modifiedSeconds(), "");
+      out.write(block(pax));
+      extended.writeTo(out);
+      out.write(new byte[TarEntry.padding(extended.size())]);
+    }
+    out.write(block(entry));
+  }
+
+  /** The records of what does not fit into the header block. */
+  private static ByteArrayOutputStream extended(TarEntry entry) {
     byte[] name = entry.name().getBytes(StandardCharsets.UTF_8);
     byte[] link = entry.link().getBytes(StandardCharsets.UTF_8);
     var extended = new ByteArrayOutputStream();
@@ -103,13 +115,7 @@ final class TarWriter {
     if (entry.size() > MAX_OCTAL_SIZE) {
       extended.writeBytes(record("size", Long.toString(entry.size())));
     }
-    if (extended.size() > 0) {
-      var pax = new TarEntry("pax", 'x', 0644, extended.size(), entry.modifiedSeconds(), "");
-      out.write(block(pax));
-      extended.writeTo(out);
-      out.write(new byte[TarEntry.padding(extended.size())]);
-    }
-    out.write(block(entry));
+    return extended;
   }
 
   /** "LENGTH KEY=VALUE\n", where the length counts itself. */
@@ -136,12 +142,16 @@ final class TarWriter {
     put(block, 257, 6, "ustar");
     put(block, 263, 2, "00");
     put(block, 148, 8, "        ");
+    octal(block, 148, 7, sum(block));
+    return block;
+  }
+
+  private static int sum(byte[] block) {
     int sum = 0;
     for (byte b : block) {
       sum += b & 0xff;
     }
-    octal(block, 148, 7, sum);
-    return block;
+    return sum;
   }
 
   private static void put(byte[] block, int offset, int length, String text) {

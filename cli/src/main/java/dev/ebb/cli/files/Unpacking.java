@@ -42,6 +42,10 @@ final class Unpacking {
         default -> System.err.println("ebb: skipped " + Table.clean(entry.name()));
       }
     }
+    makeLinks();
+  }
+
+  private void makeLinks() throws IOException {
     for (TarEntry link : links) {
       Path target = target(link.name());
       makeWay(target);

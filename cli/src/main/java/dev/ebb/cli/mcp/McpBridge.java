@@ -106,18 +106,22 @@ final class McpBridge {
     } else if (method.isEmpty() || request.equals(JsonNull.NULL)) {
       send(line, request);
     } else {
-      pending.register();
-      Thread.ofVirtual()
-          .name("ebb-mcp-request")
-          .start(
-              () -> {
-                try {
-                  send(line, request);
-                } finally {
-                  pending.arriveAndDeregister();
-                }
-              });
+      sendAside(line, request);
     }
+  }
+
+  private void sendAside(String line, Object request) {
+    pending.register();
+    Thread.ofVirtual()
+        .name("ebb-mcp-request")
+        .start(
+            () -> {
+              try {
+                send(line, request);
+              } finally {
+                pending.arriveAndDeregister();
+              }
+            });
   }
 
   private void send(String line, Object id) {

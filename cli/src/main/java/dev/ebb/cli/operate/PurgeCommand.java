@@ -49,14 +49,18 @@ public final class PurgeCommand {
       System.out.println("nothing to remove: " + home + " is empty");
       return 0;
     }
-    if (!Files.isDirectory(home.resolve("instances"))) {
-      throw new IOException(home + " is not a home of Ebb: it has no instances");
-    }
+    requireHome(home);
     if (!parsed.hasMatchedOption("--yes") && !isConfirmed(parsed, home)) {
       System.err.println("ebb: nothing was removed");
       return ExitCode.OWN_FAILURE;
     }
     return HomeTools.purge(home, PurgeCommand::purge);
+  }
+
+  private static void requireHome(Path home) throws IOException {
+    if (!Files.isDirectory(home.resolve("instances"))) {
+      throw new IOException(home + " is not a home of Ebb: it has no instances");
+    }
   }
 
   private static boolean isEmpty(Path home) throws IOException {

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
 
 /** {@code ebb soak}: thousands of runs on a daemon of its own, and what of it grows. */
@@ -25,27 +26,10 @@ public final class SoakCommand {
   public static CommandSpec spec() {
     return Options.command(
             "soak", "Run thousands of commands on a separate daemon, and report what grows.")
+        .addOption(count("--runs", "number of commands (default: " + RUNS + ")"))
+        .addOption(count("--clients", "number of clients at a time (default: " + CLIENTS + ")"))
         .addOption(
-            Options.value(
-                "--runs",
-                "N",
-                Integer.class,
-                Options::count,
-                "number of commands (default: " + RUNS + ")"))
-        .addOption(
-            Options.value(
-                "--clients",
-                "N",
-                Integer.class,
-                Options::count,
-                "number of clients at a time (default: " + CLIENTS + ")"))
-        .addOption(
-            Options.value(
-                "--nofile",
-                "N",
-                Integer.class,
-                Options::count,
-                "descriptor limit of the daemon (default: that of this command)"))
+            count("--nofile", "descriptor limit of the daemon (default: that of this command)"))
         .addOption(
             Options.text(
                 "--packages",
@@ -57,6 +41,10 @@ public final class SoakCommand {
                 "DIR",
                 "write report.txt, report.json and report.html to this directory"))
         .addOption(Options.json());
+  }
+
+  private static OptionSpec count(String name, String description) {
+    return Options.value(name, "N", Integer.class, Options::count, description);
   }
 
   public static int run(ParseResult parsed) throws IOException, InterruptedException {
@@ -73,18 +61,22 @@ public final class SoakCommand {
     if (files > 0 && files < LEAST_FILES) {
       throw Options.bad(parsed, "--nofile too small: a daemon needs at least " + LEAST_FILES);
     }
-    Optional<Path> packages = Options.<String>find(parsed, "--packages").map(SoakCommand::path);
-    if (packages.filter(path -> !Files.isDirectory(path)).isPresent()) {
-      throw Options.bad(parsed, "--packages " + packages.get() + " is not a directory");
-    }
     return new SoakSettings(
         Options.get(parsed, "--runs", RUNS),
         clients,
         files,
-        packages,
+        packages(parsed),
         List.of(),
         Options.<String>find(parsed, "--report").map(SoakCommand::path),
         parsed.hasMatchedOption("--json"));
+  }
+
+  private static Optional<Path> packages(ParseResult parsed) {
+    Optional<Path> packages = Options.<String>find(parsed, "--packages").map(SoakCommand::path);
+    if (packages.filter(path -> !Files.isDirectory(path)).isPresent()) {
+      throw Options.bad(parsed, "--packages " + packages.get() + " is not a directory");
+    }
+    return packages;
   }
 
   private static Path path(String text) {

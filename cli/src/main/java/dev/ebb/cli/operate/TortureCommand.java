@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.TypeConversionException;
 
@@ -22,41 +23,11 @@ public final class TortureCommand {
     return Options.command(
             "torture",
             "Run hostile code on a separate daemon, kill at random, and report what is left.")
-        .addOption(
-            Options.value(
-                "--minutes",
-                "N",
-                Integer.class,
-                Options::count,
-                "duration in minutes (default: 1)"))
-        .addOption(
-            Options.value(
-                "--seed",
-                "S",
-                Long.class,
-                TortureCommand::seed,
-                "seed of the random plan, to repeat a run (default: random)"))
-        .addOption(
-            Options.value(
-                "--boxes",
-                "N",
-                Integer.class,
-                Options::count,
-                "number of boxes at a time (default: 4; 8 with --profile full)"))
-        .addOption(
-            Options.value(
-                "--profile",
-                "PROFILE",
-                Profile.class,
-                TortureCommand::profile,
-                "quick or full (default: quick)"))
-        .addOption(
-            Options.value(
-                "--only",
-                "KIND",
-                String.class,
-                TortureCommand::kind,
-                "only this kind of kill or fault: " + String.join(", ", Settings.kinds())))
+        .addOption(minutesOption())
+        .addOption(seedOption())
+        .addOption(boxesOption())
+        .addOption(profileOption())
+        .addOption(onlyOption())
         .addOption(
             Options.text(
                 "--report",
@@ -66,6 +37,47 @@ public final class TortureCommand {
             Options.flag(
                 "plant each kind of leak and check that it is detected", "--oracle-selftest"))
         .addOption(Options.json());
+  }
+
+  private static OptionSpec minutesOption() {
+    return Options.value(
+        "--minutes", "N", Integer.class, Options::count, "duration in minutes (default: 1)");
+  }
+
+  private static OptionSpec seedOption() {
+    return Options.value(
+        "--seed",
+        "S",
+        Long.class,
+        TortureCommand::seed,
+        "seed of the random plan, to repeat a run (default: random)");
+  }
+
+  private static OptionSpec boxesOption() {
+    return Options.value(
+        "--boxes",
+        "N",
+        Integer.class,
+        Options::count,
+        "number of boxes at a time (default: 4; 8 with --profile full)");
+  }
+
+  private static OptionSpec profileOption() {
+    return Options.value(
+        "--profile",
+        "PROFILE",
+        Profile.class,
+        TortureCommand::profile,
+        "quick or full (default: quick)");
+  }
+
+  private static OptionSpec onlyOption() {
+    return Options.value(
+        "--only",
+        "KIND",
+        String.class,
+        TortureCommand::kind,
+        "only this kind of kill or fault: " + String.join(", ", Settings.kinds()));
   }
 
   private static Long seed(String text) {

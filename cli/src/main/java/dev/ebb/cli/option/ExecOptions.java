@@ -19,23 +19,11 @@ public final class ExecOptions {
   private ExecOptions() {}
 
   public static void addTo(CommandSpec spec, String timeoutDefault) {
+    addLimits(spec);
     spec.addOption(Options.duration("--timeout", "time limit; 0: none " + timeoutDefault))
         .addOption(
             Options.duration(
                 "--grace", "time between SIGTERM and SIGKILL; 0: SIGKILL at once (default: 5s)"))
-        .addOption(
-            size(
-                "--output-limit",
-                "limit of stdout and stderr together",
-                ExecSpec.DEFAULT_OUTPUT_LIMIT))
-        .addOption(
-            value(
-                "--nofile",
-                "N",
-                Integer.class,
-                Options::count,
-                "limit of open files of a process (default: " + ExecSpec.DEFAULT_OPEN_FILES + ")"))
-        .addOption(size("--fsize", "size limit of one file", ExecSpec.DEFAULT_FILE_SIZE))
         .addOption(Options.list(new String[] {"-e", "--env"}, "NAME=VALUE", "environment variable"))
         .addOption(
             value(
@@ -48,6 +36,22 @@ public final class ExecOptions {
                 .names("-w", "--workdir")
                 .build())
         .addOption(flag("let background processes live until the box ends", "--keep"));
+  }
+
+  private static void addLimits(CommandSpec spec) {
+    spec.addOption(
+            size(
+                "--output-limit",
+                "limit of stdout and stderr together",
+                ExecSpec.DEFAULT_OUTPUT_LIMIT))
+        .addOption(
+            value(
+                "--nofile",
+                "N",
+                Integer.class,
+                Options::count,
+                "limit of open files of a process (default: " + ExecSpec.DEFAULT_OPEN_FILES + ")"))
+        .addOption(size("--fsize", "size limit of one file", ExecSpec.DEFAULT_FILE_SIZE));
   }
 
   public static Map<String, String> environment(ParseResult parsed) {

@@ -85,6 +85,14 @@ record SoakReport(
     counts.forEach((word, count) -> page.append(Page.row(word, Long.toString(count))));
     page.append("</table>");
     failures.forEach(each -> page.append("<p class=\"broken\">").append(Page.escape(each)));
+    appendTrends(page);
+    for (Trend each : trends) {
+      page.append("<h3>").append(Page.escape(each.name())).append("</h3>").append(plot(each));
+    }
+    return page.append("</html>\n").toString();
+  }
+
+  private void appendTrends(StringBuilder page) {
     page.append("<h2>When idle</h2><table><tr><th>what<th class=\"n\">first<th class=\"n\">last")
         .append("<th class=\"n\">most<th class=\"n\">growth over all runs<th>");
     for (Trend each : trends) {
@@ -98,10 +106,6 @@ record SoakReport(
               each.isFlat() ? "flat" : "GROWS"));
     }
     page.append("</table>");
-    for (Trend each : trends) {
-      page.append("<h3>").append(Page.escape(each.name())).append("</h3>").append(plot(each));
-    }
-    return page.append("</html>\n").toString();
   }
 
   private static String plot(Trend trend) {
