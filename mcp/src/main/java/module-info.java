@@ -1,4 +1,4 @@
-/** The daemon's door for agents: the Model Context Protocol, by its official SDK. */
+/** The daemon's door for agents: the Model Context Protocol, using its official SDK. */
 module dev.ebb.mcp {
   requires static com.google.errorprone.annotations;
   requires static org.jspecify;
@@ -9,7 +9,7 @@ module dev.ebb.mcp {
   requires java.logging;
   requires reactor.core;
   requires org.reactivestreams;
-  // The SDK's jars are automatic modules, which cannot say that they need it.
+  // The SDK's jars are automatic modules, which cannot declare that they need it.
   requires tools.jackson.databind;
 
   provides dev.ebb.server.http.Door.Provider with

@@ -7,11 +7,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Something that happened to a box.
  *
- * @param id to go on after it
- * @param kind box, exec, or gap when some were missed
+ * @param id continue after this id
+ * @param kind box, exec, or gap when events were missed
  * @param box the id of the box; null in a gap
- * @param exec the number of the command, in an event of one
- * @param at when, as the daemon wrote it
+ * @param exec the number of the command, in an event about one
+ * @param at the time, as the daemon wrote it
  */
 public record BoxEvent(
     String id,

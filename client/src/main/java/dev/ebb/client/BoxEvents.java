@@ -6,8 +6,8 @@ import java.io.Closeable;
 import java.io.IOException;
 
 /**
- * What happens to boxes; goes on by itself after a broken connection. One thread reads; any may
- * close, which ends the reading.
+ * The events of boxes; reconnects by itself after a broken connection. One thread reads; any thread
+ * may close, which ends the reading.
  */
 public final class BoxEvents implements Closeable {
   private final EventSource source;
@@ -19,7 +19,7 @@ public final class BoxEvents implements Closeable {
             id -> calls.events(Calls.get(id.isEmpty() ? target : target.with("after", id))), after);
   }
 
-  /** The next one, however long that takes. */
+  /** Waits for the next event, without a time limit. */
   public BoxEvent next() throws IOException {
     var event = source.next();
     return BoxEvent.read(event.id(), event.type(), Json.readObject(event.data()));

@@ -8,7 +8,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.List;
 
-/** The files of one box; paths are its own, from its root or {@code /workspace}. */
+/** The files of one box; paths are absolute in the box, or relative to {@code /workspace}. */
 public final class BoxFiles {
   private static final String BYTES = "application/octet-stream";
   private static final String TAR = "application/x-tar";
@@ -30,7 +30,7 @@ public final class BoxFiles {
     return Target.of("v1", "boxes", box, "files", what);
   }
 
-  /** The content of a file; the caller closes it. */
+  /** Opens the content of a file; the caller closes it. */
   public InputStream read(String path) throws IOException {
     return calls.send(Calls.get(files().with(PATH, path))).body();
   }
@@ -41,13 +41,13 @@ public final class BoxFiles {
     }
   }
 
-  /** Writes a file, whole or not at all, and the directories above it. */
+  /** Writes a file atomically, and makes the directories above it. */
   public void write(String path, byte[] content) throws IOException {
     write(path, Body.of(BYTES, content), "644");
   }
 
   /**
-   * Writes all that can be read.
+   * Writes everything that {@code content} holds.
    *
    * @param mode octal, {@code 644} for instance
    */
@@ -63,7 +63,7 @@ public final class BoxFiles {
     return Entry.read(calls.json(Calls.get(files("stat").with(PATH, path))));
   }
 
-  /** Lists a directory, by name. */
+  /** Lists a directory, sorted by name. */
   public List<Entry> list(String path) throws IOException {
     var answer = calls.json(Calls.get(files("list").with(PATH, path)));
     return Documents.list(answer.objects("entries"), Entry::read);
@@ -83,7 +83,7 @@ public final class BoxFiles {
     calls.done(Request.of("DELETE", asked));
   }
 
-  /** A directory as a tar; the caller closes it. */
+  /** Opens a directory as a tar; the caller closes it. */
   public InputStream tar(String path) throws IOException {
     return calls.send(Calls.get(files("tar").with(PATH, path))).body();
   }

@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which boxes are wanted.
+ * Selects boxes.
  *
  * @param labels each as {@code key=value}; a box must have all
  */

@@ -11,9 +11,9 @@ public enum BoxState {
   GONE,
   STUCK,
   LOST,
-  /** Left by the last daemon, and it does not answer; it can be ended. */
+  /** Left by the last daemon, and does not answer; it can be ended. */
   UNREACHABLE,
-  /** A state that only daemons know that are newer than this client. */
+  /** A state that this client does not know; the daemon is newer. */
   UNKNOWN;
 
   static BoxState of(String word) {
@@ -29,7 +29,7 @@ public enum BoxState {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** Whether nothing of the box is left but the memory of it. */
+  /** Returns whether nothing of the box is left but its record. */
   public boolean isOver() {
     return this == GONE || this == LOST;
   }

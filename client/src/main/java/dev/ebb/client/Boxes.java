@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The boxes of a daemon; each is named by its id or its name. */
+/** The boxes of a daemon; methods take the id or the name of a box. */
 public final class Boxes {
   private final Calls calls;
 
@@ -28,13 +28,13 @@ public final class Boxes {
     return Box.read(calls.json(Calls.post(target(), request.document())));
   }
 
-  /** Creates a box once: the same key and request return the same box. */
+  /** Creates a box once: a repeated request with the key returns the box of the first. */
   public Box create(BoxRequest request, String idempotencyKey) throws IOException {
     Request call = Calls.post(target(), request.document());
     return Box.read(calls.json(call.with("Idempotency-Key", idempotencyKey)));
   }
 
-  /** Lists all boxes that match, oldest first. */
+  /** Lists the boxes that match, oldest first. */
   public List<Box> list(BoxQuery query) throws IOException {
     Target target = target();
     for (String label : query.labels()) {
@@ -67,7 +67,7 @@ public final class Boxes {
     return next;
   }
 
-  /** Describes a box, with what it holds. */
+  /** Describes a box and what it holds. */
   public Box inspect(String box) throws IOException {
     return Box.read(calls.json(Calls.get(target(box))));
   }
@@ -81,32 +81,34 @@ public final class Boxes {
   }
 
   /**
-   * Changes what it may reach; connections that are not allowed any more are cut.
+   * Changes what the box may reach; cuts connections that are no longer allowed.
    *
-   * @param network {@code none}, or {@code allow=} and names with a comma between each two
+   * @param network {@code none}, or {@code allow=} and names separated by commas
    */
   public Box changeNetwork(String box, String network) throws IOException {
     JsonObject body = JsonObject.empty().with("network", Documents.network(network));
     return Box.read(calls.json(Calls.put(target(box, "network"), body)));
   }
 
-  /** Ends its commands by the ladder, then the box, which then has its certificate. */
+  /**
+   * Ends the commands of a box by the ladder, then the box; the box returned has its certificate.
+   */
   public Box stop(String box, Duration grace) throws IOException {
     Target target = target(box, "stop").with("graceMillis", grace.toMillis());
     return Box.read(calls.json(Calls.post(target).with(Calls.patience(grace))));
   }
 
-  /** Begins what {@link #stop} does, and does not wait for it. */
+  /** Begins to stop a box, see {@link #stop}, and does not wait. */
   public Box beginStop(String box, Duration grace) throws IOException {
     Target target = target(box, "stop").with("graceMillis", grace.toMillis()).with("wait", false);
     return Box.read(calls.json(Calls.post(target)));
   }
 
   /**
-   * Forgets a box that is gone. A box that was removed before has the same certificate again, as
-   * long as the daemon remembers it.
+   * Removes the record of a box that is gone. Repeating the call returns the certificate again, as
+   * long as the daemon remembers the box.
    *
-   * @param force end it first if it is not
+   * @param force whether to end a box that still runs
    */
   public Certificate remove(String box, boolean force) throws IOException {
     Target target = force ? target(box).with("force", true) : target(box);
@@ -115,24 +117,24 @@ public final class Boxes {
   }
 
   /**
-   * Begins to end and to remove a box, and does not wait for it.
+   * Begins to end and to remove a box, and does not wait.
    *
-   * @return its id
+   * @return the id of the box
    */
   public String beginRemove(String box) throws IOException {
     Target target = target(box).with("force", true).with("wait", false);
     return calls.json(Request.of("DELETE", target)).string("id");
   }
 
-  /** For a ladder whose grace the daemon chooses. */
+  /** For a ladder whose grace period the daemon chooses. */
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  /** Ends all its commands at once by the ladder, and waits for it. */
+  /** Ends all commands of a box at once by the ladder, and waits for it. */
   public List<Exec> killAll(String box, Duration grace) throws IOException {
     return killAll(Calls.post(killing(box, grace).with("wait", true)).with(Calls.patience(grace)));
   }
 
-  /** Begins to end all its commands by the ladder, and does not wait for it. */
+  /** Begins to end all commands of a box by the ladder, and does not wait. */
   public List<Exec> beginKillAll(String box, Duration grace) throws IOException {
     return killAll(Calls.post(killing(box, grace).with("wait", false)));
   }

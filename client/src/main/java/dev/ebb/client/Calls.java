@@ -16,7 +16,7 @@ import java.net.ProtocolException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
-/** Requests with our key, and answers as documents or exceptions. */
+/** Sends requests with the client's key, and returns answers as documents or throws exceptions. */
 final class Calls implements Closeable {
   private static final int MAX_DOCUMENT = 64 * 1024 * 1024;
   private static final int MAX_PROBLEM = 1024 * 1024;
@@ -50,7 +50,7 @@ final class Calls implements Closeable {
         .with(Body.of(JSON, Json.write(document).getBytes(StandardCharsets.UTF_8)));
   }
 
-  /** The time limit of a call that takes so long on the server. */
+  /** Returns the time limit of a call that works for this long on the server. */
   static Duration patience(Duration work) {
     return work.plus(Request.PATIENCE);
   }
@@ -72,7 +72,7 @@ final class Calls implements Closeable {
     return key.isEmpty() ? request : request.with("Authorization", "Bearer " + key);
   }
 
-  /** An answer that is not an error. */
+  /** Sends a request; throws if the answer is an error. */
   Response send(Request request) throws IOException {
     Response response = answer(request);
     if (response.status() / 100 != 2) {
@@ -81,7 +81,7 @@ final class Calls implements Closeable {
     return response;
   }
 
-  /** Any answer. */
+  /** Sends a request; returns any answer. */
   Response answer(Request request) throws IOException {
     try {
       return transport.send(authorized(request));

@@ -2,21 +2,21 @@ package dev.ebb.client;
 
 import java.util.Map;
 
-/** Something a cell did while it was followed. */
+/** An event of a cell that is followed. */
 public sealed interface CellEvent {
-  /** It was ordered; the first event. */
+  /** The cell is queued; the first event. */
   record Ordered(long number) implements CellEvent {}
 
   record Wrote(OutputStreamName stream, Output output) implements CellEvent {}
 
   /**
-   * It showed something.
+   * The cell showed a value.
    *
-   * @param isResult it is the value of the last expression
+   * @param isResult whether it is the value of the last expression
    * @param forms by their types
    */
   record Showed(boolean isResult, Map<String, Output> forms) implements CellEvent {}
 
-  /** It ended; the last event. Its result has no output, which was told before. */
+  /** The cell ended; the last event. Its result has no output, which earlier events carried. */
   record Ended(CellResult result) implements CellEvent {}
 }

@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.util.Locale;
 import java.util.Optional;
 
-/** A cell that is followed. One thread reads; any may close, which interrupts the cell. */
+/** Follows a cell. One thread reads; any thread may close, which interrupts the cell. */
 public final class CellFollowing implements Closeable {
   private final EventSource source;
   private boolean ended;
@@ -17,7 +17,7 @@ public final class CellFollowing implements Closeable {
     this.source = source;
   }
 
-  /** The next event, however long that takes; none after the cell's end. */
+  /** Waits for the next event, without a time limit; empty after the end of the cell. */
   public Optional<CellEvent> next() throws IOException {
     while (!ended) {
       ServerSentEvents.Event event = source.next();

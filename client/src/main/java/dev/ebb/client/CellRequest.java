@@ -4,7 +4,7 @@ import dev.ebb.json.JsonObject;
 import java.time.Duration;
 import java.util.Map;
 
-/** Code for a context; what is not said is left to the daemon. Immutable. */
+/** Code for a context; the daemon has defaults for what is not set. Immutable. */
 public final class CellRequest {
   private final JsonObject document;
 
@@ -16,17 +16,19 @@ public final class CellRequest {
     return new CellRequest(JsonObject.empty().with("code", code));
   }
 
-  /** While it runs. */
+  /** Sets environment variables for the time of the cell. */
   public CellRequest withEnvironment(Map<String, String> environment) {
     return new CellRequest(document.with("environment", JsonObject.ofStrings(environment)));
   }
 
-  /** After which it is interrupted; zero for none, if the server allows that. */
+  /**
+   * Sets the time after which the cell is interrupted; zero for none, if the server allows that.
+   */
   public CellRequest withTimeout(Duration timeout) {
     return new CellRequest(document.with("timeoutMillis", timeout.toMillis()));
   }
 
-  /** Between the interrupt and the end of the interpreter. */
+  /** Sets the time between the interrupt and the end of the interpreter. */
   public CellRequest withGrace(Duration grace) {
     return new CellRequest(document.with("graceMillis", grace.toMillis()));
   }

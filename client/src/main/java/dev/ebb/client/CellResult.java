@@ -11,19 +11,19 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What became of a cell.
+ * The result of a cell.
  *
  * @param outcome {@code ok}, {@code error} (it threw), {@code failed} (its exit code is not 0),
  *     {@code interrupted}, {@code timed-out}, {@code died}, {@code broken}, {@code output-lost} or
  *     {@code cancelled}
- * @param state of the context, afterwards
- * @param exitCode of bash alone
- * @param stdout the first MiB of it; empty of one that was followed
- * @param result the value of its last expression, in the forms it has, by their types
+ * @param state of the context afterwards
+ * @param exitCode set for bash only
+ * @param stdout its first MiB; empty if the cell was followed
+ * @param result the value of its last expression, in its forms, by their types
  * @param displays what else it showed
  * @param cause how the interpreter ended, if it did
  * @param lost output that could not be stored, if any
- * @param document as the daemon gave it
+ * @param document as the daemon sent it
  */
 public record CellResult(
     long number,
@@ -70,7 +70,7 @@ public record CellResult(
         document);
   }
 
-  /** The forms of a shown value, by their media types. */
+  /** Reads the forms of a shown value, by their media types. */
   static Map<String, Output> forms(JsonObject document) throws JsonException {
     var forms = new LinkedHashMap<String, Output>();
     for (String type : new ArrayList<>(document.members().keySet())) {

@@ -8,9 +8,9 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * The proof that a box is gone: what it held, what was seen to be gone, and what is stuck.
+ * The proof that a box is gone: what it held, what was observed to be gone, and what is stuck.
  *
- * @param document all that the daemon said, also what this client does not know
+ * @param document all that the daemon sent, also fields that this client does not know
  */
 public record Certificate(
     String subject,
@@ -21,7 +21,7 @@ public record Certificate(
     Duration duration,
     JsonObject document) {
 
-  /** Something that could not be given back, and why. */
+  /** Something that could not be released, and why. */
   public record Stuck(String kind, String subject, String reason) {
     static Stuck read(JsonObject document) throws JsonException {
       return new Stuck(

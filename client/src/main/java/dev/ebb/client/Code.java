@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Code that is to be run, in a box of its own unless a context is named; what is not said is left
- * to the daemon. Immutable.
+ * Code to run, in a box of its own unless a context is named; the daemon has defaults for what is
+ * not set. Immutable.
  */
 public final class Code {
   private final JsonObject document;
@@ -17,7 +17,7 @@ public final class Code {
   }
 
   /**
-   * Code in a language.
+   * Makes code in a language.
    *
    * @param language a name or an alias, see {@link EbbClient#languages}
    */
@@ -26,7 +26,7 @@ public final class Code {
   }
 
   /**
-   * Code for a context of a box, which speaks a language already; see {@link EbbClient#runRich}.
+   * Makes code for a context of a box, which has a language already; see {@link EbbClient#runRich}.
    */
   public static Code inContext(String box, String context, String code) {
     var place = JsonObject.empty().with("box", box).with("id", context);
@@ -56,7 +56,7 @@ public final class Code {
     return new Code(document.with("files", files));
   }
 
-  /** Globs: which of the files that it writes come back with their content. */
+  /** Sets globs for the files that the code writes: matching files come back with their content. */
   public Code withOutputs(String... globs) {
     return withOutputs(List.of(globs));
   }
@@ -70,7 +70,7 @@ public final class Code {
     return new Code(document.with("timeoutMillis", timeout.toMillis()));
   }
 
-  /** The box that it runs in: limits, network, mounts and packages. */
+  /** Sets limits, network, mounts and packages of the box. */
   public Code withBox(BoxRequest box) {
     return new Code(document.with("box", Documents.unlessEmpty(box.document())));
   }
@@ -79,7 +79,7 @@ public final class Code {
     return withBox(BoxRequest.defaults().withLimits(limits));
   }
 
-  /** Runs it in an interpreter that reports values and figures. */
+  /** Runs the code in an interpreter that reports values and figures. */
   Code rich() {
     return document.has("context") ? this : new Code(document.with("rich", true));
   }

@@ -8,14 +8,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What became of code.
+ * The result of running code.
  *
- * @param outcome {@code ok}, {@code failed} (its exit code is not 0), {@code compile-error}, {@code
- *     timed-out}, {@code out-of-memory}, {@code killed}, … : how it ended
+ * @param outcome how it ended: {@code ok}, {@code failed} (its exit code is not 0), {@code
+ *     compile-error}, {@code timed-out}, {@code out-of-memory}, {@code killed}, …
  * @param phase {@code compile} or {@code run}
  * @param result the command that ended last, and the first MiB of each of its streams
- * @param files that are new, or not as they were
- * @param document as the daemon gave it
+ * @param files that are new or changed
+ * @param document as the daemon sent it
  */
 public record CodeResult(
     String outcome, String phase, Result result, List<File> files, JsonObject document) {
@@ -27,8 +27,8 @@ public record CodeResult(
    * A file that the code wrote.
    *
    * @param path below its working directory
-   * @param content when it was asked for and could be had
-   * @param missing why it could not
+   * @param content if it was requested and could be read
+   * @param missing why it could not be read
    */
   public record File(
       String path,
@@ -61,7 +61,7 @@ public record CodeResult(
         : Collections.emptyList();
   }
 
-  /** Makes it from the last event of code that was followed. */
+  /** Makes a result from the last event of code that was followed. */
   public static CodeResult of(Result last) throws JsonException {
     return read(last.exec().document());
   }

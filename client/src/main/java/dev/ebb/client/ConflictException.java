@@ -3,7 +3,7 @@ package dev.ebb.client;
 import dev.ebb.json.JsonException;
 import dev.ebb.json.JsonObject;
 
-/** The name is taken, or the box, exec or file is in another state than the call needs. */
+/** The name is taken, or the box, exec or file is not in the state that the call needs. */
 public final class ConflictException extends EbbException {
   private static final long serialVersionUID = 1L;
 

@@ -8,13 +8,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * A stateful interpreter of a box, as the daemon described it.
  *
- * @param id its name in the box, beside the one it was given
+ * @param id unique in the box; works like the name, if it has one
  * @param state starting, idle, busy or ended
- * @param exec the number of the command that it is
+ * @param exec the number of the command that runs the interpreter
  * @param status the word for its end
  * @param cause of its end
- * @param broken what it said that no interpreter says, and was ended for
- * @param document all that the daemon said, also what this client does not know
+ * @param broken how it broke the protocol, if it was ended for that
+ * @param document all that the daemon sent, also fields that this client does not know
  */
 public record Context(
     String id,

@@ -3,7 +3,7 @@ package dev.ebb.client;
 import dev.ebb.json.JsonObject;
 import java.util.Map;
 
-/** A request for a context; what is not set is left to the daemon. Immutable. */
+/** A request for a context; the daemon has defaults for what is not set. Immutable. */
 public final class ContextRequest {
   private final JsonObject document;
 
@@ -12,7 +12,7 @@ public final class ContextRequest {
   }
 
   /**
-   * Of a language.
+   * Makes a request.
    *
    * @param language python, javascript or bash, or an alias
    */
@@ -20,7 +20,7 @@ public final class ContextRequest {
     return new ContextRequest(JsonObject.empty().with("language", language));
   }
 
-  /** Sets a name, by which it can be found besides its id. */
+  /** Sets a name, which works like the id. */
   public ContextRequest withName(String name) {
     return new ContextRequest(document.with("name", name));
   }

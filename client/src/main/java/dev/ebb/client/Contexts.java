@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The stateful interpreters of one box, by their ids or names. */
+/** The stateful interpreters of one box, by id or name. */
 public final class Contexts {
   private final Calls calls;
   private final String box;
@@ -27,7 +27,7 @@ public final class Contexts {
     return Context.read(calls.json(Calls.post(target(), request.document())));
   }
 
-  /** Lists the contexts that are not removed, the oldest first. */
+  /** Lists the contexts that are not removed, oldest first. */
   public List<Context> list() throws IOException {
     return Documents.list(calls.json(Calls.get(target())).objects("contexts"), Context::read);
   }
@@ -36,12 +36,12 @@ public final class Contexts {
     return Context.read(calls.json(Calls.get(target(context))));
   }
 
-  /** Runs code after all that was ordered before; a caller that goes away interrupts it. */
+  /** Runs code after all earlier cells; a caller that disconnects interrupts it. */
   public CellResult run(String context, CellRequest cell) throws IOException {
     return CellResult.read(calls.json(cell(context, cell).with(Duration.ZERO)));
   }
 
-  /** Runs a cell, and follows its output as it comes. */
+  /** Runs a cell and follows its output. */
   public CellFollowing runAndFollow(String context, CellRequest cell) throws IOException {
     return new CellFollowing(EventSource.once(calls.events(cell(context, cell))));
   }
@@ -50,17 +50,17 @@ public final class Contexts {
     return Calls.post(target(context, "cells"), cell.document());
   }
 
-  /** Interrupts the cell that runs, and keeps the state. */
+  /** Interrupts the running cell; the interpreter keeps its state. */
   public Context interrupt(String context) throws IOException {
     return Context.read(calls.json(Calls.post(target(context, "interrupt"))));
   }
 
-  /** Ends the interpreter, whose state is lost, and starts another. */
+  /** Ends the interpreter, which loses its state, and starts another. */
   public Context restart(String context) throws IOException {
     return Context.read(calls.json(Calls.post(target(context, "restart"))));
   }
 
-  /** Ends it, and all that its code started. */
+  /** Ends the context and everything that its code started. */
   public Context remove(String context) throws IOException {
     return Context.read(calls.json(Request.of("DELETE", target(context))));
   }

@@ -8,7 +8,7 @@ import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Between records and the documents they travel in. */
+/** Converts between records and JSON documents. */
 final class Documents {
   private Documents() {}
 
@@ -44,7 +44,7 @@ final class Documents {
 
   private static final String ALLOW = "allow=";
 
-  /** As a document has it: a word, or an object with what is allowed. */
+  /** Converts a network setting to JSON: a word, or an object with the allowed names. */
   static @Nullable Object network(@Nullable String words) {
     if (words == null || !words.startsWith(ALLOW)) {
       return words;
@@ -53,14 +53,14 @@ final class Documents {
         .with("allow", List.of(words.substring(ALLOW.length()).split(",", -1)));
   }
 
-  /** The other way round. */
+  /** Converts a network setting from JSON. */
   static String network(JsonObject document) throws JsonException {
     return document.members().get("network") instanceof JsonObject network
         ? ALLOW + String.join(",", network.strings("allow"))
         : document.string("network");
   }
 
-  /** Null, and so left out, when it is empty. */
+  /** Returns null for an empty list, so that the field is left out. */
   static @Nullable Object unlessEmpty(List<?> list) {
     return list.isEmpty() ? null : list;
   }

@@ -13,13 +13,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * A daemon, and what can be asked of it. Thread-safe; owns connections and, while there are
- * timeouts to watch, one daemon thread.
+ * A client of one daemon. Thread-safe; owns connections and, while there are timeouts to watch, one
+ * daemon thread.
  */
 public final class EbbClient implements Closeable {
   private static final Target RUN = Target.of("v1", "run");
 
-  /** How long a sweep may take, with what is stuck. */
+  /** How long a sweep may take, with stuck resources. */
   private static final Duration SWEEP = Duration.ofMinutes(2);
 
   private final Calls calls;
@@ -28,22 +28,23 @@ public final class EbbClient implements Closeable {
     this.calls = calls;
   }
 
-  /** The daemon of this host; {@link NoDaemonException} when there is none. */
+  /** Connects to the daemon of this host; throws {@link NoDaemonException} if there is none. */
   public static EbbClient connect(Path socket) throws IOException {
     return connect(Endpoint.unix(socket), "");
   }
 
   /**
-   * A daemon at {@code http://host:port} or {@code https://host:port}; {@link NoDaemonException}
-   * when there is none. Its certificate must be for that host, and signed by an authority that the
-   * JDK trusts.
+   * Connects to a daemon at {@code http://host:port} or {@code https://host:port}; throws {@link
+   * NoDaemonException} if there is none. Its certificate must be for that host, and signed by an
+   * authority that the JDK trusts.
    */
   public static EbbClient connect(URI uri, String key) throws IOException {
     return connect(Endpoint.tcp(uri), key);
   }
 
   /**
-   * A daemon at {@code https://host:port}; {@link NoDaemonException} when there is none.
+   * Connects to a daemon at {@code https://host:port}; throws {@link NoDaemonException} if there is
+   * none.
    *
    * @param authorities a PEM file: the certificates of the authorities to trust, or the daemon's
    *     own

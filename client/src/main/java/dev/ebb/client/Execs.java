@@ -33,12 +33,12 @@ public final class Execs {
     return target(all.toArray(String[]::new));
   }
 
-  /** Starts it in the background. */
+  /** Starts a command in the background. */
   public Exec start(ExecRequest request) throws IOException {
     return Exec.read(calls.json(Calls.post(target(), request.document())));
   }
 
-  /** Starts it and waits for its end; a caller that goes away ends it. */
+  /** Runs a command and waits for its end; a caller that disconnects ends it. */
   public Result run(ExecRequest request) throws IOException {
     Target target = target().with("wait", true);
     return Result.read(calls.json(Calls.post(target, request.document()).with(Duration.ZERO)));
@@ -60,7 +60,7 @@ public final class Execs {
     return Exec.read(calls.json(Calls.get(target(number))));
   }
 
-  /** Waits for its end, however long that takes. */
+  /** Waits for the end of a command, without a time limit. */
   public Exec await(long number) throws IOException {
     Request wait = Calls.get(target(number, "wait")).with(Duration.ZERO);
     Exec exec = Exec.read(calls.json(wait));
@@ -70,19 +70,19 @@ public final class Execs {
     return exec;
   }
 
-  /** Waits for its end, or until time is up: {@link Exec#hasEnded} tells. */
+  /** Waits for the end of a command, or until the timeout: see {@link Exec#hasEnded}. */
   public Exec await(long number, Duration timeout) throws IOException {
     Target target = target(number, "wait").with("timeoutMillis", timeout.toMillis());
     return Exec.read(calls.json(Calls.get(target).with(Calls.patience(timeout))));
   }
 
-  /** Ends it by the ladder, SIGTERM, grace, SIGKILL, and waits for it. */
+  /** Ends a command by the ladder (SIGTERM, grace period, SIGKILL), and waits for it. */
   public Exec kill(long number, Duration grace) throws IOException {
     Request request = Calls.post(killing(number, grace).with("wait", true));
     return Exec.read(calls.json(request.with(Calls.patience(grace))));
   }
 
-  /** Begins what {@link #kill} does, and does not wait for it. */
+  /** Begins to end a command by the ladder, and does not wait. */
   public Exec beginKill(long number, Duration grace) throws IOException {
     return Exec.read(calls.json(Calls.post(killing(number, grace).with("wait", false))));
   }
@@ -92,20 +92,23 @@ public final class Execs {
   }
 
   /**
-   * Sends it a signal, and nothing after it.
+   * Sends a signal to a command, and nothing after it.
    *
-   * @param signal as kill(1) has it, without SIG
+   * @param signal as kill(1) names it, without SIG
    */
   public Exec signal(long number, String signal) throws IOException {
     return Exec.read(calls.json(Calls.post(target(number, "kill").with("signal", signal))));
   }
 
-  /** Writes to its stdin; returns when all of it was taken, however long that takes. */
+  /** Writes to the stdin of a command; returns when all was taken, without a time limit. */
   public void feed(long number, byte[] bytes) throws IOException {
     feed(number, Body.of(BYTES, bytes), false);
   }
 
-  /** Writes all that can be read to its stdin, piece by piece, and then closes it. */
+  /**
+   * Writes everything that {@code in} holds to the stdin of a command, piece by piece, and closes
+   * it.
+   */
   public void feedAll(long number, InputStream in) throws IOException {
     feed(number, Body.of(BYTES, in), true);
   }
@@ -119,7 +122,7 @@ public final class Execs {
     calls.done(Calls.post(target).with(body).with(Duration.ZERO));
   }
 
-  /** The current content of a stream, from an offset on. */
+  /** Opens the current content of a stream, from an offset on. */
   public InputStream output(long number, OutputStreamName stream, long offset) throws IOException {
     Target target =
         target(number, "output").with("stream", stream.wireName()).with("offset", offset);
@@ -127,7 +130,8 @@ public final class Execs {
   }
 
   /**
-   * Both streams as they are written, until the end; goes on by itself after a broken connection.
+   * Follows both streams as they are written, until the end; reconnects by itself after a broken
+   * connection.
    */
   public Following follow(long number, Offsets from) throws IOException {
     Request request = Calls.get(target(number, "output").with("follow", true));

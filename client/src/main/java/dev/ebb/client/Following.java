@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.util.Locale;
 import java.util.Optional;
 
-/** A command that is followed. One thread reads; any may close, which ends the reading. */
+/** Follows a command. One thread reads; any thread may close, which ends the reading. */
 public final class Following implements Closeable {
   private final EventSource source;
   private Offsets offsets;
@@ -19,12 +19,12 @@ public final class Following implements Closeable {
     offsets = from;
   }
 
-  /** Where to continue with another one. */
+  /** Returns where another following can continue. */
   public Offsets offsets() {
     return offsets;
   }
 
-  /** The next event, however long that takes; none after the command's end. */
+  /** Waits for the next event, without a time limit; empty after the end of the command. */
   public Optional<ExecEvent> next() throws IOException {
     while (!ended) {
       ServerSentEvents.Event event = source.next();

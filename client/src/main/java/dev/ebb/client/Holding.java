@@ -5,12 +5,12 @@ import dev.ebb.json.JsonObject;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something of the host that a box has.
+ * A host resource that a box holds.
  *
- * @param pid of a process, as its parent, on the host
- * @param state of a process, the letter that ps(1) has for it
+ * @param pid of a process, like that of its parent, on the host
+ * @param state of a process: the letter that ps(1) prints
  * @param exec the command that a process belongs to; init belongs to none
- * @param document all that the daemon said, also what this client does not know
+ * @param document all that the daemon sent, also fields that this client does not know
  */
 public record Holding(
     String kind,

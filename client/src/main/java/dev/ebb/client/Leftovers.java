@@ -4,9 +4,12 @@ import dev.ebb.json.JsonException;
 import dev.ebb.json.JsonObject;
 import java.util.List;
 
-/** What a command left running: how many were killed, and which are kept until the box ends. */
+/**
+ * What a command left running: how many processes were killed, and which are kept until the box
+ * ends.
+ */
 public record Leftovers(long killed, List<Kept> kept) {
-  /** A process that lives on. */
+  /** A process that was kept. */
   public record Kept(long pid, String command) {
     static Kept read(JsonObject document) throws JsonException {
       return new Kept(document.number("pid"), document.string("command"));

@@ -4,13 +4,13 @@ import dev.ebb.json.JsonException;
 import dev.ebb.json.JsonObject;
 import org.jspecify.annotations.Nullable;
 
-/** What a box may use at most; null leaves it to the daemon. */
+/** The most that a box may use; null means the default of the daemon. */
 public record Limits(
     @Nullable Long memoryBytes,
     @Nullable Integer pids,
     @Nullable Double cpus,
     @Nullable Long diskBytes) {
-  /** The daemon's own. */
+  /** The defaults of the daemon. */
   public static final Limits DEFAULTS = new Limits(null, null, null, null);
 
   static Limits read(JsonObject document) throws JsonException {

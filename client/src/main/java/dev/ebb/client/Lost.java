@@ -4,11 +4,10 @@ import dev.ebb.json.JsonException;
 import dev.ebb.json.JsonObject;
 
 /**
- * Output that could not be stored, or not be read again. What there is of a stream is its
- * beginning.
+ * Output that could not be stored or read again. What remains of a stream is its beginning.
  *
- * @param stdoutBytes that are missing, and {@code stderrBytes}; 0 of both: unknown
- * @param reason the kernel's word for it, as ENOSPC
+ * @param stdoutBytes how many are missing, like {@code stderrBytes}; both 0 if unknown
+ * @param reason the kernel's name for it, such as ENOSPC
  */
 public record Lost(long stdoutBytes, long stderrBytes, String reason) {
   static Lost read(JsonObject document) throws JsonException {

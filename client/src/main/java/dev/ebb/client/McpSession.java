@@ -12,8 +12,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * A session of the Model Context Protocol, whose messages are carried as they are. The daemon ends
- * it, with every box it made, when {@link #listen} ends, for any reason. Thread-safe.
+ * A session of the Model Context Protocol that passes messages on unchanged. The daemon ends the
+ * session and every box it made when {@link #listen} ends, for any reason. Thread-safe.
  */
 public final class McpSession {
   private static final Target MCP = Target.of("mcp");
@@ -29,7 +29,9 @@ public final class McpSession {
     this.calls = calls;
   }
 
-  /** Whether the daemon has begun it: it does so with the first message, {@code initialize}. */
+  /**
+   * Returns whether the daemon has begun the session, with the first message, {@code initialize}.
+   */
   public boolean isBegun() {
     return !id.isEmpty();
   }
@@ -38,7 +40,7 @@ public final class McpSession {
     return id.isEmpty() ? request : request.with(ID, id);
   }
 
-  /** Sends one message, and hands on all that answers it; returns after the last. */
+  /** Sends one message, and passes on everything that answers it; returns after the last answer. */
   public void send(String message, Consumer<String> answers) throws IOException {
     Request request =
         ofSession(Request.of("POST", MCP))
@@ -63,7 +65,10 @@ public final class McpSession {
     }
   }
 
-  /** Hands on what comes unasked, until the session ends; it ends when this does. */
+  /**
+   * Passes on messages that answer no request, until the session ends; the session ends when this
+   * call does.
+   */
   public void listen(Consumer<String> messages) throws IOException {
     Request request = ofSession(Request.of("GET", MCP)).with("Ebb-Lifeline", "1");
     try (Response response = calls.events(request)) {
@@ -81,7 +86,7 @@ public final class McpSession {
     }
   }
 
-  /** Ends it; every box that it made is gone when this returns. */
+  /** Ends the session; every box that it made is gone when this returns. */
   public void end() throws IOException {
     if (isBegun()) {
       calls.done(ofSession(Request.of("DELETE", MCP)));

@@ -43,7 +43,7 @@ public final class Output {
     }
   }
 
-  /** {@code text} when it is UTF-8, else {@code base64}. */
+  /** Returns {@code text} if the bytes are UTF-8, otherwise {@code base64}. */
   public JsonObject document() {
     try {
       ByteBuffer content = ByteBuffer.wrap(bytes);
@@ -62,7 +62,7 @@ public final class Output {
     return bytes.length;
   }
 
-  /** As UTF-8, with replacements for what is not. */
+  /** Decodes the bytes as UTF-8; replaces what is not UTF-8. */
   public String text() {
     return new String(bytes, StandardCharsets.UTF_8);
   }

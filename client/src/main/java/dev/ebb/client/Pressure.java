@@ -9,11 +9,11 @@ import org.jspecify.annotations.Nullable;
  * How near a daemon is to its limits.
  *
  * @param level ok, warn, alert or full: that of the worst gauge
- * @param document all that the daemon said, also what this client does not know
+ * @param document all that the daemon sent, also fields that this client does not know
  */
 public record Pressure(String level, List<Gauge> gauges, JsonObject document) {
   /**
-   * One thing a host can run out of.
+   * A resource that a host can run out of.
    *
    * @param limit null where there is none
    * @param source where the limit comes from

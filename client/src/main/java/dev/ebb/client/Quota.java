@@ -5,9 +5,9 @@ import dev.ebb.json.JsonObject;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The most that a tenant may have at a time; null: any.
+ * The most that a tenant may have at a time; null means no limit.
  *
- * @param memoryBytes this, processors and pids of all its boxes together, by their limits
+ * @param memoryBytes the sum of the limits of all its boxes, as are processors and pids
  */
 public record Quota(
     @Nullable Long boxes,

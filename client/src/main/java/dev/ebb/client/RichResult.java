@@ -8,11 +8,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What became of code that an interpreter ran.
+ * The result of code that an interpreter ran.
  *
  * @param cell how it ended, what it wrote, its value, and what it showed
- * @param files that are new, or not as they were
- * @param certificate of a box of its own
+ * @param files that are new or changed
+ * @param certificate of the box, if the box was made for this code
  */
 public record RichResult(
     CellResult cell, List<CodeResult.File> files, @Nullable Certificate certificate) {
@@ -27,7 +27,7 @@ public record RichResult(
         Documents.orNull(document.objectOrNull("certificate"), Certificate::read));
   }
 
-  /** Makes it from the last event of code that was followed. */
+  /** Makes a result from the last event of code that was followed. */
   public static RichResult of(CellResult last) throws JsonException {
     return read(last.document());
   }

@@ -6,18 +6,18 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * One comparison of the host with what the daemon knows of.
+ * One comparison of the host with the daemon's records.
  *
- * @param document all that the daemon said, also what this client does not know
+ * @param document all that the daemon sent, also fields that this client does not know
  */
 public record Sweep(
     boolean dryRun, Duration duration, long stuck, List<Finding> findings, JsonObject document) {
 
   /**
-   * Something that was not as it should be.
+   * A difference that the sweep found.
    *
    * @param instance the runtime it belongs to
-   * @param fate what became of it
+   * @param fate what the sweep did about it
    * @param reason why; empty where that is plain
    */
   public record Finding(String instance, String kind, String subject, String fate, String reason) {

@@ -9,7 +9,7 @@ import java.util.Arrays;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The terminal of a command. One thread reads; any may write, resize or close. */
+/** The terminal of a command. One thread reads; any thread may write, resize or close. */
 public final class TerminalSession implements Closeable {
   private static final int PIECE = 32 * 1024;
 
@@ -35,12 +35,12 @@ public final class TerminalSession implements Closeable {
     return Optional.empty();
   }
 
-  /** The command, when it is its end that ended the reading. */
+  /** Returns the command, if its end is what ended the reading. */
   public Optional<Exec> ended() {
     return Optional.ofNullable(ended);
   }
 
-  /** Types it, in messages that are short enough for any server. */
+  /** Types the bytes, in messages short enough for any server. */
   public void write(byte[] bytes) throws IOException {
     for (int at = 0; at < bytes.length; at += PIECE) {
       socket.send(Arrays.copyOfRange(bytes, at, Math.min(bytes.length, at + PIECE)));

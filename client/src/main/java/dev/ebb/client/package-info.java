@@ -1,8 +1,8 @@
 /**
- * The daemon's REST interface, typed: {@link EbbClient} is read first.
+ * The daemon's REST interface, typed; start with {@link EbbClient}.
  *
- * <p>Calls block. What the daemon refuses is an {@link EbbException}, what goes wrong on the way
- * another {@link java.io.IOException}. A field the daemon left out is null.
+ * <p>Calls block. A refusal of the daemon is an {@link EbbException}, a failure on the way another
+ * {@link java.io.IOException}. A field that the daemon left out is null.
  */
 @NullMarked
 package dev.ebb.client;

@@ -175,7 +175,7 @@ class EbbClientTest {
   }
 
   @Test
-  void nobodyThereIsItsOwnException() {
+  void anAddressWithoutADaemonHasItsOwnException() {
     assertThatThrownBy(() -> EbbClient.connect(directory.resolve("ebb.sock")))
         .isInstanceOf(NoDaemonException.class)
         .hasMessageContaining("no daemon answers at " + directory.resolve("ebb.sock"));

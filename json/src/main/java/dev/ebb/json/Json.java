@@ -5,8 +5,8 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Text to values and back. A value is a {@link JsonObject}, {@link java.util.List}, {@link String},
- * {@link Long}, {@link Double}, {@link Boolean} or {@link JsonNull}.
+ * Converts between JSON text and values. A value is a {@link JsonObject}, {@link java.util.List},
+ * {@link String}, {@link Long}, {@link Double}, {@link Boolean} or {@link JsonNull}.
  */
 public final class Json {
   private Json() {}
@@ -38,12 +38,12 @@ public final class Json {
     throw new JsonException("bad JSON: expected an object, found " + JsonObject.kind(value));
   }
 
-  /** On one line. */
+  /** Writes a value on one line. */
   public static String write(Object value) {
     return new JsonWriter(false).write(value);
   }
 
-  /** On many lines, for people. */
+  /** Writes a value indented, for people to read. */
   public static String indent(Object value) {
     return new JsonWriter(true).write(value);
   }

@@ -2,7 +2,7 @@ package dev.ebb.json;
 
 import java.io.IOException;
 
-/** A text that is not the JSON that was expected: what is wrong, and where. */
+/** The text is not the expected JSON; the message says what is wrong and where. */
 public final class JsonException extends IOException {
   private static final long serialVersionUID = 1L;
 

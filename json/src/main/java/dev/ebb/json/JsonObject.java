@@ -11,7 +11,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An object whose members keep their order. Immutable; reads members by the type they must have.
+ * A JSON object that keeps the order of its members and reads each by the type it must have.
+ * Immutable.
  */
 public final class JsonObject {
   private static final JsonObject EMPTY = new JsonObject(Map.of());
@@ -30,7 +31,7 @@ public final class JsonObject {
     return new JsonObject(new LinkedHashMap<>(strings));
   }
 
-  /** This and one more member; without it when there is no value. */
+  /** Returns a copy with one more member; without a value, returns an unchanged copy. */
   public JsonObject with(String name, @Nullable Object value) {
     if (value == null) {
       return this;
@@ -64,7 +65,7 @@ public final class JsonObject {
     return typed(name, Long.class, "a whole number");
   }
 
-  /** Zero when it is absent. */
+  /** Returns the number, or zero if the member is absent. */
   public long count(String name) throws JsonException {
     Long number = numberOrNull(name);
     return number == null ? 0 : number;
@@ -94,7 +95,7 @@ public final class JsonObject {
     return typed(name, Double.class, "a number");
   }
 
-  /** False when it is absent. */
+  /** Returns the boolean, or false if the member is absent. */
   public boolean isTrue(String name) throws JsonException {
     return Boolean.TRUE.equals(typed(name, Boolean.class, "true or false"));
   }
@@ -129,27 +130,27 @@ public final class JsonObject {
     return typed(name, JsonObject.class, "an object");
   }
 
-  /** Empty when it is absent. */
+  /** Returns the objects of a list; empty if the member is absent. */
   public List<JsonObject> objects(String name) throws JsonException {
     return list(name, JsonObject.class, "an object");
   }
 
-  /** Empty when it is absent. */
+  /** Returns the strings of a list; empty if the member is absent. */
   public List<String> strings(String name) throws JsonException {
     return list(name, String.class, "a string");
   }
 
-  /** Empty when it is absent. */
+  /** Returns the whole numbers of a list; empty if the member is absent. */
   public List<Long> numbers(String name) throws JsonException {
     return list(name, Long.class, "a whole number");
   }
 
-  /** Empty when it is absent. */
+  /** Returns the members of an object of strings; empty if the member is absent. */
   public Map<String, String> stringMap(String name) throws JsonException {
     return map(name, String.class, "a string");
   }
 
-  /** Empty when it is absent. */
+  /** Returns the members of an object of whole numbers; empty if the member is absent. */
   public Map<String, Long> numberMap(String name) throws JsonException {
     return map(name, Long.class, "a whole number");
   }

@@ -5,7 +5,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 
-/** One pass over one text. Refuses what RFC 8259 refuses, and also a name given twice. */
+/** Parses one text in one pass. Refuses what RFC 8259 refuses, and duplicate names. */
 final class JsonReader {
   static final int MAX_DEPTH = 100;
 
@@ -168,13 +168,13 @@ final class JsonReader {
     return number(text.substring(start, at), whole, start);
   }
 
-  /** A whole number that no long can hold is read as a double. */
+  /** Reads a whole number that does not fit a long as a double. */
   private static Object number(String digits, boolean whole, int start) throws JsonException {
     if (whole) {
       try {
         return Long.valueOf(digits);
       } catch (NumberFormatException e) {
-        // Too long for it, as said.
+        // Does not fit a long: read it as a double.
       }
     }
     double number = Double.parseDouble(digits);

@@ -1,20 +1,20 @@
 package dev.ebb.json;
 
 /**
- * Halves of surrogate pairs, which no UTF-8 can hold. Those from U+DC80 to U+DCFF stand for a byte
- * of a box's text that is not UTF-8: a name in a box may be any bytes.
+ * Lone halves of surrogate pairs, which UTF-8 cannot hold. A half from U+DC80 to U+DCFF stands for
+ * one byte that is not UTF-8: names in a box may be any bytes.
  */
 public final class Surrogates {
   private static final int ESCAPE = 0xDC00;
 
   private Surrogates() {}
 
-  /** Whether it stands for the byte of its low half, when it is no half of a pair. */
+  /** Returns whether a lone half stands for the byte in its low eight bits. */
   public static boolean isByte(int point) {
     return point >= (ESCAPE | 0x80) && point <= (ESCAPE | 0xFF);
   }
 
-  /** Where the first half is that has no other half, and is no byte; -1 when there is none. */
+  /** Returns the index of the first lone half that stands for no byte, or -1. */
   static int firstLone(String string) {
     for (int i = 0; i < string.length(); i++) {
       char c = string.charAt(i);

@@ -51,7 +51,7 @@ class JsonTest {
         "{1:2}                | bad JSON at 1: expected a name, found '1'",
         "``                   | bad JSON at 0: expected a value, found the end",
       })
-  void whatIsWrongIsNamedWithItsPlace(String text, String message) {
+  void anErrorNamesItsPlace(String text, String message) {
     assertThatThrownBy(() -> Json.read(text)).isInstanceOf(JsonException.class).hasMessage(message);
   }
 
@@ -98,7 +98,7 @@ class JsonTest {
   }
 
   @Test
-  void whatHasNoFormIsNotWritten() {
+  void aValueWithoutAJsonFormIsNotWritten() {
     assertThatThrownBy(() -> Json.write("\ud800"))
         .hasMessage("half a surrogate pair at 0 of a string");
     assertThatThrownBy(() -> Json.write(Double.NaN)).hasMessage("JSON has no NaN");
@@ -114,7 +114,7 @@ class JsonTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
-  void whatIsWrittenIsReadBack(int seed) throws JsonException {
+  void aWrittenValueIsReadBack(int seed) throws JsonException {
     var random = new Random(seed);
     for (int i = 0; i < 200; i++) {
       Object value = value(random, 0);

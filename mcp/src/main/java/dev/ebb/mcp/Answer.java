@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * The answer to one request: plain JSON if it is all there is to say, and soon; else events. For
- * the thread of its request alone, but anyone may silence it.
+ * The answer to one request: plain JSON if one message is all and comes soon, otherwise a stream of
+ * events. Used by the thread of the request only, except that any thread may silence it.
  */
 final class Answer implements McpStreamableServerTransport {
   private final Exchange exchange;
@@ -29,12 +29,15 @@ final class Answer implements McpStreamableServerTransport {
     this.json = json;
   }
 
-  /** Does this right before the last word, after which the caller may go on. */
+  /**
+   * Sets the work to do right before the last message, after which the caller may reuse the
+   * request's id.
+   */
   void beforeLast(Runnable work) {
     beforeLast = work;
   }
 
-  /** Shows that we are there, and finds out whether the caller is. */
+  /** Sends a heartbeat, and so finds out whether the caller is still connected. */
   void beat() throws IOException {
     requireHeard();
     try {
@@ -45,19 +48,19 @@ final class Answer implements McpStreamableServerTransport {
     }
   }
 
-  /** Fails if an earlier word did not get through. */
+  /** Fails if an earlier message could not be sent. */
   void requireHeard() throws IOException {
     if (failure != null) {
       throw failure;
     }
   }
 
-  /** Says no more: whoever cancels a request wants no answer. */
+  /** Sends nothing from now on: a client that cancels a request wants no answer. */
   void silence() {
     isSilent = true;
   }
 
-  /** What was begun is ended; what was not is a stream without an event. */
+  /** Ends an answer that has begun; otherwise sends a stream without an event. */
   void end() throws IOException {
     requireHeard();
     if (!exchange.isAnswered()) {

@@ -15,11 +15,12 @@ import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request while it is attended to. Its own thread waits by it for whatever takes time; others
- * may cancel it. A client that goes away takes the command along, as one that cancels does.
+ * One request while it is handled. Its own thread waits for slow operations; other threads may
+ * cancel it. A client that disconnects cancels the command, like a client that sends a
+ * cancellation.
  */
 final class Call implements RunClient {
-  /** By which a tool finds it in what the SDK hands on. */
+  /** The key under which a tool finds its call in the context that the SDK passes on. */
   static final String KEY = "dev.ebb.mcp.call";
 
   private final Session session;
@@ -27,30 +28,30 @@ final class Call implements RunClient {
   private final Answer answer;
   private final Lock lock = DoorLock.CALL.make();
 
-  /** Ends what runs. */
+  /** Ends the running operation. */
   @GuardedBy("lock")
   private @Nullable Runnable stop;
 
   private volatile boolean isCancelled;
   private @Nullable Reporter reporter;
 
-  /** The box that it works with. */
+  /** The box that the call works with. */
   private @Nullable TenantBox subject;
 
-  /** Notes the box that it works with, and gives it back. */
+  /** Notes the box that the call works with, and returns it. */
   TenantBox about(TenantBox box) {
     subject = box;
     return box;
   }
 
-  /** What to tell when it failed: its box may have ended under it. */
+  /** Makes the problem to report for a failure: the box may have ended meanwhile. */
   Problem meanwhile(SandboxException failure) {
     return subject != null && subject.meanwhile(failure) instanceof SandboxException known
         ? Problem.of(known)
         : Problem.of(failure);
   }
 
-  /** It was cancelled: nobody wants to hear more. */
+  /** The call was cancelled; its client wants no more messages. */
   static final class Cancelled extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -59,7 +60,7 @@ final class Call implements RunClient {
     }
   }
 
-  /** The caller has gone, or cannot be told any more. */
+  /** The caller has disconnected, or cannot be reached any more. */
   static final class Gone extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -68,7 +69,7 @@ final class Call implements RunClient {
     }
   }
 
-  /** Who wants to know how far it is. */
+  /** The client that asked for progress. */
   private record Reporter(McpSyncServerExchange client, Object token, long since) {}
 
   Call(Session session, Exchange exchange, Answer answer) {
@@ -85,12 +86,12 @@ final class Call implements RunClient {
     return answer;
   }
 
-  /** Progress is told to this client from now on. */
+  /** Reports progress to this client from now on. */
   void report(McpSyncServerExchange client, Object token) {
     reporter = new Reporter(client, token, System.nanoTime());
   }
 
-  /** By any thread. What runs is killed by the ladder. */
+  /** Cancels the call; a running command is killed by the ladder. Any thread may call this. */
   void cancel() {
     Runnable end;
     lock.lock();
@@ -106,13 +107,13 @@ final class Call implements RunClient {
     }
   }
 
-  /** Memory for what is to be answered, until that has happened. */
+  /** Waits for memory for the answer, which is released when the answer was sent. */
   @Override
   public boolean hasRoomFor(long bytes) throws InterruptedException {
     return exchange.hasRoomFor(bytes);
   }
 
-  /** The memory of what is kept of its body for longer. */
+  /** Claims memory for the part of the request's body that is kept longer. */
   @Override
   public TenantMemory.Claim keep(byte[] bytes) {
     return exchange.keep(bytes);
@@ -122,7 +123,7 @@ final class Call implements RunClient {
     return isCancelled;
   }
 
-  /** Whether there is nobody left who waits for it. */
+  /** Returns whether the caller has disconnected. */
   @Override
   public boolean hasLeft() {
     return isCancelled || exchange.hasLeft();
@@ -135,7 +136,7 @@ final class Call implements RunClient {
     }
   }
 
-  /** RACE: a cancellation comes before this, and is seen here, or after, and sees what runs. */
+  /** RACE: a cancellation comes before this and is seen here, or after this and sees what runs. */
   @Override
   public void stopBy(@Nullable Runnable end) {
     boolean isTooLate;
@@ -151,7 +152,7 @@ final class Call implements RunClient {
     }
   }
 
-  /** A word a second, or nobody would notice that the caller has gone. */
+  /** Sends a heartbeat a second; without them a disconnected caller would not be noticed. */
   void beat() throws IOException {
     answer.beat();
   }

@@ -4,17 +4,17 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** The pictures that clients can show, known by how they begin. */
+/** The image formats that clients can show, recognised by their first bytes. */
 final class Images {
-  /** As much as a model is usually let see. */
+  /** The largest image that models usually accept. */
   static final int MOST = 3 << 20;
 
-  /** How much of a file tells whether it is one. */
+  /** How many bytes of a file decide its format. */
   static final int HEAD = 12;
 
   private Images() {}
 
-  /** The media type of what begins so. */
+  /** Returns the media type of a file that begins with these bytes. */
   static Optional<String> type(byte[] head) {
     if (begins(head, 0, "\u0089PNG\r\n\u001a\n")) {
       return Optional.of("image/png");

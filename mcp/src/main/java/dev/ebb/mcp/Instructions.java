@@ -1,6 +1,6 @@
 package dev.ebb.mcp;
 
-/** What a model is told before it sees any tool. */
+/** The instructions that a model reads before the list of tools. */
 final class Instructions {
   static final String TEXT =
       """

@@ -16,7 +16,7 @@ import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
-/** The stream on which a client hears what no request of its asked for. Thread-safe. */
+/** The stream on which a client receives messages that answer no request. Thread-safe. */
 final class Listening implements McpStreamableServerTransport {
   private final McpJsonMapper json;
   private final Lock lock = DoorLock.STREAM.make();
@@ -38,7 +38,7 @@ final class Listening implements McpStreamableServerTransport {
     }
   }
 
-  /** Asks the client whether it lives. Not by the SDK, which would start a thread to wait. */
+  /** Pings the client, without the SDK, which would start a thread to wait for the answer. */
   void ping(String id) throws IOException {
     var request =
         new JSONRPCRequest(McpSchema.JSONRPC_VERSION, McpSchema.METHOD_PING, id, Map.of());

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The door for agents. What is refused before a message was read has the default form of an error;
- * what is wrong with a message is answered in the words of JSON-RPC, see {@link Refused}.
+ * The door for agents. A request refused before its message was read gets the default form of an
+ * error; an error in a message is answered as JSON-RPC, see {@link Refused}.
  */
 final class McpDoor implements Door {
   private static final String PATH = "/mcp";

@@ -13,14 +13,14 @@ import tools.jackson.core.StreamReadConstraints;
 import tools.jackson.core.json.JsonFactory;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Reads messages of JSON-RPC within bounds. Thread-safe. */
+/** Parses JSON-RPC messages within bounds. Thread-safe. */
 final class Messages {
   private static final int MOST_OF_ID = 256;
 
-  /** The SDK keeps what a client says of itself for as long as the session lasts. */
+  /** The SDK keeps the client's description of itself as long as the session lasts. */
   private static final int MOST_OF_INITIALIZE = 64 * 1024;
 
-  /** SAFETY: one of two bytes becomes some twenty. */
+  /** SAFETY: a token of two bytes takes some twenty bytes of memory. */
   private static final long MOST_TOKENS = 200_000;
 
   private final McpJsonMapper json = new JacksonMcpJsonMapper(mapper());
@@ -76,7 +76,7 @@ final class Messages {
     }
   }
 
-  /** It is remembered while the request is under way, and longer if that is cancelled. */
+  /** The id is kept while the request is handled, and longer if the request is cancelled. */
   static boolean isId(@Nullable Object id) {
     return id instanceof Number || (id instanceof String text && text.length() <= MOST_OF_ID);
   }

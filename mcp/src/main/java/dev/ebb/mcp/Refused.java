@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Something that cannot be taken for a message, or not here; told as an error of JSON-RPC. */
+/** Input that is no valid message, or not allowed here; answered as a JSON-RPC error. */
 final class Refused extends Exception {
   private static final long serialVersionUID = 1L;
 
@@ -14,11 +14,11 @@ final class Refused extends Exception {
   private final transient @Nullable Object id;
 
   /**
-   * A refusal.
+   * Makes a refusal.
    *
    * @param status of HTTP
    * @param code of JSON-RPC
-   * @param id of the message, if it has one
+   * @param id the id of the message, if it has one
    */
   Refused(int status, int code, @Nullable Object id, String message) {
     super(message, null, false, false);
@@ -31,7 +31,7 @@ final class Refused extends Exception {
     return status;
   }
 
-  /** Not as JSONRPCResponse: one that cannot be attributed has an id of null. */
+  /** Not a JSONRPCResponse: an error for an unknown request has a null id. */
   Map<String, @Nullable Object> document() {
     var document = new LinkedHashMap<String, @Nullable Object>();
     document.put("jsonrpc", McpSchema.JSONRPC_VERSION);

@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a tool found: text for a model, the same for a program, and pictures.
+ * The result of a tool: text for the model, a structured form for programs, and pictures.
  *
- * @param structured as the tool's output schema has it
+ * @param structured matches the tool's output schema
  */
 record Reply(String text, Map<String, Object> structured, List<Picture> pictures) {
-  /** A picture, whole. */
+  /** A complete picture. */
   @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
   record Picture(String type, byte[] bytes) {}
 

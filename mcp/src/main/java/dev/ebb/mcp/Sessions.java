@@ -18,7 +18,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The sessions of all tenants; ends those that nobody uses any more. Thread-safe. */
+/** The sessions of all tenants; ends those that are unused for too long. Thread-safe. */
 final class Sessions implements DoorSessions {
   private static final Logger LOG = System.getLogger(Sessions.class.getName());
   private static final Duration ROUND = Duration.ofSeconds(1);
@@ -34,7 +34,7 @@ final class Sessions implements DoorSessions {
     Rounds.begin("ebb-mcp-sessions", ROUND, house.boxes()::isDraining, this::endUnused);
   }
 
-  /** Begins one, unless its tenant has all that it may have. */
+  /** Adds a session, unless its tenant has reached its limit of sessions. */
   void begin(Session session) {
     int most = house.sessions().most();
     if (byTenant.merge(session.tenant(), 1, Integer::sum) > most) {
@@ -59,7 +59,7 @@ final class Sessions implements DoorSessions {
     return Optional.ofNullable(all.get(id)).filter(session -> session.isOf(caller));
   }
 
-  /** Ends it, with all it made, when this returns. */
+  /** Ends a session and everything it made before this returns. */
   void end(Session session, Session.End reason) throws InterruptedException {
     if (!all.remove(session.id(), session)) {
       return;
@@ -74,7 +74,7 @@ final class Sessions implements DoorSessions {
         certificates);
   }
 
-  /** The same when nobody waits for it. */
+  /** Ends a session in the background. */
   void endAsync(Session session, Session.End reason) {
     Thread.ofVirtual()
         .name("ebb-mcp-end-" + session.shown())

@@ -35,14 +35,14 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * Streamable HTTP as the daemon does it: the transport of the SDK's server. A request is attended
- * to by its own virtual thread from its first byte to its last. What the SDK leaves to transports
- * is done here: whose a session is, when it ends, and cancellation.
+ * The streamable HTTP transport of the daemon, for the SDK's server. A virtual thread of its own
+ * handles each request from first to last byte. This class does what the SDK leaves to transports:
+ * the owner of a session, its end, and cancellation.
  */
 final class StreamableHttp implements McpStreamableServerTransportProvider {
   static final String JSON = "application/json";
 
-  /** A stream with this header ends its session with it: see {@code ebb mcp}. */
+  /** When a stream with this header ends, its session ends too: see {@code ebb mcp}. */
   private static final String LIFELINE = "Ebb-Lifeline";
 
   private static final String CANCELLED = "notifications/cancelled";
@@ -55,7 +55,9 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
           ProtocolVersions.MCP_2025_06_18,
           ProtocolVersions.MCP_2025_11_25);
 
-  /** It would tell what clients say. Held, or it would be forgotten with its level. */
+  /**
+   * The SDK's logger would log what clients send. This field keeps the logger and its level alive.
+   */
   private static final Logger SDK = Logger.getLogger("io.modelcontextprotocol");
 
   private final Door.House house;
@@ -74,7 +76,7 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
             .instructions(Instructions.TEXT)
             .capabilities(ServerCapabilities.builder().tools(false).build())
             .jsonMapper(json)
-            // Tools read their arguments by Fields, which know what is wrong with them.
+            // Tools read their arguments with Fields, which reports what is wrong with them.
             .validateToolInputs(false)
             .jsonSchemaValidator((_, _) -> ValidationResponse.asValid(""))
             .immediateExecution(true)
@@ -82,7 +84,7 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
             .build();
   }
 
-  // --- what comes ---
+  // --- incoming messages ---
 
   private interface Work {
     void run() throws Refused, IOException, InterruptedException;
@@ -96,7 +98,7 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
     }
   }
 
-  /** Takes one message of a client, and answers it if the client wants that. */
+  /** Handles one message of a client, and answers if the client expects it. */
   void post(Exchange exchange) throws IOException, InterruptedException {
     answering(exchange, () -> take(exchange));
   }
@@ -261,7 +263,7 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
 
   // --- the stream, and the end ---
 
-  /** Sends what no request asked for, for as long as the client listens. */
+  /** Sends messages that answer no request, for as long as the client listens. */
   void listen(Exchange exchange) throws IOException, InterruptedException {
     answering(
         exchange,
@@ -286,7 +288,7 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
     }
   }
 
-  /** Ends the session, with all it made. */
+  /** Ends the session and everything it made. */
   void end(Exchange exchange) throws IOException, InterruptedException {
     answering(
         exchange,
@@ -308,7 +310,7 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
     return VERSIONS;
   }
 
-  /** Tools never change while it runs, so there is nothing to tell to all. */
+  /** Tools never change while the daemon runs, so there is nothing to broadcast. */
   @Override
   public Mono<Void> notifyClients(String method, Object params) {
     return Mono.empty();

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.util.Map;
 
 /**
- * One tool: what a model reads of it, and what it does.
+ * One tool: its description for a model, and its implementation.
  *
  * @param input the schema of its arguments
  * @param output the schema of its structured result
@@ -21,15 +21,15 @@ record Tool(
     Hint hint,
     Work work) {
 
-  /** What it does to whatever is there. */
+  /** The effect of a tool on existing state. */
   enum Hint {
-    /** Looks only. */
+    /** Only reads. */
     READS(true, false, true),
     /** Adds something. */
     ADDS(false, false, false),
-    /** May change or end what is there. */
+    /** Changes or ends what exists. */
     CHANGES(false, true, false),
-    /** The same, and doing it twice is doing it once. */
+    /** Changes or ends what exists; repeating it has no further effect. */
     REPLACES(false, true, true);
 
     private final boolean readOnly;
@@ -43,13 +43,13 @@ record Tool(
     }
   }
 
-  /** What it does; what goes wrong is thrown, as it is by REST. */
+  /** The implementation of a tool; failures are thrown, as in REST. */
   interface Work {
     Reply call(Call call, Fields arguments) throws IOException, InterruptedException;
   }
 
   McpSchema.Tool described() {
-    // Boxes are a world of their own.
+    // Boxes are isolated, so no tool acts on an open world.
     var annotations =
         new ToolAnnotations(title, hint.readOnly, hint.destructive, hint.idempotent, false, null);
     return McpSchema.Tool.builder(name, input)

@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** All tools, as the SDK wants them; what goes wrong becomes a result that a model can act on. */
+/** Registers all tools with the SDK, and turns failures into results that a model can act on. */
 final class Tools {
   private static final Logger LOG = System.getLogger(Tools.class.getName());
 
@@ -77,7 +77,7 @@ final class Tools {
     }
   }
 
-  /** By a caller who has gone, or within the box. */
+  /** Returns the result for a broken connection, or for an I/O error within the box. */
   private static CallToolResult broken(Tool tool, Call call, IOException e) {
     try {
       call.answer().requireHeard();
@@ -87,7 +87,7 @@ final class Tools {
     return failure(tool, new Problem(Problem.Code.SETUP_FAILED, String.valueOf(e.getMessage())));
   }
 
-  /** What, where, and what to do. */
+  /** Describes the problem, where it occurred, and what to do about it. */
   private static CallToolResult failure(Tool tool, Problem problem) {
     String text =
         "%s failed (%s): %s. %s"
@@ -117,7 +117,7 @@ final class Tools {
     };
   }
 
-  /** With numbers as REST has them. */
+  /** Converts numbers to the types that REST has. */
   private static Map<String, @Nullable Object> plain(@Nullable Map<String, Object> arguments) {
     var plain = new LinkedHashMap<String, @Nullable Object>();
     if (arguments != null) {

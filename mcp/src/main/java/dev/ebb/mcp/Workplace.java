@@ -17,9 +17,9 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 
-/** Where tools work: which box is meant, and what it may have. */
+/** Finds the box that a tool works in, and makes it if necessary. */
 final class Workplace {
-  /** For the schemas. */
+  /** The schema of an argument that names a box. */
   static final Map<String, Object> BOX =
       Schema.text("id or name of a box, from create_box or list_boxes; without it, your own box");
 
@@ -50,7 +50,7 @@ final class Workplace {
         .orElseThrow(() -> new Problem(Problem.Code.BAD_REQUEST, "\"" + name + "\" is missing"));
   }
 
-  /** The box to work in; the session's own is made if it has none. */
+  /** Returns the named box, or the session's own box, which is made when first used. */
   TenantBox box(Call call, Optional<String> word) throws IOException, InterruptedException {
     Session session = call.session();
     return call.about(
@@ -59,16 +59,16 @@ final class Workplace {
             : session.own(call, order(session, Wanted.of(Fields.none(), caps()))));
   }
 
-  /** The box in which something was begun before. */
+  /** Returns the box in which an earlier call began something. */
   TenantBox known(Call call, Optional<String> word) {
     Session session = call.session();
     return call.about(word.isPresent() ? boxes().find(session.agent(), word.get()) : session.own());
   }
 
-  /** What a client may say of a box. */
+  /** The properties of a box that a client may choose. */
   record Wanted(
       Optional<String> name, Limits limits, Network network, Optional<Duration> timeToLive) {
-    /** Of arguments that name its fields. */
+    /** Reads them from arguments of these names. */
     static Wanted of(Fields arguments, Caps caps) {
       return new Wanted(
           arguments.text("name"),
@@ -78,7 +78,7 @@ final class Workplace {
     }
   }
 
-  /** A box as a tenant may have it. */
+  /** Makes the order of a box within the limits of the tenant. */
   BoxOrder order(Session session, Wanted wanted) {
     BoxSpec spec = BoxSpec.defaults().withLimits(wanted.limits()).withNetwork(wanted.network());
     var order =

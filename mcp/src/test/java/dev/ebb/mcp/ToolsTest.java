@@ -29,7 +29,7 @@ class ToolsTest {
   }
 
   @Test
-  void allThatASchemaNamesIsReadAndNothingElse() {
+  void aToolReadsExactlyTheArgumentsOfItsSchema() {
     assertThat(tools()).hasSize(11);
     for (Tool tool : tools()) {
       assertThat(known(tool)).as(tool.name()).isEqualTo(new TreeSet<>(properties(tool).keySet()));

@@ -13,20 +13,23 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets work begin as long as there is room for it.
+ * Admits work as long as there is room for it.
  *
- * <p>What was let in and has not been seen by a gauge yet counts as used, so that many at once do
- * not overshoot between two readings. At {@link PressureLevel#ALERT} one begins at a time, from a
- * bounded queue that takes tenants in turn; what would reach {@link PressureLevel#FULL} is refused.
- * What runs already, and whatever ends something, never comes here. Thread-safe; owns no thread.
- * The meter is never called under the lock: it calls {@link #beforeReading} and {@link
- * #afterReading} under its own.
+ * <p>Admitted work that no gauge has seen yet counts as used, so that simultaneous requests do not
+ * overshoot between two readings. At {@link PressureLevel#ALERT} requests are admitted one at a
+ * time, from a bounded queue that takes tenants in turn; a request that would reach {@link
+ * PressureLevel#FULL} is refused. Running work, and requests that end something, never come here.
+ * Thread-safe; owns no thread. The meter is never called under the lock: it calls {@link
+ * #beforeReading} and {@link #afterReading} under its own.
  */
 public final class Admission {
   private static final Duration RETRY_SOON = Duration.ofSeconds(1);
   private static final Duration RETRY_FULL = Duration.ofSeconds(5);
 
-  /** How often one who waits looks again: others may give something back unseen, or he may go. */
+  /**
+   * How often a waiting request looks again: resources may be freed unseen, or its caller may
+   * leave.
+   */
   private static final Duration LOOK = Duration.ofMillis(50);
 
   private final Meter meter;
@@ -37,11 +40,11 @@ public final class Admission {
   @GuardedBy("lock")
   private final FairQueue queue;
 
-  /** Of what is being made. */
+  /** The cost of what is being made. */
   @GuardedBy("lock")
   private Cost making = Cost.NOTHING;
 
-  /** Of what was made since the latest reading began. */
+  /** The cost of what was made since the latest reading began. */
   @GuardedBy("lock")
   private Cost unseen = Cost.NOTHING;
 
@@ -52,10 +55,10 @@ public final class Admission {
   private final Map<Refusal.Reason, Long> refusals = new EnumMap<>(Refusal.Reason.class);
 
   /**
-   * An admission that begins open.
+   * Makes an admission.
    *
-   * @param most how many may wait
-   * @param patience how long each of them may
+   * @param most how many requests may wait
+   * @param patience how long each of them may wait
    */
   public Admission(Meter meter, Thresholds thresholds, int most, Duration patience) {
     this.meter = meter;
@@ -91,7 +94,7 @@ public final class Admission {
     }
   }
 
-  /** One who waits for a turn. */
+  /** A request that waits for its turn. */
   static final class Waiter {
     final String tenant;
     final Condition turn;
@@ -103,20 +106,20 @@ public final class Admission {
     }
   }
 
-  /** The same for one who stays. */
+  /** Admits a caller that never leaves. */
   Permit admit(String tenant, Cost cost) throws Refusal, InterruptedException {
     return admit(tenant, cost, () -> false);
   }
 
   /**
-   * Waits for room, if there is little, and takes it. An interrupted one leaves nothing.
+   * Waits for room if there is little, and takes it. An interrupted call takes nothing.
    *
-   * @param tenant who is to be treated like all others, however much he asks for
-   * @param hasLeft whether whoever asks has gone meanwhile; asked now and then, while he waits
+   * @param tenant whose requests take turns with those of other tenants, however many there are
+   * @param hasLeft whether the caller has left; asked now and then while the request waits
    */
   public Permit admit(String tenant, Cost cost, BooleanSupplier hasLeft)
       throws Refusal, InterruptedException {
-    // ORDER: the meter has locks of its own, which stand before this one.
+    // ORDER: the meter has locks of its own, which rank before this one.
     Readings known = meter.latest();
     lock.lockInterruptibly();
     try {
@@ -153,7 +156,7 @@ public final class Admission {
     return await(tenant, cost, hasLeft);
   }
 
-  /** At the alert level one at a time. */
+  /** Returns whether one more may begin: at the alert level one at a time. */
   @GuardedBy("lock")
   private boolean isNext(Verdict verdict) {
     return verdict == Verdict.IN_TURN && makers == 0;
@@ -226,7 +229,7 @@ public final class Admission {
     }
   }
 
-  /** Null: it has to wait on. */
+  /** Returns null if the request has to wait on. */
   @GuardedBy("lock")
   private @Nullable Permit tryTurn(Waiter waiter, Cost cost, Readings readings, long left)
       throws Refusal {
@@ -299,7 +302,7 @@ public final class Admission {
   /** What was made when a reading began. */
   public record Mark(Cost seen) {}
 
-  /** To be called before a reading begins. */
+  /** Called before a reading begins. */
   public Mark beforeReading() {
     lock.lock();
     try {
@@ -309,7 +312,7 @@ public final class Admission {
     }
   }
 
-  /** To be called when that reading is the latest: it has seen what was made before it. */
+  /** Called when that reading is the latest: it has seen what was made before it. */
   public void afterReading(Mark mark) {
     lock.lock();
     try {
@@ -320,10 +323,10 @@ public final class Admission {
     }
   }
 
-  // --- how it is ---
+  // --- state ---
 
   /**
-   * Who waits, and what is reserved.
+   * The waiting requests, and what is reserved.
    *
    * @param refusals since the start, by reason
    */

@@ -4,7 +4,7 @@ import dev.ebb.model.SandboxException;
 import java.time.Instant;
 import java.util.function.BooleanSupplier;
 
-/** Admits what begins on this host: a box, a command. */
+/** Admits the start of a box or of a command on this host. */
 public interface AdmissionControl {
   /** Admits everything at once. */
   AdmissionControl OPEN =
@@ -21,12 +21,14 @@ public interface AdmissionControl {
       };
 
   /**
-   * Waits for room, if there is little; nothing is made of what is refused.
+   * Waits for room if there is little; makes nothing when it refuses.
    *
-   * @param hasLeft whether the caller has gone meanwhile
+   * @param hasLeft whether the caller has left meanwhile
    */
   Permit admit(String tenant, Cost cost, BooleanSupplier hasLeft) throws InterruptedException;
 
-  /** What could not be made since {@code begun}: perhaps because something ran out meanwhile. */
+  /**
+   * Explains why something begun at {@code begun} could not be made: perhaps a resource ran out.
+   */
   SandboxException explain(SandboxException failure, Instant begun);
 }

@@ -1,10 +1,10 @@
 package dev.ebb.admission;
 
 /**
- * One limit that holds, and how much of it is used.
+ * One limit that applies, and how much of it is used.
  *
  * @param limit {@link #NO_LIMIT} where there is none
- * @param source the file or setting that says so
+ * @param source the file or setting that sets the limit
  */
 record Amount(long use, long limit, String source) {
   static final long NO_LIMIT = Long.MAX_VALUE;

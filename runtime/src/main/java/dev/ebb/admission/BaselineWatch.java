@@ -18,19 +18,19 @@ import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
 
 /**
- * Learns what the daemon has when it is idle, and tells when it stays above that: then something is
- * not given back. Thread-safe; is looked at by whoever reads the gauges.
+ * Learns the resources of the idle daemon, and reports when it stays above them, which means a
+ * leak. Thread-safe; driven by the thread that reads the gauges.
  */
 public final class BaselineWatch {
   private static final Logger LOG = System.getLogger(BaselineWatch.class.getName());
 
-  /** While it is learned, classes are loaded and pools are filled. */
+  /** Classes are loaded and pools filled while the baseline is learned. */
   private static final int LEARNED_AFTER = 5;
 
-  /** So many idle looks in a row above it are no accident. */
+  /** After this many idle samples in a row the excess is no accident. */
   private static final int STAYS = 3;
 
-  /** What the JDK opens when it first needs it, and keeps: jars, for instance. */
+  /** For descriptors that the JDK opens when it first needs them and keeps, such as jars. */
   private static final int SLACK = 4;
 
   private final InstantSource clock;
@@ -62,9 +62,9 @@ public final class BaselineWatch {
   private boolean isAlarmed;
 
   /**
-   * Of a daemon.
+   * Makes a watch.
    *
-   * @param quiet how long it must have had nothing to do to count as idle
+   * @param quiet how long the daemon must have had nothing to do to count as idle
    * @param connections of callers
    */
   public BaselineWatch(
@@ -84,11 +84,11 @@ public final class BaselineWatch {
     requests.decrementAndGet();
   }
 
-  /** So many more are kept from now on, on purpose. */
+  /** Raises the baseline for resources that are kept on purpose from now on. */
   public void expect(String kind, int more) {
     lock.lock();
     try {
-      // Before it is learned, what is there is learned with all else.
+      // Before the baseline is learned, these are learned with all others.
       if (samples >= LEARNED_AFTER) {
         baseline.merge(kind, more, Integer::sum);
       }
@@ -98,10 +98,10 @@ public final class BaselineWatch {
   }
 
   /**
-   * How the daemon compares with itself.
+   * The daemon compared with its baseline.
    *
-   * @param excess what is above the baseline, by how many
-   * @param alarm it stays above
+   * @param excess how many of each kind are above the baseline
+   * @param alarm whether it stays above
    */
   public record State(
       boolean learned, Map<String, Integer> baseline, Map<String, Integer> excess, boolean alarm) {
@@ -120,12 +120,14 @@ public final class BaselineWatch {
     }
   }
 
-  /** Looks, if the daemon is idle; what there is to tell goes to {@code publisher}. */
+  /**
+   * Takes a sample if the daemon is idle, and publishes a change of the alarm to {@code publisher}.
+   */
   void look(Readings readings, PressureWatch.Publisher publisher) {
     look(() -> Idleness.sample(readings, connections.getAsInt()), publisher);
   }
 
-  /** What there is, by its kind. */
+  /** Counts resources by kind. */
   interface Sampler {
     Map<String, Integer> sample() throws KernelException;
   }
@@ -142,7 +144,7 @@ public final class BaselineWatch {
     }
   }
 
-  /** Once in each quiet time. */
+  /** Returns true once in each quiet period. */
   private boolean isTime(boolean isBusy) {
     lock.lock();
     try {
@@ -162,7 +164,7 @@ public final class BaselineWatch {
     }
   }
 
-  /** The state, if the alarm has changed. */
+  /** Returns the state if the alarm has changed. */
   private Optional<State> compare(Map<String, Integer> counts) {
     lock.lock();
     try {
@@ -199,7 +201,7 @@ public final class BaselineWatch {
 
   private static int slack(String kind, int idle) {
     if (kind.startsWith("thread ")) {
-      // A daemon that has not served anybody yet has not started all it keeps.
+      // A daemon that has served no request yet has not started all that it keeps.
       return idle == 0 ? 1 : 0;
     }
     return kind.equals("descriptor regular") ? SLACK : 0;

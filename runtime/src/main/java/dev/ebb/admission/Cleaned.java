@@ -4,16 +4,16 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/** What one cleanup did, and whether it helped. */
+/** The result of one cleanup. */
 public record Cleaned(Instant at, Duration took, Reading before, Reading after, List<Step> stages) {
   public Cleaned {
     stages = List.copyOf(stages);
   }
 
   /**
-   * One stage of it.
+   * The result of one stage.
    *
-   * @param use of what was short, afterwards
+   * @param use of the short resource afterwards
    */
   public record Step(Cleanup.Stage stage, int released, long use) {}
 }

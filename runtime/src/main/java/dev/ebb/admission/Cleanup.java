@@ -3,9 +3,9 @@ package dev.ebb.admission;
 import java.util.Locale;
 import java.util.function.BooleanSupplier;
 
-/** Something that can be given back when little is left. */
+/** A way to give resources back when little is left. */
 public interface Cleanup {
-  /** When it is its turn: what costs nobody anything comes first. */
+  /** The order of cleanups: those that cost no caller anything come first. */
   enum Stage {
     SWEEP,
     WARM_BOXES,
@@ -18,10 +18,10 @@ public interface Cleanup {
   }
 
   /**
-   * Gives back, one after the other.
+   * Gives back one item after another.
    *
-   * @param enough asked after each: no more is needed
-   * @return how many were given back
+   * @param enough asked after each item; true ends the cleanup
+   * @return how many items were given back
    */
   int clean(BooleanSupplier enough) throws InterruptedException;
 }

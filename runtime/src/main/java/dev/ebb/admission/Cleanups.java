@@ -11,11 +11,11 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** What can be given back when little is left, stage by stage. Thread-safe. */
+/** The registered cleanups, run stage by stage. Thread-safe. */
 final class Cleanups {
   private static final Logger LOG = System.getLogger(Cleanups.class.getName());
 
-  /** In the order of the stages. */
+  /** Sorted by stage. */
   private final Map<Cleanup.Stage, Cleanup> stages = new ConcurrentSkipListMap<>();
 
   private volatile @Nullable Cleaned last;
@@ -31,8 +31,8 @@ final class Cleanups {
   /**
    * Cleans up stage by stage until no level is alarming.
    *
-   * @param before the reading that called for it; its resource is the one that is reported
-   * @param gauges reads them anew
+   * @param before the reading that caused the cleanup; its resource is the one reported
+   * @param gauges reads the gauges again
    */
   Cleaned clean(Reading before, Supplier<Readings> gauges) throws InterruptedException {
     Instant at = Instant.now();

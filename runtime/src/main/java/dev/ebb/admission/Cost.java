@@ -1,17 +1,17 @@
 package dev.ebb.admission;
 
 /**
- * What something will take, as far as that is known before it begins.
+ * What an operation will take, as far as that is known before it begins.
  *
- * @param pids its own: what a program starts later is bounded by the limits of its box
+ * @param pids its own: the limits of its box bound what a program starts later
  */
 public record Cost(int pids, int descriptors) {
   public static final Cost NOTHING = new Cost(0, 0);
 
-  /** Its init, for a moment bwrap, twice, and its launcher; sockets, pidfds, logs. */
+  /** Init, for a moment bwrap (twice) and its launcher; sockets, pidfds, logs. */
   public static final Cost BOX = new Cost(4, 12);
 
-  /** A command in a box that is there: without cgroups with its subreaper; logs, pipes. */
+  /** A command in an existing box: without cgroups also its subreaper; logs, pipes. */
   public static final Cost COMMAND = new Cost(2, 8);
 
   /** A box with its first command. */

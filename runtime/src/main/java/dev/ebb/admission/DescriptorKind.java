@@ -13,7 +13,7 @@ public enum DescriptorKind {
   EPOLL,
   INOTIFY,
   REGULAR,
-  /** A file that has no name any more. */
+  /** A file without a name. */
   DELETED,
   OTHER;
 
@@ -24,8 +24,9 @@ public enum DescriptorKind {
   }
 
   /**
-   * By what its link in /proc/PID/fd says.
+   * Returns the kind of a descriptor by its link in /proc/PID/fd.
    *
+   * @param target what the link points to
    * @param link the link itself
    */
   static DescriptorKind of(String target, Path link) {

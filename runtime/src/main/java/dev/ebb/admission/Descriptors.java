@@ -14,14 +14,14 @@ import java.util.Map;
 final class Descriptors {
   private Descriptors() {}
 
-  /** All of them by kind, but the one that this look takes itself. */
+  /** Counts them by kind, without the one that this listing opens. */
   static Map<DescriptorKind, Integer> byKind(Path proc) throws KernelException {
     Path directory = proc.resolve("self/fd");
     String look = "/proc/" + ProcessHandle.current().pid() + "/fd";
     var counts = new EnumMap<DescriptorKind, Integer>(DescriptorKind.class);
     for (Path link : Filesystem.entries(directory)) {
       String target = target(link);
-      // One that was closed meanwhile has no target.
+      // A descriptor that was closed meanwhile has no target.
       if (!target.isEmpty() && !target.equals(look)) {
         counts.merge(DescriptorKind.of(target, link), 1, Integer::sum);
       }

@@ -8,13 +8,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Those who wait, tenants in turn, each tenant's in the order they came. Bounded: when it is full
- * the last of whoever has most in it has to go. Not thread-safe: guarded by its owner's lock.
+ * The waiting requests: tenants take turns, and each tenant's requests keep their order. When the
+ * queue is full, the last request of the tenant with the most is dropped. Not thread-safe: guarded
+ * by its owner's lock.
  */
 final class FairQueue {
   private final int most;
 
-  /** The tenant whose turn it is first. */
+  /** The tenant whose turn it is comes first. */
   private final Map<String, Deque<Admission.Waiter>> tenants = new LinkedHashMap<>();
 
   private int size;
@@ -31,7 +32,7 @@ final class FairQueue {
     return size == 0;
   }
 
-  /** Who has to go for it, perhaps itself; null when there is room. */
+  /** Adds a request; returns the one to drop for it, perhaps this one, or null if there is room. */
   Admission.@Nullable Waiter add(Admission.Waiter waiter) {
     if (size < most) {
       put(waiter);
@@ -56,12 +57,12 @@ final class FairQueue {
     size++;
   }
 
-  /** Whose turn it is. */
+  /** Returns the request whose turn it is. */
   Admission.@Nullable Waiter first() {
     return tenants.isEmpty() ? null : tenants.values().iterator().next().getFirst();
   }
 
-  /** Takes the first out, and gives the next tenant his turn. */
+  /** Removes the first request, and gives the next tenant its turn. */
   void next() {
     var turn = tenants.entrySet().iterator().next();
     tenants.remove(turn.getKey());
@@ -72,7 +73,7 @@ final class FairQueue {
     }
   }
 
-  /** One that is not there is none's loss. */
+  /** Removes a request; no-op if absent. */
   void remove(Admission.Waiter waiter) {
     Deque<Admission.Waiter> own = tenants.get(waiter.tenant);
     if (own != null && own.remove(waiter)) {

@@ -21,9 +21,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How much of what a host can run out of is used, against every limit that holds for this process.
+ * Measures the use of every resource that a host can run out of, against every limit that applies
+ * to this process.
  *
- * <p>A level depends on the one before it, so there is one of these a process. Thread-safe.
+ * <p>A level depends on the one before it, so a process has one object of this class. Thread-safe.
  */
 public final class Gauges {
   private final Path root;
@@ -35,12 +36,12 @@ public final class Gauges {
   @GuardedBy("lock")
   private final Map<Resource, PressureLevel> levels = new EnumMap<>(Resource.class);
 
-  /** Of this host, and the file system that {@code state} lies in. */
+  /** Gauges of this host, and of the file system that holds {@code state}. */
   public Gauges(Path state, Thresholds thresholds) {
     this(Path.of("/"), state, thresholds, InstantSource.system());
   }
 
-  /** By the files below {@code root}. */
+  /** Gauges that read the files below {@code root}. */
   public Gauges(Path root, Path state, Thresholds thresholds, InstantSource clock) {
     this.root = root;
     this.state = state;
@@ -52,7 +53,7 @@ public final class Gauges {
     return thresholds;
   }
 
-  /** Reads them all: about 0.5 ms, and 3 us more for each descriptor of this process. */
+  /** Reads all gauges: about 0.5 ms, and 3 us more for each descriptor of this process. */
   public Readings read() throws KernelException {
     lock.lock();
     try {
@@ -82,7 +83,7 @@ public final class Gauges {
         clock.instant(), Duration.ofNanos(System.nanoTime() - begun), readings, look.descriptors());
   }
 
-  /** What more than one gauge needs. */
+  /** Values that more than one gauge needs. */
   private record Look(
       Map<DescriptorKind, Integer> descriptors, List<PidLimit> pids, DiskSpace disk) {}
 
@@ -129,8 +130,8 @@ public final class Gauges {
   }
 
   /**
-   * KERNEL: root is exempt. To count those of a user takes a look at every process, so that is done
-   * only where all of the host together would come near.
+   * KERNEL: root is exempt. Counting the processes of one user reads every process, so that is done
+   * only where the total of the host comes near the limit.
    */
   private static void addOfUser(List<Amount> amounts, PidLimit limit, long all) {
     int self = Self.uid();
@@ -150,7 +151,7 @@ public final class Gauges {
     return limits.stream().map(limit -> new Amount(own, limit.max(), limit.source())).toList();
   }
 
-  /** The number behind a word at the beginning of a line. */
+  /** Returns the number after the word at the beginning of a line. */
   private static long field(String text, String name) {
     return text.lines()
         .filter(line -> line.startsWith(name))
@@ -168,7 +169,7 @@ public final class Gauges {
     // KERNEL: allocated, free (always 0), most.
     String[] all = proc("sys/fs/file-nr").strip().split("\\s+");
     return List.of(
-        // What was spent of the reserve is owed, and as good as used.
+        // Descriptors spent from the reserve are owed, so they count as used.
         new Amount(open + Reserve.spent(), most, "RLIMIT_NOFILE"),
         new Amount(
             Long.parseLong(all[0]),

@@ -8,11 +8,11 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 
-/** What the daemon has when it has nothing to do: descriptors by kind, threads by name. */
+/** The resources of the idle daemon: descriptors by kind, threads by name. */
 final class Idleness {
   /**
-   * Threads that come and go as the JVM likes: compilers, collectors, and the pools of the JDK that
-   * shrink when idle; the kernel cuts names at 15.
+   * Threads that the JVM starts and ends as it likes: compilers, collectors, and the pools of the
+   * JDK that shrink when idle; the kernel cuts names at 15.
    */
   private static final Set<String> ELASTIC =
       Set.of("C1 CompilerThre", "C2 CompilerThre", "GC Thread", "Attach Listener");
@@ -24,9 +24,9 @@ final class Idleness {
   private Idleness() {}
 
   /**
-   * All of them by what they are.
+   * Counts all of them by kind.
    *
-   * @param connections of callers, who may keep them when they ask for nothing
+   * @param connections of callers, which callers may keep open while idle
    */
   static Map<String, Integer> sample(Readings readings, int connections) throws KernelException {
     var counts = new TreeMap<String, Integer>();
@@ -44,7 +44,7 @@ final class Idleness {
     return counts;
   }
 
-  /** Empty for one that has just ended. */
+  /** Returns the name of a thread; empty if it has just ended. */
   private static String name(Path task) {
     try {
       return Filesystem.read(task.resolve("comm")).strip();

@@ -6,8 +6,8 @@ import dev.ebb.kernel.Scope;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What a test wants never to be given back: with the system property {@code ebb.leak} set to {@code
- * descriptor} or {@code thread}, one of these for each admission. Nothing else leads there.
+ * A deliberate leak for tests: with the system property {@code ebb.leak} set to {@code descriptor}
+ * or {@code thread}, each admission leaks one. Nothing else enables it.
  */
 final class Leak {
   private static final String WHAT = System.getProperty("ebb.leak", "");

@@ -1,10 +1,10 @@
 package dev.ebb.admission;
 
-/** Whoever reads the gauges for {@link Admission}. */
+/** Reads the gauges for {@link Admission}. */
 public interface Meter {
-  /** The latest reading there is. */
+  /** Returns the latest reading. */
   Readings latest();
 
-  /** Reads them now, or as soon as may be: whoever asks often is told the latest again. */
+  /** Reads the gauges now, or returns the latest reading if that is very young. */
   Readings fresh();
 }

@@ -1,6 +1,9 @@
 package dev.ebb.admission;
 
-/** What was let in, until all that it takes is made, or it failed. Closing it twice is once. */
+/**
+ * An admitted cost, held until everything is made, or making failed. Closing it again has no
+ * effect.
+ */
 public interface Permit extends AutoCloseable {
   @Override
   void close();

@@ -5,9 +5,9 @@ import java.util.Locale;
 /** How near a limit is, the worst last. */
 public enum PressureLevel {
   OK,
-  /** It is told. */
+  /** It is reported. */
   WARN,
-  /** What can be given back is, and work begins one at a time. */
+  /** Cleanups run, and work begins one at a time. */
   ALERT,
   /** No work begins. */
   FULL;

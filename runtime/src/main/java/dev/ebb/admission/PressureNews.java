@@ -11,8 +11,8 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Changes of levels, and cleanups, in the order in which they happened: in the log, and to a
- * publisher. They are added under the lock of the reader, and published without it. Thread-safe.
+ * Reports changes of levels, and cleanups, in the order in which they happened, to the log and to a
+ * publisher. Events are added under the lock of the reader, and published without it. Thread-safe.
  */
 final class PressureNews {
   private static final Logger LOG = System.getLogger(PressureNews.class.getName());
@@ -37,14 +37,14 @@ final class PressureNews {
     pending.add(() -> publish(done));
   }
 
-  /** The gauges cannot be read. */
+  /** Adds that the gauges cannot be read. */
   void addFailure(Exception e) {
     pending.add(() -> LOG.log(Level.ERROR, "event=gauges_failed", e));
   }
 
   /** Publishes what is pending, unless another thread does so now. */
   void publishPending() {
-    // RACE: what is added while another thread publishes is seen by that thread, or here.
+    // RACE: an event added while another thread publishes is seen by that thread, or here.
     while (!pending.isEmpty() && publishing.tryLock()) {
       try {
         for (Runnable next = pending.poll(); next != null; next = pending.poll()) {

@@ -3,11 +3,11 @@ package dev.ebb.admission;
 import java.time.Duration;
 
 /**
- * What a daemon does about pressure.
+ * How a daemon handles pressure.
  *
- * @param queue how many may wait to begin when little is left
- * @param patience how long each of them may
- * @param quiet how long nothing may have happened for the daemon to count as idle
+ * @param queue how many requests may wait when little is left
+ * @param patience how long each of them may wait
+ * @param quiet how long the daemon must have had nothing to do to count as idle
  */
 public record PressureSettings(
     Thresholds thresholds, int queue, Duration patience, Duration quiet) {

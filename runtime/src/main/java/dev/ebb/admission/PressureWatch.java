@@ -22,26 +22,28 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the gauges about once a second, and whenever an admission needs to know; tells when a level
- * changes, and gives back what can be when one is alarming. Thread-safe; owns one thread.
+ * Reads the gauges about once a second, and whenever an admission needs them; reports when a level
+ * changes, and cleans up when one is alarming. Thread-safe; owns one thread.
  */
 public final class PressureWatch implements Meter, AdmissionControl, AutoCloseable {
   private static final Logger LOG = System.getLogger(PressureWatch.class.getName());
   private static final Duration ROUND = Duration.ofSeconds(1);
 
-  /** A reading that is younger is as good as a new one. */
+  /** A reading younger than this is as good as a new one. */
   private static final Duration FRESH = Duration.ofMillis(20);
 
-  /** While a level stays alarming, it is cleaned up again so often. */
+  /** How often cleanups repeat while a level stays alarming. */
   private static final Duration CLEANUP_PAUSE = Duration.ofSeconds(10);
 
-  /** Held back for what ends boxes, and for callers who want that. */
+  /** Reserved for requests that end boxes. */
   private static final int RESERVED_DESCRIPTORS = 24;
 
   private static final Duration LAST_PATIENCE = Duration.ofSeconds(10);
   private static final Duration RETRY = Duration.ofSeconds(5);
 
-  /** Of what a box or a command is made: if these are short, it may fail for that. */
+  /**
+   * The resources that a box or a command is made of: making one fails when one of these runs out.
+   */
   private static final Set<Resource> MATERIAL =
       Set.of(Resource.PIDS, Resource.DESCRIPTORS, Resource.MEMORY);
 
@@ -72,7 +74,7 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
   private long cleanedAt = System.nanoTime() - CLEANUP_PAUSE.toNanos(); // for the thread alone
   private final Thread thread;
 
-  /** Passes on what happens. */
+  /** Receives what happens. */
   public interface Publisher {
     void publish(String kind, Map<String, Object> data);
   }
@@ -82,7 +84,7 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
     void took(Duration duration, boolean isLetIn);
   }
 
-  /** Reports to {@code by} from now on how long admissions take. */
+  /** Reports the duration of each admission to {@code by} from now on. */
   public void time(Clock by) {
     clock = by;
   }
@@ -96,7 +98,7 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
     thread = Thread.ofVirtual().name("ebb-pressure").unstarted(this::watch);
   }
 
-  /** One that reads when asked, until it is started. */
+  /** Opens a watch that reads only when asked, until it is started. */
   public static PressureWatch open(Scope scope, Path home, PressureSettings settings)
       throws KernelException {
     Reserve reserve = Reserve.open(scope, RESERVED_DESCRIPTORS);
@@ -105,24 +107,24 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
     return watch;
   }
 
-  /** What it may give back in this stage, from now on. */
+  /** Registers what this stage gives back. */
   public void register(Cleanup.Stage stage, Cleanup cleanup) {
     cleanups.register(stage, cleanup);
   }
 
-  /** Watches from now on, and cleans up. */
+  /** Starts to watch and to clean up. */
   public void start() {
     thread.start();
   }
 
-  /** Watches from now on, cleans up, and publishes what happens. */
+  /** Starts to watch, to clean up, and to publish. */
   public void start(Publisher to, BaselineWatch idle) {
     news.publishTo(to);
     baseline = idle;
     start();
   }
 
-  // --- for those who want to begin something ---
+  // --- admission ---
 
   @Override
   public Permit admit(String tenant, Cost cost, BooleanSupplier hasLeft)
@@ -199,7 +201,7 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
     }
   }
 
-  /** One at a time. */
+  /** Reads the gauges, one thread at a time. */
   @GuardedBy("lock")
   private Readings read() {
     var mark = admission.beforeReading();
@@ -226,7 +228,7 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
     return MATERIAL.contains(reading.resource()) && reading.level().isAtLeast(PressureLevel.ALERT);
   }
 
-  /** What the JDK and Jetty open cannot spend it themselves. */
+  /** Frees the reserve at level FULL, for what the JDK and Jetty open. */
   private void mindReserve(Readings readings) {
     if (readings.of(Resource.DESCRIPTORS).level() == PressureLevel.FULL) {
       reserve.spendAll();
@@ -240,9 +242,9 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
   }
 
   /**
-   * On the way up each level is published, on the way down the one it ends at.
+   * Adds each level on the way up, and only the last level on the way down.
    *
-   * <p>ORDER: what a cleanup did is published before the level that it led to.
+   * <p>ORDER: a cleanup is published before the level that it led to.
    */
   @GuardedBy("lock")
   private void addChange(Reading now) {
@@ -280,12 +282,12 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
     }
   }
 
-  /** A failure in one round does not end the watch. */
+  /** Runs one round; its failure does not end the watch. */
   private void watch(Optional<Reading> alarming) throws InterruptedException {
     try {
       lookAtBaseline();
       boolean isDue = System.nanoTime() - cleanedAt >= CLEANUP_PAUSE.toNanos();
-      // What was alarming for a moment only is reason enough to sweep.
+      // A level that was alarming only for a moment is reason enough to clean up.
       if (alarming.isPresent() || (isDue && fresh().level().isAtLeast(PressureLevel.ALERT))) {
         cleaning(true);
         try {
@@ -307,7 +309,7 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
     }
   }
 
-  /** The reading at which a level has become alarming meanwhile, if any. */
+  /** Waits for the next round; returns the reading at which a level has become alarming, if any. */
   private Optional<Reading> awaitRound() throws InterruptedException {
     lock.lockInterruptibly();
     try {
@@ -360,7 +362,7 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
     return settings;
   }
 
-  /** What it is at, it finishes, if that does not take long. */
+  /** Waits a little for a round that is under way. */
   @Override
   public void close() {
     thread.interrupt();

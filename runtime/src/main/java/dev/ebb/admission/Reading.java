@@ -1,10 +1,10 @@
 package dev.ebb.admission;
 
 /**
- * What one gauge showed: the limit that is nearest, of all that hold.
+ * The result of one gauge: of all limits that apply, the one nearest to its end.
  *
  * @param limit {@link Long#MAX_VALUE} where there is none
- * @param source the file or setting that the limit comes from
+ * @param source the file or setting that sets the limit
  */
 public record Reading(
     Resource resource, long use, long limit, String source, double percent, PressureLevel level) {
@@ -27,7 +27,7 @@ public record Reading(
     return limit != Amount.NO_LIMIT;
   }
 
-  /** As people read it: {@code pids 241 of 300 (80 %, /sys/fs/cgroup/pids.max)}. */
+  /** For people: {@code pids 241 of 300 (80 %, /sys/fs/cgroup/pids.max)}. */
   @Override
   public String toString() {
     return "%s %d of %s (%.0f %%, %s)"

@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What all gauges showed at one time.
+ * The results of all gauges at one time.
  *
- * @param took what the reading cost
+ * @param took how long the reading took
  * @param readings one a resource, in their order
  * @param descriptors of this process by kind
  */
@@ -21,7 +21,7 @@ public record Readings(
     descriptors = Map.copyOf(descriptors);
   }
 
-  /** The one that is nearest to its end. */
+  /** Returns the reading that is nearest to its limit. */
   public Reading worst() {
     return readings.stream()
         .max(Comparator.comparing(Reading::level).thenComparingDouble(Reading::percent))

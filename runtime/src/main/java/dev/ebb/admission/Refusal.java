@@ -3,19 +3,18 @@ package dev.ebb.admission;
 import java.time.Duration;
 import java.util.Locale;
 
-/** Not admitted: nothing was made, and it may be tried again later. */
+/** The request was not admitted. Nothing was made; the caller may try again later. */
 public final class Refusal extends Exception {
   private static final long serialVersionUID = 1L;
 
-  /** Why. */
   public enum Reason {
-    /** There is none left. */
+    /** There is no room. */
     FULL,
-    /** Too many wait already. */
+    /** Too many requests wait already. */
     QUEUE_FULL,
-    /** Waited for as long as one may. */
+    /** The request waited for as long as it may. */
     DEADLINE,
-    /** Who asked does not wait any longer. */
+    /** The caller has left. */
     LEFT;
 
     public String word() {
@@ -47,7 +46,7 @@ public final class Refusal extends Exception {
     return reason;
   }
 
-  /** What there is too little of. */
+  /** Returns the reading of the resource that is short. */
   public Reading reading() {
     return reading;
   }

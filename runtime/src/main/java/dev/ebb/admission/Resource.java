@@ -3,20 +3,20 @@ package dev.ebb.admission;
 import java.util.Locale;
 
 /**
- * What a host can run out of.
+ * A resource that a host can run out of.
  *
- * <p>Some have a plenty: as long as so much is left, it is no worse than {@link
+ * <p>Some have an amount that is plenty: as long as that much is left, the level is at most {@link
  * PressureLevel#WARN}, whatever the percentage. A disk of a terabyte may be 97 % full for years.
  */
 public enum Resource {
-  /** Processes and threads, of all that share our limit. */
+  /** Processes and threads of all that share the limit of this process. */
   PIDS(Long.MAX_VALUE),
   DESCRIPTORS(Long.MAX_VALUE),
-  /** Of this process alone; each is a PID. */
+  /** Threads of this process alone; each takes a PID. */
   THREADS(Long.MAX_VALUE),
-  /** In bytes, without what the kernel would give back. */
+  /** In bytes, without memory that the kernel would reclaim. */
   MEMORY(4L << 30),
-  /** Of the state directory, in bytes. */
+  /** The file system of the state directory, in bytes. */
   DISK(4L << 30),
   INODES(200_000),
   CGROUPS(Long.MAX_VALUE),

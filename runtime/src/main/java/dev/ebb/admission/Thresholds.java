@@ -1,8 +1,8 @@
 package dev.ebb.admission;
 
 /**
- * From which percentage on a level holds, and how far below it ends: so one that hovers around a
- * threshold is entered once.
+ * The percentage at which each level begins, and how far below it the level ends, so that a value
+ * that hovers around a threshold causes one change only.
  */
 public record Thresholds(double warn, double alert, double full, double hysteresis) {
   public static final Thresholds DEFAULT = new Thresholds(60, 80, 95, 5);
@@ -18,11 +18,11 @@ public record Thresholds(double warn, double alert, double full, double hysteres
     }
   }
 
-  /** The level at {@code percent}, coming from {@code before}. */
+  /** Returns the level at {@code percent} after the level {@code before}. */
   public PressureLevel level(double percent, PressureLevel before) {
     PressureLevel entered = entered(percent);
     PressureLevel stays = entered(percent + hysteresis);
-    // A level is kept only if it was there before, and at most as high as it was.
+    // The wider band keeps the level before, and never raises it.
     PressureLevel kept = stays.compareTo(before) < 0 ? stays : before;
     return entered.isAtLeast(kept) ? entered : kept;
   }

@@ -9,10 +9,10 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What a box sees of the world.
+ * What a box sees of the host.
  *
  * @param packages read-only directories of installed packages, in order of precedence
- * @param hidesCgroups give it a cgroup namespace, so that it does not see the name of its cgroup
+ * @param hidesCgroups whether the box gets a cgroup namespace, which hides the name of its cgroup
  * @param disk size of the workspace
  * @param temporary size of /tmp, and of /dev/shm
  */
@@ -26,9 +26,9 @@ public record SandboxSpec(
     ByteSize temporary) {
 
   /**
-   * What a box of this spec sees.
+   * Makes the specification of a sandbox for a box.
    *
-   * @param hidesCgroups give it a cgroup namespace
+   * @param hidesCgroups whether the box gets a cgroup namespace
    */
   public static SandboxSpec of(BoxSpec spec, boolean hidesCgroups) {
     return new SandboxSpec(

@@ -10,7 +10,7 @@ import java.util.Collection;
 import java.util.List;
 
 /**
- * The lines of a box on the ledger that are struck last, and its host uid.
+ * The host uid of a box, and those of its lines on the ledger that are struck last.
  *
  * <p>Not thread-safe: the thread that makes the box writes it, then the lane under the lock of the
  * lifecycle, then the release, which follows the end of all starts.
@@ -50,7 +50,7 @@ final class BoxHoldings {
     uid = uids.lend();
   }
 
-  /** The uid that another engine had recorded for a box that shares it. */
+  /** Sets the uid that another engine had recorded for a box that shares it. */
   void shareUid(int recorded) {
     uid = recorded;
   }
@@ -63,7 +63,10 @@ final class BoxHoldings {
     return line;
   }
 
-  /** Writes all at once; the line of {@code apart}, which is returned, belongs to the caller. */
+  /**
+   * Writes all entries at once; the line of {@code apart}, which is returned, belongs to the
+   * caller.
+   */
   Holding hold(Ledger.Entry apart, List<Ledger.Entry> entries) throws KernelException {
     var all = new ArrayList<>(entries);
     all.addFirst(apart);
@@ -95,7 +98,7 @@ final class BoxHoldings {
     ledger.strike(lines);
   }
 
-  /** Nothing of the box remains. */
+  /** Gives the uid back, once nothing of the box remains. */
   void giveUidBack() {
     uids.giveBack(uid);
     uid = NO_UID;

@@ -22,7 +22,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 
-/** The one table of legal transitions, and the state of one box. Thread-safe. */
+/** The state of one box, and the only table of legal transitions. Thread-safe. */
 final class BoxLifecycle {
   private static final Map<BoxState, Set<BoxState>> LEGAL =
       Map.of(
@@ -33,7 +33,7 @@ final class BoxLifecycle {
           UNREACHABLE, EnumSet.of(STOPPING, GONE),
           STOPPING, EnumSet.of(GONE, STUCK),
           STUCK, EnumSet.of(STOPPING),
-          // What a stopped box has left to read may turn out to be undeletable.
+          // The kept output of a stopped box may turn out to be undeletable.
           GONE, EnumSet.of(STUCK));
 
   private final OrderedLock lock = new OrderedLock(LockOrder.BOX_STATE);
@@ -48,8 +48,8 @@ final class BoxLifecycle {
   private boolean lost;
 
   /**
-   * {@code listener} hears of each change, in order, under the lock: it takes no lock but those
-   * below it in {@link LockOrder}, and does not wait.
+   * Calls {@code listener} for each change, in order, under the lock: the listener takes no lock
+   * but those below it in {@link LockOrder}, and does not wait.
    */
   BoxLifecycle(Consumer<BoxState> listener) {
     this(listener, CREATING);
@@ -66,7 +66,7 @@ final class BoxLifecycle {
     return new BoxLifecycle(_ -> {}, state);
   }
 
-  /** From now on {@code heir} hears of each change; returns the current state. */
+  /** Calls {@code heir} for each change from now on; returns the current state. */
   BoxState listen(Consumer<BoxState> heir) {
     lock.lock();
     try {
@@ -77,7 +77,7 @@ final class BoxLifecycle {
     }
   }
 
-  /** From now on {@code heir} hears of each change, and first of the current state. */
+  /** Calls {@code heir} for each change from now on, and first for the current state. */
   void handTo(Consumer<BoxState> heir) {
     lock.lock();
     try {
@@ -97,7 +97,7 @@ final class BoxLifecycle {
     }
   }
 
-  /** It died by itself, whatever became of it since. */
+  /** Returns whether the box died by itself, whatever happened since. */
   boolean wasLost() {
     lock.lock();
     try {
@@ -120,7 +120,7 @@ final class BoxLifecycle {
     }
   }
 
-  /** False when it cannot, from where it is. */
+  /** Returns false if the current state does not allow the transition. */
   boolean tryBecome(BoxState next) {
     lock.lock();
     try {
@@ -136,7 +136,7 @@ final class BoxLifecycle {
     }
   }
 
-  /** Does what is quick, and what must be done before a running box ends or not at all. */
+  /** Runs a quick call that must happen before a running box ends or not at all. */
   <T> T whileRunning(BoxId id, KernelCall<T> call) throws KernelException {
     lock.lock();
     try {
@@ -159,7 +159,7 @@ final class BoxLifecycle {
     }
   }
 
-  /** Its init can be talked to. */
+  /** Fails unless init can be reached. */
   void requireUp(BoxId id) {
     lock.lock();
     try {
@@ -171,7 +171,7 @@ final class BoxLifecycle {
     }
   }
 
-  /** Does what is quick while the box cannot end; nothing if its end has begun. */
+  /** Runs a quick action while the box cannot end; does nothing if its end has begun. */
   void ifUp(KernelAction action) throws KernelException {
     lock.lock();
     try {

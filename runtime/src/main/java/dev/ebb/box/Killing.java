@@ -12,13 +12,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Kills the processes of one box by every means there is. A look or a means that fails keeps no
- * other back; what was achieved is for {@link #awaitEmpty} to observe.
+ * Kills the processes of one box by every means there is. A listing or a means that fails does not
+ * stop the others; {@link #awaitEmpty} observes what was achieved.
  */
 final class Killing {
   private static final Logger LOG = System.getLogger(Killing.class.getName());
 
-  /** How long a kill of all at once may take before members are killed one by one. */
+  /** How long a kill of the whole cgroup may take before members are killed one by one. */
   private static final Duration AT_ONCE_BOUND = Duration.ofSeconds(1);
 
   private final BoxId id;
@@ -32,12 +32,12 @@ final class Killing {
     this.enclosure = enclosure;
   }
 
-  /** One of the means. */
+  /** One way to kill. */
   interface Means {
     void run() throws KernelException, InterruptedException;
   }
 
-  /** The living members, for the certificate; empty if they cannot be listed. */
+  /** Returns the living members, for the certificate; empty if they cannot be listed. */
   List<Integer> members() {
     try {
       Step.LIST_MEMBERS.reach();
@@ -73,7 +73,7 @@ final class Killing {
     }
   }
 
-  /** False when members are still alive at the deadline. */
+  /** Returns false if members are still alive at the deadline. */
   boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException {
     try {
       if (patience.await(deadline.sooner(AT_ONCE_BOUND), enclosure::awaitEmpty)) {

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Informs the execs of a box when the OOM killer has killed one of its processes.
  *
- * <p>In version 2 the kernel itself takes the whole exec (memory.oom.group); this makes version 1
- * do the same. Thread-safe.
+ * <p>In version 2 the kernel itself kills the whole exec (memory.oom.group); this class does so in
+ * version 1. Thread-safe.
  */
 final class OomWatch {
   private static final Logger LOG = System.getLogger(OomWatch.class.getName());

@@ -7,21 +7,21 @@ import java.io.IOException;
 /**
  * The box of one run, which is removed once, however the run ends. For one thread.
  *
- * @param <B> a box, as the owner of the run knows it
+ * @param <B> the type that the owner of the run uses for its box
  */
 public final class OwnBox<B> {
   private final Removal<B> removal;
   private final B box;
   private boolean isRemoved;
 
-  /** How a box is removed. */
+  /** Removes a box. */
   public interface Removal<B> {
     Certificate remove(B box) throws InterruptedException;
 
     void removeAsync(B box);
   }
 
-  /** What is done with the box. */
+  /** Uses the box. */
   public interface Work<T> {
     T run() throws IOException, InterruptedException;
   }
@@ -35,14 +35,14 @@ public final class OwnBox<B> {
     return box;
   }
 
-  /** Removes it and waits for that; a removal that fails may be repeated. */
+  /** Removes the box and waits for that; a removal that fails may be repeated. */
   public Certificate remove() throws InterruptedException {
     Certificate certificate = removal.remove(box);
     isRemoved = true;
     return certificate;
   }
 
-  /** Has it removed after the answer, unless it is removed already. */
+  /** Removes the box in the background, unless it is removed already. */
   public void removeAsync() {
     if (!isRemoved) {
       removal.removeAsync(box);
@@ -50,7 +50,7 @@ public final class OwnBox<B> {
     }
   }
 
-  /** Does {@code work}, and removes the box if that fails; reports what else goes wrong. */
+  /** Does {@code work}, and removes the box if that fails; adds further failures as suppressed. */
   @CanIgnoreReturnValue
   public <T> T removeOnFailure(Work<T> work) throws IOException, InterruptedException {
     try {

@@ -6,14 +6,14 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How long killed processes may take to be gone. An engine that goes down can end all waits, also
- * those that have begun: a process that is not gone by then is stuck, and stays on the ledger.
+ * How long killed processes may take to be gone. An engine that closes can end all waits, also
+ * those that have begun: a process that still exists then is stuck, and stays on the ledger.
  * Thread-safe.
  */
 public final class Patience {
   private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
 
-  /** What each process has, however late it is: most are gone in a millisecond. */
+  /** The time that each process gets, however late it is killed: most are gone in a millisecond. */
   private static final Duration LEAST = Duration.ofMillis(500);
 
   private static final Duration SLICE = Duration.ofMillis(100);
@@ -22,28 +22,28 @@ public final class Patience {
 
   public Patience() {}
 
-  /** From now on no wait lasts beyond {@code last}. */
+  /** Ends every wait by {@code last} from now on. */
   public void endAt(Deadline last) {
     end = last;
   }
 
-  /** Whether the last moment for any wait has come. */
+  /** Returns whether the time of all waits is over. */
   public boolean isOver() {
     Deadline last = end;
     return last != null && last.isOver();
   }
 
-  /** The deadline of a process that is killed now. */
+  /** Returns the deadline of a process that is killed now. */
   Deadline death() {
     return Deadline.in(DEATH_BOUND);
   }
 
-  /** Something to wait for. */
+  /** A condition to wait for. */
   interface Wait {
     boolean await(Deadline deadline) throws KernelException, InterruptedException;
   }
 
-  /** Waits, in slices; false when it has not come in time. */
+  /** Waits, in slices; returns false if the condition is not met in time. */
   boolean await(Deadline deadline, Wait wait) throws KernelException, InterruptedException {
     Deadline least = Deadline.in(LEAST);
     while (!wait.await(deadline.sooner(SLICE))) {

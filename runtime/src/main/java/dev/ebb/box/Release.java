@@ -20,8 +20,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one way out of a box: gives back whatever it holds, in reverse order, going on after
- * failures, and certifies what was observed to be gone. Thread-safe.
+ * The one way out of a box: releases whatever it holds, in reverse order, goes on after failures,
+ * and certifies what was observed to be gone. Thread-safe.
  */
 final class Release {
   private final BoxParts parts;
@@ -37,7 +37,7 @@ final class Release {
 
   private volatile @Nullable Certificate certificate;
 
-  /** Its directory is to be removed, too. */
+  /** Whether the directory of the box is to be removed, too. */
   @GuardedBy("lock")
   private boolean isToForget;
 
@@ -51,12 +51,12 @@ final class Release {
     lock = parts.releasing();
   }
 
-  /** The result so far; set before the state of the box changes. */
+  /** Returns the result so far; set before the state of the box changes. */
   Optional<Certificate> certificate() {
     return Optional.ofNullable(certificate);
   }
 
-  /** Another engine released the box. */
+  /** Takes over the certificate of another engine that released the box. */
   void found(Certificate proof) {
     certificate = proof;
   }
@@ -66,10 +66,10 @@ final class Release {
   }
 
   /**
-   * Ends the box; repeating it returns the same certificate, or tries again what was stuck.
+   * Ends the box. A repeated call returns the same certificate, or retries what was stuck.
    *
-   * @param keepsLogs what its commands wrote stays readable until {@link #forget}
-   * @param note what the next engine shall hand out with its end
+   * @param keepsLogs whether the output of its commands stays readable until {@link #forget}
+   * @param note recorded with the end, for the next engine
    */
   Certificate run(boolean keepsLogs, Map<String, String> note) {
     boolean interrupted = Thread.interrupted();
@@ -131,7 +131,7 @@ final class Release {
     int count = parts.scope().size();
     tally.held(Kind.DESCRIPTOR, count);
     if (!tally.isClean()) {
-      // What is stuck is waited for again, by these.
+      // A later release needs these descriptors to wait again for what is stuck.
       return;
     }
     Step.CLOSE_DESCRIPTORS.reach();
@@ -193,11 +193,11 @@ final class Release {
     tally.released(Kind.USER, users);
   }
 
-  // --- what a stopped box left to read ---
+  // --- the kept output of a stopped box ---
 
   /**
-   * Removes what a stopped box had left to read. What cannot be removed makes it stuck: then the
-   * certificate names it, and a release tries again.
+   * Removes the kept output of a stopped box. If something cannot be removed, the box is stuck: the
+   * certificate names it, and a later release tries again.
    */
   Certificate forget() {
     lock.lock();

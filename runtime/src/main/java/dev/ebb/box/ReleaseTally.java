@@ -22,7 +22,7 @@ final class ReleaseTally {
     }
   }
 
-  /** Observed to be gone. */
+  /** Counts resources that were observed to be gone. */
   void released(Kind kind, int count) {
     if (count > 0) {
       released.merge(kind, count, Integer::sum);

@@ -39,10 +39,13 @@ public interface Accounting {
         }
       };
 
-  /** Readable when the OOM killer is about to strike; empty where init need not be told. */
+  /**
+   * Returns a descriptor that is readable when the OOM killer is about to strike; empty where init
+   * does not need it.
+   */
   Optional<Fd> oomEvents(Scope scope) throws KernelException;
 
-  /** How often the OOM killer struck, as far as the kernel tells. */
+  /** Returns how often the OOM killer struck, as far as the kernel counts that. */
   long oomKills() throws KernelException;
 
   /** What the commands used by the kernel's own count; empty where only init can tell. */
@@ -51,6 +54,6 @@ public interface Accounting {
   /** What the commands take now; empty where no cgroup counts it. */
   Optional<Occupancy> occupancy() throws KernelException;
 
-  /** What the commands had to wait for; empty where the kernel keeps no such account. */
+  /** Returns how long the commands stalled; empty where the kernel does not count that. */
   Optional<StallTimes> pressure() throws KernelException;
 }

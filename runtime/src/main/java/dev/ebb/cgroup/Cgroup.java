@@ -91,8 +91,8 @@ public record Cgroup(Path path) {
   }
 
   /**
-   * The processes in this cgroup and all below it: by its own files or, where these cannot be read,
-   * by what /proc tells of each process.
+   * Returns the processes in this cgroup and all below it: from its own files or, where these
+   * cannot be read, from /proc.
    */
   public List<Integer> allProcs() throws KernelException {
     try {
@@ -124,7 +124,7 @@ public record Cgroup(Path path) {
     return isPopulated(CgroupFile.of(path, "cgroup.events").read());
   }
 
-  /** What {@code events}, the text of cgroup.events, says; one that says nothing is an error. */
+  /** Parses {@code events}, the text of cgroup.events; fails if the field is missing. */
   static boolean isPopulated(String events) throws KernelException {
     return CgroupFile.value(events, "populated")
         .map(populated -> populated != 0)
@@ -187,8 +187,8 @@ public record Cgroup(Path path) {
 
   /**
    * Signals each member, in rounds until there is none or the bound is over. No process forks while
-   * frozen by v2, and a member so frozen dies at once; one that cannot be frozen is killed all the
-   * same.
+   * frozen by v2, and a member so frozen dies at once; a member that cannot be frozen is killed all
+   * the same.
    */
   public void killEach() throws KernelException {
     if (!exists()) {
@@ -223,7 +223,7 @@ public record Cgroup(Path path) {
     }
   }
 
-  /** One that cannot be killed keeps no other from its end. */
+  /** A member that cannot be killed does not keep the others alive. */
   private void killRounds(Deadline deadline) throws KernelException {
     Optional<ProcMembers> told = ProcMembers.of(path);
     var failures = new ArrayList<KernelException>();

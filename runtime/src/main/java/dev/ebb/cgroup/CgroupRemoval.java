@@ -11,8 +11,8 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Removes cgroups: plain rmdir first, silently. Only a busy one is worth a word, a count and a
- * kill. Thread-safe.
+ * Removes cgroups: plain rmdir first, silently. Only a busy cgroup is logged, counted and killed.
+ * Thread-safe.
  */
 public final class CgroupRemoval {
   private static final Logger LOG = System.getLogger(CgroupRemoval.class.getName());
@@ -94,7 +94,7 @@ public final class CgroupRemoval {
       Step.RMDIR_CGROUP.reach();
       return Filesystem.rmdirIfPresent(cgroup.path()) ? Attempt.REMOVED : Attempt.ABSENT;
     } catch (KernelException e) {
-      // A directory of a plain file system, as unit tests use it, says ENOTEMPTY.
+      // A directory of a plain file system, as unit tests use it, fails with ENOTEMPTY.
       if (e.is(Errno.EBUSY) || e.is(Errno.ENOTEMPTY)) {
         return Attempt.BUSY;
       }

@@ -26,8 +26,8 @@ public interface EmptyWait {
   boolean await(Cgroup cgroup, Deadline deadline) throws KernelException, InterruptedException;
 
   /**
-   * By the kernel's word: cgroup.events announces each change. Where that cannot be read, by what
-   * /proc tells of each process, again and again.
+   * Waits for an event: cgroup.events announces each change. Where that cannot be read, reads /proc
+   * repeatedly.
    */
   static EmptyWait on(Poller poller) {
     return (cgroup, deadline) -> {
@@ -60,7 +60,7 @@ public interface EmptyWait {
         if (deadline.isOver()) {
           return false;
         }
-        // KERNEL: cgroup.events speaks at most once in 10 ms, so a change may be told late.
+        // KERNEL: cgroup.events notifies at most once in 10 ms, so a change may be reported late.
         var _ = changed.await(deadline.sooner(LOOK_AGAIN));
         changed.arm();
       }

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What holds the processes of one box together, so that none is missed when they are counted or
- * ended: its cgroups or, on a host that gives us none, its pid namespace.
+ * Holds the processes of one box together, so that none is missed when they are counted or ended:
+ * its cgroups or, on a host without usable cgroups, its pid namespace.
  */
 public interface Enclosure {
   /** The directories it will make, one a hierarchy: what the ledger must list. */
@@ -27,11 +27,11 @@ public interface Enclosure {
   /** The making of the box has begun: {@code outside} leads the session of all that takes part. */
   void begun(ProcessRef outside);
 
-  /** Its init is known, perhaps before it has said anything. */
+  /** Called when its init is known, perhaps before init has sent anything. */
   void known(Pidfd init);
 
   /**
-   * Its init has said hello, and the process that made it is gone.
+   * Called when its init has sent HELLO, and the process that made it is gone.
    *
    * @return the process that the next runtime must find to end the box; empty where {@link #paths}
    *     suffice

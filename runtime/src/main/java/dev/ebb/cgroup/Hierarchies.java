@@ -219,8 +219,9 @@ public record Hierarchies(
   }
 
   /**
-   * Whether our own cgroup is ours to arrange: systemd says so by an attribute (Delegate=yes); a
-   * container's root is, if it is writable; and what an ordinary user may write to was given him.
+   * Returns whether this process may arrange its own cgroup: systemd marks a delegated one by an
+   * attribute (Delegate=yes); the root of a container may be arranged if it is writable; and an
+   * ordinary user may arrange what the user can write to.
    *
    * <p>KERNEL: only the real root has no cgroup.type.
    */

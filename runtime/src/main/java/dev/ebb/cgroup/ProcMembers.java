@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The members of a cgroup and of all below it, as /proc/PID/cgroup tells them: for a look when the
- * cgroup's own files cannot be read.
+ * The members of a cgroup and of all below it, from /proc/PID/cgroup: used when the cgroup's own
+ * files cannot be read.
  *
  * @param controllers of its hierarchy; empty: version 2
  * @param path as /proc/PID/cgroup prints it
@@ -48,7 +48,7 @@ record ProcMembers(List<String> controllers, String path) {
 
   private static Optional<ProcMembers> in(String root, Path point, String[] type, Path directory) {
     boolean isVersion1 = type[0].equals("cgroup");
-    // SAFETY: everybody is in or below the root of a hierarchy.
+    // SAFETY: every process is in or below the root of a hierarchy.
     if ((!isVersion1 && !type[0].equals("cgroup2")) || directory.equals(point)) {
       return Optional.empty();
     }

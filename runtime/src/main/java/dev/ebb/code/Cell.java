@@ -24,37 +24,37 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One piece of code that a context runs, from its order on. Thread-safe. To be closed by the caller
- * that ordered it: until then what it wrote and showed is there.
+ * One piece of code that a context runs. Thread-safe. The caller that submitted it closes it; until
+ * then its output and displays are kept.
  */
 public final class Cell implements AutoCloseable {
-  /** Of what one cell shows. */
+  /** The most that one cell may show. */
   private static final long SHOWN_MOST = 16 << 20;
 
-  /** Of each form, beside its bytes. */
+  /** The memory of each form beside its bytes. */
   private static final long OVERHEAD = 512;
 
-  /** There is always room for a few small words, whatever others show. */
+  /** A few small frames always have room, whatever other cells show. */
   private static final int SMALL = 16;
 
   private static final int SMALL_MOST = 64;
 
   private static final Pattern END = Pattern.compile("ok|error|interrupted|[0-9]{1,3}");
 
-  /** What came of it. */
+  /** How a cell ended. */
   public enum Outcome {
     OK,
     /** It threw. */
     ERROR,
-    /** Its last command did not do well. */
+    /** Its last command failed. */
     FAILED,
     INTERRUPTED,
     TIMED_OUT,
     /** The interpreter ended in the middle. */
     DIED,
-    /** The interpreter, or code in it, said what no runner says; it was ended. */
+    /** The interpreter, or code in it, broke the protocol; it was ended. */
     BROKEN,
-    /** It did well, but some of its output could not be stored. */
+    /** It succeeded, but some of its output could not be stored. */
     OUTPUT_LOST,
     /** It never ran. */
     CANCELLED;
@@ -64,16 +64,16 @@ public final class Cell implements AutoCloseable {
     }
   }
 
-  /** Something to look at, in one or more forms by their types. */
+  /** A displayed value, in one or more forms by their types. */
   public record Shown(boolean isResult, Map<String, byte[]> forms) {}
 
   public record Thrown(String name, String value, String traceback) {}
 
   /**
-   * How it ended.
+   * The end of a cell.
    *
-   * @param cause how the interpreter did, if it did
-   * @param detail what there is to say of that
+   * @param cause how the interpreter ended, if it did
+   * @param detail a description of that
    */
   public record Result(
       Outcome outcome,
@@ -102,12 +102,12 @@ public final class Cell implements AutoCloseable {
   private volatile @Nullable Thrown thrown;
   private volatile boolean cut;
 
-  // --- what the context and its interpreter know of it ---
+  // --- for the context and its interpreter ---
 
-  /** Forms that were not shown yet; of the poller's thread alone. */
+  /** Forms that were not shown yet; used by the poller's thread only. */
   private Map<String, byte[]> forms = new LinkedHashMap<>();
 
-  /** How many small words it said; of the poller's thread alone. */
+  /** How many small frames it sent; used by the poller's thread only. */
   private int small;
 
   private volatile long begunAt;
@@ -115,7 +115,7 @@ public final class Cell implements AutoCloseable {
   volatile @Nullable String done;
   volatile boolean cancelled;
 
-  /** How often it was to be interrupted. */
+  /** How often an interrupt was requested. */
   final AtomicInteger interrupts = new AtomicInteger();
 
   Cell(int number, CellOrder order, String nonce, ShowRoom room) {
@@ -145,12 +145,12 @@ public final class Cell implements AutoCloseable {
     }
   }
 
-  /** What is left of so long since it began. */
+  /** Returns what is left of this duration since the cell began. */
   Duration untilAfterBegin(Duration howLong) {
     return howLong.minus(ProcessClock.since(begunAt));
   }
 
-  /** False for a word that says no end. */
+  /** Returns false for a word that is no outcome. */
   boolean finish(String word) {
     done = word;
     return END.matcher(word).matches();
@@ -168,9 +168,9 @@ public final class Cell implements AutoCloseable {
     }
   }
 
-  // --- what it shows ---
+  // --- displays ---
 
-  /** Room for so many bytes in our memory; none once the cell is closed. */
+  /** Reserves memory for so many bytes; fails once the cell is closed. */
   boolean reserve(int size) {
     lock.lock();
     try {
@@ -193,7 +193,7 @@ public final class Cell implements AutoCloseable {
     }
   }
 
-  /** SAFETY: what a type is made of, for it becomes a word of ours. */
+  /** SAFETY: checks the characters of a type, for it becomes part of our documents. */
   boolean addForm(byte[] body) {
     int end = indexOf(body, 0);
     String type = end < 0 ? "" : BoxText.decode(body, 0, end);
@@ -247,14 +247,14 @@ public final class Cell implements AutoCloseable {
     cut = true;
   }
 
-  // --- for the caller that ordered it ---
+  // --- for the caller ---
 
-  /** What it writes; empty until its turn comes. */
+  /** Returns its output; empty until its turn comes. */
   public Optional<Segment> segment() {
     return Optional.ofNullable(segment);
   }
 
-  /** What it has shown so far, but for the first ones. */
+  /** Returns what it has shown so far, without the first {@code from}. */
   public List<Shown> shown(int from) {
     lock.lock();
     try {
@@ -277,13 +277,13 @@ public final class Cell implements AutoCloseable {
     return Optional.ofNullable(thrown);
   }
 
-  /** It wrote or showed more than there is. */
+  /** Returns whether it wrote or showed more than is kept. */
   public boolean isCut() {
     Segment output = segment;
     return cut || (output != null && output.isTruncated());
   }
 
-  /** What it wrote and could not be stored. */
+  /** Returns how much of its output could not be stored. */
   public OutputLoss loss() {
     Segment output = segment;
     return output == null ? OutputLoss.NONE : output.loss();
@@ -293,7 +293,7 @@ public final class Cell implements AutoCloseable {
     return Optional.ofNullable(result.getNow(null));
   }
 
-  /** Empty when it has not ended in time. */
+  /** Returns empty if it has not ended in time. */
   public Optional<Result> await(Duration patience) throws InterruptedException {
     try {
       return Deadline.in(patience).await(result);
@@ -302,7 +302,7 @@ public final class Cell implements AutoCloseable {
     }
   }
 
-  /** Waits until there is more than was read, or it has ended; or for so long. */
+  /** Waits until there is more than was read, until it has ended, or until time is up. */
   public void awaitNews(long stdoutRead, long stderrRead, int shownRead, Duration patience)
       throws InterruptedException {
     Segment output = segment;

@@ -13,14 +13,14 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 
 /**
- * Code that a caller wants to be compiled and run.
+ * Code to compile and run.
  *
  * @param code the program, in UTF-8
- * @param files that are there beside it
+ * @param files placed beside it
  * @param args of the program
- * @param environment of compiler and program, beside that of the language
- * @param stdin all that the program is to read
- * @param outputs which of the files that it writes are wanted with their content
+ * @param environment of compiler and program, added to that of the language
+ * @param stdin everything that the program is to read
+ * @param outputs globs for the written files to return with their content
  */
 @SuppressWarnings({"ArrayRecordComponent", "OptionalOfArray"}) // never compared, never changed
 public record CodeRequest(
@@ -32,10 +32,10 @@ public record CodeRequest(
     Optional<byte[]> stdin,
     Times times,
     List<Glob> outputs) {
-  /** How long each of the two may take; zero: any time. */
+  /** Time limits of compiler and program; zero: none. */
   public record Times(Duration compile, Duration run) {}
 
-  /** Code alone. */
+  /** Makes a request for code alone. */
   public static CodeRequest of(Language language, String code) {
     return new CodeRequest(
         language,
@@ -56,9 +56,9 @@ public record CodeRequest(
   }
 
   /**
-   * What is to be done for it.
+   * Makes the task for this request.
    *
-   * @param caps puts the limits of a command in place of the defaults
+   * @param caps fills in and reduces the limits of a command
    */
   public CodeTask task(UnaryOperator<ExecSpec> caps) {
     var all = new ArrayList<NewFile>();

@@ -5,17 +5,17 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * What became of code.
+ * The result of running code.
  *
- * @param <E> a command, as the caller of the run knows it
- * @param phase that it came to
+ * @param <E> the type that the caller of the run uses for a command
+ * @param phase the last phase that it reached
  * @param outcome {@code ok}, {@code failed}, {@code compile-error}, or how else its command ended
  * @param exec the command that ended last
  * @param written empty: it never ran
  */
 public record CodeResult<E>(
     Language language, Phase phase, String outcome, E exec, Optional<Written> written) {
-  /** What code goes through. */
+  /** The phases of a run. */
   public enum Phase {
     COMPILE,
     RUN;

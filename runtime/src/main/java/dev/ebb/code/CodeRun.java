@@ -16,31 +16,32 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of code in a box that is there: written, compiled, run, and what it wrote. The box stays.
+ * One run of code in an existing box: writes the files, compiles, runs, and reads what was written.
+ * The box stays.
  *
- * @param <E> a command, as the caller knows it
+ * @param <E> the type that the caller uses for a command
  */
 public final class CodeRun<E> {
-  /** How much of stderr is looked at. */
+  /** How many bytes at the end of stderr are searched. */
   private static final int LAST_WORDS = 64 * 1024;
 
-  /** What is done while nothing may end the box for being idle. */
+  /** Work during which the box counts as used. */
   public interface Work {
     void run() throws IOException, InterruptedException;
   }
 
   /**
-   * The box of a run, and the caller that it is for.
+   * The box of a run, and the caller that waits for the run.
    *
-   * @param <E> a command, as the caller knows it
+   * @param <E> the type that the caller uses for a command
    */
   public interface Place<E> extends Room {
     BoxFiles files();
 
-    /** Whether the box was made for this run: nothing else runs in it before. */
+    /** Returns whether the box was made for this run: nothing else runs in it before. */
     boolean isNew();
 
-    /** The entry of the first file, if a new box holds it already. */
+    /** Returns the entry of the first file, if a new box holds it already. */
     Optional<FileEntry> placed();
 
     boolean hasMounts();
@@ -51,13 +52,13 @@ public final class CodeRun<E> {
 
     Exec exec(E started);
 
-    /** Writes all of its stdin, and closes it. */
+    /** Writes all input to stdin, and closes it. */
     void feed(E started, byte[] input);
 
-    /** Waits for the end of a compiler. */
+    /** Waits for the end of the compiler. */
     ExecResult await(E compiler) throws IOException, InterruptedException;
 
-    /** Waits for the end of the program, whose output the caller may follow. */
+    /** Waits for the end of the program, with output that the caller may follow. */
     ExecResult follow(E program) throws IOException, InterruptedException;
   }
 
@@ -65,16 +66,16 @@ public final class CodeRun<E> {
   private final CodeTask task;
   private @Nullable WorkspaceWatch watch;
 
-  /** A run that has yet to begin. */
+  /** Makes a run that has yet to begin. */
   public CodeRun(Place<E> place, CodeTask task) {
     this.place = place;
     this.task = task;
   }
 
   /**
-   * Runs it, once.
+   * Runs the code; to be called once.
    *
-   * @throws SandboxException it could not, for no fault of the code
+   * @throws SandboxException it could not run, for no fault of the code
    */
   public CodeResult<E> run() throws IOException, InterruptedException {
     place.use(this::fill);
@@ -98,7 +99,10 @@ public final class CodeRun<E> {
         task.language(), CodeResult.Phase.RUN, word, program, Optional.of(written));
   }
 
-  /** Of a new box all is known then, unless a compiler is still to run. */
+  /**
+   * Writes the files. In a new box all entries are known afterwards, unless a compiler is still to
+   * run.
+   */
   private void fill() throws IOException, InterruptedException {
     if (!place.isNew()) {
       NewFile.write(place.files(), task.files());

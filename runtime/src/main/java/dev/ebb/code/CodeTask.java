@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Code that is to be run.
+ * Code to run.
  *
- * @param files the code among them; all are there before anything runs
+ * @param files the code among them; written before anything runs
  * @param compile empty: there is nothing to compile
- * @param input all that the program is to read
- * @param outputs which of the files that it writes are wanted with their content
+ * @param input everything that the program is to read
+ * @param outputs globs for the written files to return with their content
  */
 @SuppressWarnings("OptionalOfArray") // never compared, never changed
 public record CodeTask(
@@ -28,7 +28,10 @@ public record CodeTask(
     outputs = List.copyOf(outputs);
   }
 
-  /** Of a box of its own. The program may have been started ahead, if nothing comes before it. */
+  /**
+   * Returns the first command of a box made for this task. The pool may have started it, if nothing
+   * comes before it.
+   */
   public PlannedStart plannedStart() {
     return new PlannedStart(
         compile.isEmpty() ? Optional.of(run) : Optional.empty(),

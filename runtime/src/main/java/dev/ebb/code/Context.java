@@ -22,12 +22,12 @@ import org.jspecify.annotations.Nullable;
  * An interpreter in a box that runs one cell after the other, and keeps its state between them.
  * Thread-safe. The owner of its exec awaits and ends that exec.
  *
- * <p>Orders and answers go by the {@link RunnerSocket} of the exec, what the code writes by the
- * ordinary way of output. Each answer bears the nonce of its cell: what anything else says breaks
- * the context, and only that.
+ * <p>Orders and answers go through the {@link RunnerSocket} of the exec, the output of the code
+ * through its logs. Each answer bears the nonce of its cell: any other message breaks this context,
+ * and only this one.
  */
 public final class Context {
-  /** Cells that wait for their turn. */
+  /** How many cells may wait for their turn. */
   private static final int QUEUE_MOST = 100;
 
   private static final SecureRandom RANDOM = new SecureRandom();
@@ -67,7 +67,7 @@ public final class Context {
     return of(exec, runner, ShowRoom.OF_PROCESS);
   }
 
-  /** Starts a context; its cells show what {@code room} has room for. */
+  /** Starts a context; {@code room} bounds what its cells show. */
   public static Context of(Exec exec, Runner runner, ShowRoom room) {
     var session = new RunnerSession(exec);
     session.begin(runner);
@@ -84,17 +84,19 @@ public final class Context {
     return session.isReady() ? State.IDLE : State.STARTING;
   }
 
-  /** Why it was ended, if for what it said. */
+  /** Returns how it broke the protocol, if it was ended for that. */
   public Optional<String> broken() {
     return session.broken();
   }
 
-  /** How the interpreter ended. ORDER: known before the end of the cell that it ended in. */
+  /**
+   * Returns how the interpreter ended. ORDER: known before the end of the cell that it ended in.
+   */
   public Optional<ExitCause> cause() {
     return session.cause();
   }
 
-  /** Has it run when all that were ordered before have. */
+  /** Queues a cell behind earlier ones. */
   public Cell submit(CellOrder order) {
     lock.lock();
     try {
@@ -119,7 +121,7 @@ public final class Context {
     }
   }
 
-  /** Interrupts the cell that runs, which keeps the state; false: none does. */
+  /** Interrupts the running cell, and keeps the state; returns false if none runs. */
   public boolean interrupt() {
     Cell cell = session.current();
     if (cell == null || cell.done != null) {
@@ -130,7 +132,7 @@ public final class Context {
     return true;
   }
 
-  /** Gives up a cell: it leaves the queue, or it is interrupted, or ended. */
+  /** Cancels a cell: removes it from the queue, interrupts it, or ends the interpreter. */
   public void cancel(Cell cell) {
     cell.cancelled = true;
     if (leaveQueue(cell)) {
@@ -189,7 +191,7 @@ public final class Context {
     return new Cell.Result(outcome, 0, Optional.empty(), broken(), Duration.ZERO);
   }
 
-  /** How many cells wait for their turn. */
+  /** Returns how many cells wait for their turn. */
   public int waiting() {
     lock.lock();
     try {

@@ -7,21 +7,21 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes apart what a runner says: {@code NONCE KIND SIZE\n} and so many bytes, again and again.
+ * Parses the stream of a runner: {@code NONCE KIND SIZE\n} and so many bytes, repeated.
  *
- * <p>SAFETY: a box may say anything. Nothing is taken that was not announced, nothing is announced
- * that is too large, and no byte is kept that there is no room for. For one thread.
+ * <p>SAFETY: a box may send anything. Only announced bytes are taken, an announcement that is too
+ * large is refused, and no byte is kept without room for it. For one thread.
  */
 final class Frames {
-  /** What can be said. */
+  /** The kinds of frames. */
   enum Kind {
     /** The interpreter waits for its first cell. */
     READY(0),
     /** The code of the cell runs from now on. */
     BEGUN(0),
-    /** One form of what is shown: a type, NUL, the content. */
+    /** One form of a display: a type, NUL, the content. */
     FORM(16 << 20),
-    /** The forms so far are something to look at. */
+    /** The forms so far are a display. */
     DISPLAY(0),
     /** The forms so far are the value of the cell. */
     RESULT(0),
@@ -43,15 +43,15 @@ final class Frames {
     }
   }
 
-  /** Takes the frames. */
+  /** Receives the frames. */
   interface Listener {
     /** Says what is wrong with such a frame, before anything of it is taken; null: nothing. */
     @Nullable String opens(String nonce, Kind kind);
 
-    /** Whether the body of such a frame is wanted; else it is passed over. */
+    /** Returns whether the body of such a frame is wanted; otherwise it is skipped. */
     boolean wants(Kind kind, int size);
 
-    /** Says what is wrong with it; null: nothing. */
+    /** Returns what is wrong with the frame, or null. */
     @Nullable String heard(Kind kind, byte @Nullable [] body);
   }
 
@@ -63,7 +63,7 @@ final class Frames {
   private final byte[] head = new byte[HEAD_MOST];
   private int headSize;
 
-  /** Of the frame whose body is awaited. */
+  /** The kind of the frame whose body is awaited. */
   private @Nullable Kind kind;
 
   private byte @Nullable [] body;
@@ -74,12 +74,12 @@ final class Frames {
     this.listener = listener;
   }
 
-  /** No frame has begun that has not ended. */
+  /** Returns whether no frame is half received. */
   boolean isBetween() {
     return headSize == 0 && kind == null;
   }
 
-  /** Says what is wrong with it; null: nothing. */
+  /** Parses bytes; returns what is wrong with them, or null. */
   @Nullable String take(byte[] bytes, int length) {
     for (int at = 0; at < length; ) {
       if (kind != null) {

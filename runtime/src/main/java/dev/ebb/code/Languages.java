@@ -23,7 +23,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The languages that code may be in, and those that this host has the tools for. Thread-safe. */
+/**
+ * The languages that code may be written in, and those that this host has the tools for.
+ * Thread-safe.
+ */
 public final class Languages {
   private static final String NEVER = "(?!)";
 
@@ -43,7 +46,7 @@ public final class Languages {
     this.find = find;
   }
 
-  /** Of this host. */
+  /** Finds the tools of this host. */
   public static Languages ofHost() {
     return new Languages(
         read(),
@@ -67,7 +70,7 @@ public final class Languages {
 
   // --- what there is ---
 
-  /** Each by the tools that the host has, or else by those that are named first. */
+  /** Returns each language with the tools that the host has, or else those that are named first. */
   public List<Language> all() {
     var chosen = new LinkedHashMap<String, Language>();
     for (Language each : all) {
@@ -83,13 +86,14 @@ public final class Languages {
     return missing(language).isEmpty();
   }
 
-  /** The tools that the host has not. */
+  /** Returns the tools that the host lacks. */
   public List<String> missing(Language language) {
     return language.tools().stream().filter(tool -> find.apply(tool).isEmpty()).toList();
   }
 
   /**
-   * When its tools were last replaced, as far as the host shows it: other tools, other versions.
+   * Returns when its tools were last replaced, as far as the host shows it: other tools may have
+   * other versions.
    */
   public List<FileTime> replaced(Language language) {
     var times = new ArrayList<FileTime>();
@@ -104,7 +108,10 @@ public final class Languages {
     return times;
   }
 
-  /** The language of that name, or of that alias, with tools that are there. */
+  /**
+   * Returns the language of that name or alias, with tools that the host has; throws if there is
+   * none.
+   */
   public Language require(String word) {
     String lower = word.toLowerCase(Locale.ROOT);
     Optional<Language> found = all().stream().filter(each -> each.isCalled(lower)).findFirst();

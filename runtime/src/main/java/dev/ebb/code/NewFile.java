@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A file that a box is to hold.
+ * A file to write to a box.
  *
  * @param path in the box; relative to its working directory
  */
@@ -23,13 +23,13 @@ public record NewFile(String path, byte[] bytes) {
 
   private static final String WORKSPACE = WorkspaceFiles.path("");
 
-  /** Of what its init may write, in all, so that its share of memory does. */
+  /** The most that init may be asked to write in all, so that its share of memory suffices. */
   private static final int PLACED_MOST = 256 * 1024;
 
   /**
-   * Writes them, as the user of the box.
+   * Writes files, as the user of the box.
    *
-   * @return by their paths, what is there then, if that is told
+   * @return by their paths, the entries that are there then, if known
    */
   @CanIgnoreReturnValue
   public static Map<String, Optional<FileEntry>> write(BoxFiles into, List<NewFile> files)
@@ -41,7 +41,7 @@ public record NewFile(String path, byte[] bytes) {
     return written;
   }
 
-  /** What its path is in the working directory, if it is there. */
+  /** Returns its name, if it is in the working directory itself. */
   private String name() {
     return path.startsWith(WORKSPACE) ? path.substring(WORKSPACE.length()) : path;
   }
@@ -50,7 +50,10 @@ public record NewFile(String path, byte[] bytes) {
     return into.write(path, DEFAULT_MODE, new ByteArrayInputStream(bytes));
   }
 
-  /** As what a box can hold without a process, if it is in its working directory itself. */
+  /**
+   * Returns it as a file that a box can hold without a process, if it is in its working directory
+   * itself.
+   */
   public Optional<FirstFile> asFirst() {
     return FirstFile.isName(name())
         ? Optional.of(new FirstFile(name(), DEFAULT_MODE, bytes))
@@ -58,7 +61,7 @@ public record NewFile(String path, byte[] bytes) {
   }
 
   /**
-   * Writes them to a box in which nothing has happened yet: a few short ones need no process, and
+   * Writes files to a box in which nothing has happened yet: a few short ones need no process, and
    * the first may be there already.
    *
    * @param placed the entry of the first file, if it is there already

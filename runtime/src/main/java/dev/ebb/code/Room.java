@@ -1,7 +1,7 @@
 package dev.ebb.code;
 
-/** Memory for what is to be answered, until that has happened. */
+/** Memory for an answer, until it was sent. */
 public interface Room {
-  /** Takes so many bytes; false when there is no room for them, for a while. */
+  /** Claims so many bytes; returns false if they are not available for a while. */
   boolean hasRoomFor(long bytes) throws InterruptedException;
 }

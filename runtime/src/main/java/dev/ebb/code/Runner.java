@@ -14,8 +14,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The program of ours, a resource beside this class, that an interpreter runs cells by. It comes by
- * the socket, as a size and its text: a command line is for everybody to read.
+ * The program by which an interpreter runs cells, a resource beside this class. It is sent over the
+ * socket, as a size and its text: any process can read a command line.
  */
 public enum Runner {
   PYTHON(
@@ -25,7 +25,7 @@ public enum Runner {
       "(lambda f: exec(compile(f.read(int(f.readline())), '<ebb>', 'exec'), {'__name__': 'ebb'}))"
           + "(open(0, 'rb', closefd=False))"),
 
-  /** It cannot move a descriptor by itself. */
+  /** Node cannot move a descriptor itself. */
   JAVASCRIPT(
       "context.js",
       "sh",
@@ -65,7 +65,7 @@ public enum Runner {
     }
   }
 
-  /** Of a language that there are contexts of. */
+  /** Returns the runner of a language that has contexts. */
   public static Runner of(Language language) {
     return Stream.of(values())
         .filter(each -> each.word().equals(language.name()))
@@ -87,7 +87,7 @@ public enum Runner {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** Whether its cells end with a number, as commands do. */
+  /** Returns whether its cells end with an exit status, as commands do. */
   public boolean hasStatus() {
     return this == BASH;
   }
@@ -96,7 +96,7 @@ public enum Runner {
     return command;
   }
 
-  /** What it is sent first. */
+  /** Returns the first message to the interpreter. */
   byte[] boot() {
     byte[] bytes = BoxText.encode(text);
     byte[] size = (bytes.length + "\n").getBytes(StandardCharsets.US_ASCII);

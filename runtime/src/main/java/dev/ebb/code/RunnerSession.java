@@ -15,8 +15,8 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The conversation with the interpreter of one context: takes what its runner says, for the cell
- * that runs, and ends the interpreter when it hangs up or breaks the protocol. Thread-safe.
+ * The protocol with the interpreter of one context: receives the frames of the running cell, and
+ * ends the interpreter when it hangs up or breaks the protocol. Thread-safe.
  */
 final class RunnerSession {
   private static final Duration SEND_PATIENCE = Duration.ofSeconds(10);
@@ -24,10 +24,10 @@ final class RunnerSession {
   /** How long a killed process tree may take to be gone. */
   private static final Duration END_PATIENCE = Duration.ofSeconds(30);
 
-  /** An interpreter that hangs up is about to end, or cannot speak any more. */
+  /** For the exit of an interpreter that hung up. */
   private static final Duration LAST_WORD = Duration.ofSeconds(2);
 
-  /** The nonce of a word that is about no cell. */
+  /** The nonce of a frame that belongs to no cell. */
   static final String NO_NONCE = "0".repeat(16);
 
   private final Exec exec;
@@ -38,7 +38,7 @@ final class RunnerSession {
   private volatile boolean ready;
   private volatile boolean hungUp;
 
-  /** What was said that no runner says. */
+  /** How the interpreter broke the protocol. */
   private volatile @Nullable String broken;
 
   private volatile @Nullable ExitCause cause;
@@ -48,14 +48,14 @@ final class RunnerSession {
     socket = exec.runnerSocket().orElseThrow();
   }
 
-  /** Listens to the interpreter and sends it its runner. */
+  /** Receives from the interpreter, and sends it its runner. */
   void begin(Runner runner) {
     try {
       socket.listen(new Words());
     } catch (KernelException e) {
       throw SandboxException.internal(e);
     }
-    // ORDER: it says that it is ready before it is sent anything else.
+    // ORDER: the interpreter reports that it is ready before it is sent anything else.
     socket.send(runner.boot(), Deadline.in(SEND_PATIENCE));
   }
 
@@ -63,7 +63,7 @@ final class RunnerSession {
     return exec;
   }
 
-  /** The cell that was sent last and is not over; null: none. */
+  /** Returns the cell that was sent last and has not ended; null: none. */
   @Nullable Cell current() {
     return current;
   }
@@ -80,17 +80,17 @@ final class RunnerSession {
     return broken != null;
   }
 
-  /** Why the interpreter was ended, if for what it said. */
+  /** Returns how the interpreter broke the protocol, if it was ended for that. */
   Optional<String> broken() {
     return Optional.ofNullable(broken);
   }
 
-  /** How the interpreter ended, if it is known. */
+  /** Returns how the interpreter ended, if that is known. */
   Optional<ExitCause> cause() {
     return Optional.ofNullable(cause);
   }
 
-  /** Sends a cell; from now on the interpreter may speak about it. */
+  /** Sends a cell; from now on frames with its nonce are accepted. */
   void send(Cell cell) {
     current = cell;
     if (!isOver() && !socket.send(cell.order().words(cell.nonce()), Deadline.in(SEND_PATIENCE))) {
@@ -98,14 +98,14 @@ final class RunnerSession {
     }
   }
 
-  /** The cell that ran is over. */
+  /** Called when the running cell has ended. */
   void release() {
     current = null;
   }
 
   /**
-   * Waits for {@code condition} by what {@code segment} hears; false when the deadline came first.
-   * ORDER: what the interpreter has said by then is heard before that decides.
+   * Waits for {@code condition} while {@code segment} receives; returns false if the deadline came
+   * first. ORDER: what the interpreter has sent by then is received before that decides.
    */
   boolean await(Segment segment, BooleanSupplier condition, Deadline deadline)
       throws InterruptedException {
@@ -120,27 +120,27 @@ final class RunnerSession {
     exec.segment().wake();
   }
 
-  /** How the interpreter ended; it is killed if it only hung up. */
+  /** Returns how the interpreter ended; kills it if it only hung up. */
   Optional<ExitCause> end() throws InterruptedException {
     Optional<ExecResult> last = exec.await(LAST_WORD);
     if (last.isEmpty()) {
       exec.kill(Duration.ZERO);
       last = exec.await(END_PATIENCE);
     }
-    // Its last words may be on their way.
+    // Its last frames may be on their way.
     var _ = await(exec.segment(), () -> hungUp, Deadline.in(LAST_WORD));
     last.ifPresent(result -> cause = result.cause());
     return cause();
   }
 
-  /** Ends the interpreter, but not by the poller, which may have heard it: a kill may wait. */
+  /** Ends the interpreter on another thread than the poller's, because a kill may wait. */
   void breakUp(String wrong) {
     broken = wrong;
     wake();
     Thread.ofVirtual().name("ebb-broken-context").start(() -> exec.kill(Duration.ZERO));
   }
 
-  // --- what it says ---
+  // --- incoming frames ---
 
   private final class Words implements RunnerSocket.Listener {
     @Override
@@ -160,7 +160,7 @@ final class RunnerSession {
     }
   }
 
-  /** An interpreter that hung up ends; if not by itself, by us. */
+  /** Ends an interpreter that hung up and does not end by itself. */
   private void seeOff() {
     try {
       var _ = end();
@@ -200,7 +200,7 @@ final class RunnerSession {
       ready = true;
       return true;
     }
-    // RACE: it may have been given up in the middle of the frame.
+    // RACE: the cell may have been cancelled in the middle of the frame.
     return cell != null && take(cell, kind, body);
   }
 

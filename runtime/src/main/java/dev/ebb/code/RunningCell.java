@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /**
- * One cell in its interpreter: sends it, waits for its end, interrupts it when that is asked for or
- * when it takes too long, and kills the interpreter if that does not help. For one thread.
+ * One cell in its interpreter: sends it, waits for its end, interrupts it on request or when it
+ * takes too long, and kills the interpreter if that does not help. For one thread.
  */
 final class RunningCell {
   private static final Duration FOREVER = Duration.ofDays(36_500);
@@ -21,10 +21,10 @@ final class RunningCell {
   /** How long init may take to end a segment. */
   private static final Duration SPLIT_PATIENCE = Duration.ofSeconds(30);
 
-  /** Of a cell that has begun, until it hears every interrupt. */
+  /** A cell that has run for this long receives every interrupt. */
   private static final Duration SETTLED = Duration.ofMillis(300);
 
-  /** RACE: an interpreter that begins with a cell may not hear the first interrupt. */
+  /** RACE: an interpreter that begins with a cell may not receive the first interrupt. */
   private static final int ASKED_MOST = 2;
 
   private final RunnerSession session;
@@ -53,7 +53,7 @@ final class RunningCell {
     if (cell.done != null && !session.isBroken()) {
       session.exec().split();
       if (!await(segment::isOver, Deadline.in(SPLIT_PATIENCE))) {
-        // What init has not told by now is missing.
+        // Output that init has not reported by now is missing.
         cell.cut();
       }
     }

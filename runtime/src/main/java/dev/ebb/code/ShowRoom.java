@@ -2,17 +2,17 @@ package dev.ebb.code;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Room in our memory for what cells show. Thread-safe; it must not wait for anything. */
+/** Memory for what cells show. Thread-safe; it must not wait for anything. */
 public interface ShowRoom {
-  /** SAFETY: for all cells of this process that have no other. */
+  /** SAFETY: shared by all cells of this process that have no other. */
   ShowRoom OF_PROCESS = bounded(Math.min(64 << 20, Runtime.getRuntime().maxMemory() / 8));
 
-  /** False when there is none for so many bytes. */
+  /** Takes so many bytes; returns false if they are not available. */
   boolean take(long bytes);
 
   void giveBack(long bytes);
 
-  /** Room for {@code most} bytes, first come, first served. */
+  /** Makes room for {@code most} bytes, first come, first served. */
   static ShowRoom bounded(long most) {
     var used = new AtomicLong();
     return new ShowRoom() {

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
  * The regular files below the working directory of a box at one moment, by their paths.
  *
  * @param files in the order of the walk: those of a directory by name, then those of the next
- * @param isCut there are more, or deeper ones, than are looked at
+ * @param isCut whether there are more, or deeper ones, than the walk visits
  */
 public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
   private static final String ROOT = "/workspace";
@@ -23,15 +23,15 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
   private static final int FILES_MOST = 1_000;
   private static final int DIRECTORIES_MOST = 100;
 
-  /** Of one directory: more than enough to find out that there are too many. */
+  /** The limit for one directory: more than enough to find out that there are too many. */
   private static final int LISTED_MOST = FILES_MOST + DIRECTORIES_MOST + 1;
 
-  /** A file that is written meanwhile is listed as it was, or not at all. */
+  /** Lists the files. One that is written meanwhile is listed as it was, or not at all. */
   public static WorkspaceFiles of(BoxFiles box) throws InterruptedException {
     return of(box, box.workspace());
   }
 
-  /** Those that a command has left, which has ended. */
+  /** Lists the files that a command has left, after its end. */
   public static WorkspaceFiles after(BoxFiles box, Exec exec) throws InterruptedException {
     return of(box, box.workspaceAfter(exec));
   }
@@ -65,10 +65,10 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
   }
 
   /**
-   * Those of a box that has no other files yet than these, which were just written.
+   * Lists the files of a box that has only these, which were just written.
    *
-   * @param written by the paths they were written to; empty: what is there then is not known
-   * @return empty: that has to be looked at
+   * @param written by the paths they were written to; an empty entry is unknown
+   * @return empty: the box must be listed
    */
   public static Optional<WorkspaceFiles> ofNew(Map<String, Optional<FileEntry>> written) {
     var files = new LinkedHashMap<String, FileEntry>();
@@ -83,7 +83,10 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
     return Optional.of(new WorkspaceFiles(files, false));
   }
 
-  /** Whether no other file has that name. Not by a pattern: there may be thousands of names. */
+  /**
+   * Returns whether no other file can have that name. No pattern is used: there may be thousands of
+   * names.
+   */
   private static boolean isPlain(String path) {
     return Stream.of(path.split("/", -1)).noneMatch(name -> name.isEmpty() || name.startsWith("."));
   }
@@ -92,19 +95,19 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
     try {
       return box.list(ROOT + "/" + directory, LISTED_MOST);
     } catch (SandboxException e) {
-      // RACE: removed meanwhile, or closed by the code to itself: there is nothing to be had.
+      // RACE: removed meanwhile, or closed by the code to itself: nothing can be listed.
       return List.of();
     }
   }
 
-  /** Those that are new or not as they were. */
+  /** Returns the files that are new or changed. */
   public WorkspaceFiles since(WorkspaceFiles before) {
     var changed = new LinkedHashMap<>(files);
     changed.entrySet().removeIf(each -> each.getValue().equals(before.files.get(each.getKey())));
     return new WorkspaceFiles(changed, isCut);
   }
 
-  /** Where a box has it. */
+  /** Returns the path of a file in the box. */
   public static String path(String file) {
     return ROOT + "/" + file;
   }

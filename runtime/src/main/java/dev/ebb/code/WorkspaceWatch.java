@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The working directory of a box as it was, to tell later what was written there since. */
+/** Remembers the working directory of a box, to find out later what was written there. */
 public final class WorkspaceWatch {
-  /** Of the files that are wanted, in all. */
+  /** The most bytes of all requested files. */
   private static final int CONTENT_MOST = 8 << 20;
 
   private final BoxFiles box;
@@ -31,9 +31,9 @@ public final class WorkspaceWatch {
   }
 
   /**
-   * Of a box in which nothing happened yet but that these files were written.
+   * Watches a box in which only these files were written.
    *
-   * @param hasMounts the box shows files that are not its own
+   * @param hasMounts whether the box shows files that are not its own
    */
   static WorkspaceWatch ofNew(
       BoxFiles files, boolean hasMounts, Map<String, Optional<FileEntry>> written)
@@ -42,12 +42,15 @@ public final class WorkspaceWatch {
     return known.isPresent() ? new WorkspaceWatch(files, known.get()) : WorkspaceWatch.of(files);
   }
 
-  /** What is new or not as it was, and what is in the files that {@code wanted} matches. */
+  /**
+   * Returns the files that are new or changed, with the content of those that {@code wanted}
+   * matches.
+   */
   public Written written(List<Glob> wanted, Room room) throws IOException, InterruptedException {
     return written(() -> WorkspaceFiles.of(box), wanted, room);
   }
 
-  /** What was new or changed when {@code exec} had ended. */
+  /** Returns the files that were new or changed at the end of {@code exec}. */
   Written writtenBy(Exec exec, List<Glob> wanted, Room room)
       throws IOException, InterruptedException {
     return written(() -> WorkspaceFiles.after(box, exec), wanted, room);
@@ -63,7 +66,7 @@ public final class WorkspaceWatch {
     try {
       changed = now.files().since(before);
     } catch (SandboxException e) {
-      // The code took its box along, or has left it without room for a process.
+      // The code ended its box, or left it without room for a process.
       return Written.lost(String.valueOf(e.getMessage()));
     }
     var all = new ArrayList<Written.File>();

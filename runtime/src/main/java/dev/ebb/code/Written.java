@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The files below the working directory that are new or not as they were.
+ * The files below the working directory that are new or changed.
  *
- * @param isCut there may be more
- * @param lost why they are not known: their box did not live so long
+ * @param isCut whether there may be more
+ * @param lost why they are unknown: their box ended before
  */
 public record Written(List<File> files, boolean isCut, Optional<String> lost) {
   public Written {
@@ -19,13 +19,13 @@ public record Written(List<File> files, boolean isCut, Optional<String> lost) {
   }
 
   /**
-   * One of them.
+   * One file.
    *
    * @param type by its name
    */
   public record File(String path, long size, String type, Content content) {}
 
-  /** The content of a file, if it was asked for. */
+  /** The content of a file, if it was requested. */
   public sealed interface Content {
     record NotWanted() implements Content {}
 

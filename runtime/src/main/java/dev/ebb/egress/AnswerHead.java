@@ -5,16 +5,16 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import java.io.ByteArrayOutputStream;
 
 /**
- * What a server answers, with a word to the client that its connection is for one request: a server
- * that was told to close need not say so, and a client who does not know might send the next one.
- * For one thread.
+ * Rewrites the head of a server's answer so that the client knows that its connection serves one
+ * request: a server that was asked to close need not announce it, and a client that does not know
+ * might send another. For one thread.
  */
 final class AnswerHead {
   private static final String PROTOCOL = "HTTP/1.";
   private static final byte[] CLOSE = "Connection: close\r\n".getBytes(ISO_8859_1);
   private static final int LINE_MOST = 8 * 1024;
 
-  /** Where the next byte belongs: another answer follows one that is interim. */
+  /** Where the next byte belongs: an interim answer is followed by another. */
   private enum Part {
     STATUS,
     INTERIM_FIELDS,
@@ -35,7 +35,7 @@ final class AnswerHead {
     return new AnswerHead(Part.STATUS);
   }
 
-  /** Of a tunnel, or of what a client sends: nothing is said. */
+  /** Rewrites nothing: for a tunnel, or for what a client sends. */
   static AnswerHead none() {
     return new AnswerHead(Part.REST);
   }

@@ -32,8 +32,8 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way out of one box: who connects to its socket is heard, as far as the policy goes. Closing
- * it ends all its connections at once.
+ * The way out of one box: serves the connections to its socket, as far as the policy allows.
+ * Closing it ends all its connections at once.
  *
  * <p>What is public is for any thread, the rest for that of the proxy.
  */
@@ -68,7 +68,7 @@ public final class BoxEgress implements Owned {
   private Poller.@Nullable Watch watch;
   private boolean hasCallers;
 
-  /** The last who came could not be let in. */
+  /** Whether the last connection could not be accepted. */
   private boolean isShort;
 
   private record LookUp(BoxEgress of, Connection connection, String name) implements Egress.Asker {
@@ -224,7 +224,7 @@ public final class BoxEgress implements Owned {
     }
   }
 
-  // --- who comes and goes ---
+  // --- connections come and go ---
 
   private void accept() {
     hasCallers = true;
@@ -239,7 +239,7 @@ public final class BoxEgress implements Owned {
       }
       isShort = false;
     } catch (KernelException | IllegalStateException e) {
-      // Such as EMFILE: tried again with the next tick, and told once.
+      // Such as EMFILE: retried with the next tick, and logged once.
       if (!isShort) {
         isShort = true;
         fail(e);

@@ -35,7 +35,7 @@ final class Connection {
     /** Its name is looked up, or an address of it connected to. */
     REACHING,
     RELAYING,
-    /** All is said, and may not have been heard yet. */
+    /** Everything is sent, and may not have arrived yet. */
     LINGERING,
     CLOSED
   }

@@ -86,7 +86,7 @@ public final class Egress {
     settings = changed;
   }
 
-  /** From now on {@code heir} hears of each decision; it must not wait for anything. */
+  /** Calls {@code heir} for each decision from now on; it must not wait for anything. */
   public void listen(Consumer<Decision> heir) {
     listener = heir;
   }
@@ -197,7 +197,7 @@ public final class Egress {
   interface Asker {
     String name();
 
-    /** False when the result is not wanted any more. For any thread. */
+    /** Returns false if the result is not needed any more. For any thread. */
     boolean isWaiting();
 
     void answer(Found found, Duration took);
@@ -270,7 +270,7 @@ public final class Egress {
     return sent.sum();
   }
 
-  /** The same of what they received. */
+  /** Returns how many bytes they received. */
   public long received() {
     return received.sum();
   }

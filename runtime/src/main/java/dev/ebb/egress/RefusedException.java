@@ -2,7 +2,7 @@ package dev.ebb.egress;
 
 import dev.ebb.egress.Decision.Outcome;
 
-/** A request that goes nowhere, and what its sender is told. */
+/** A request that the proxy refuses, and the answer to its sender. */
 final class RefusedException extends Exception {
   private static final long serialVersionUID = 1L;
 

@@ -12,10 +12,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Threads that look names up, so many at most; those with nothing to do go. Thread-safe.
+ * A bounded number of threads that resolve names; idle ones end. Thread-safe.
  *
- * <p>They outlive the boxes that they work for: nobody can call a look-up off, and whoever would
- * begin with other threads each time had any number of them.
+ * <p>They are shared by all boxes and outlive them: a look-up cannot be cancelled, so threads of
+ * each box would have no bound.
  */
 final class Resolvers {
   private static final AtomicInteger BEGUN = new AtomicInteger();

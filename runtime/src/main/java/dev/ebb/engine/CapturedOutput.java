@@ -4,7 +4,7 @@ import dev.ebb.exec.OutputLog;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
-/** All that a command wrote to one stream, byte for byte. */
+/** The complete output of a command on one stream, as bytes. */
 public final class CapturedOutput {
   static final CapturedOutput NONE = new CapturedOutput(new byte[0]);
 
@@ -29,7 +29,7 @@ public final class CapturedOutput {
     return bytes.clone();
   }
 
-  /** As UTF-8; what is not is replaced. */
+  /** Decodes it as UTF-8; replaces what is not UTF-8. */
   public String text() {
     return new String(bytes, StandardCharsets.UTF_8);
   }

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What became of code in a context.
+ * The result of code in a context.
  *
  * @param result how it ended
  * @param shown what it has shown: results, pictures, tables

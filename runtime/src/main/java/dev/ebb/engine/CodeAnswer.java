@@ -6,7 +6,7 @@ import dev.ebb.model.ExitCause;
 import java.util.Optional;
 
 /**
- * What became of code in a box of its own, and the proof that nothing of it is left.
+ * The result of code in a box of its own, with the certificate of that box.
  *
  * @param outcome {@code ok}, {@code failed}, {@code compile-error}, or how else its command ended
  * @param cause of the command that ended last: the program, or its compiler

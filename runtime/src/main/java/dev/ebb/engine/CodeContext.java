@@ -18,10 +18,10 @@ import java.util.Optional;
 
 /**
  * A stateful interpreter in a box of its own, for a program that embeds the engine. Its owner
- * closes it, which releases the box. Thread-safe: code is run in the order in which it comes.
+ * closes it, which releases the box. Thread-safe: code runs in the order of the calls.
  */
 public final class CodeContext implements AutoCloseable {
-  /** How long one look for the end of a cell lasts. */
+  /** How long one wait for the end of a cell lasts. */
   private static final Duration LOOK = Duration.ofMinutes(1);
 
   private final OwnBox<Box> own;
@@ -42,7 +42,7 @@ public final class CodeContext implements AutoCloseable {
     return opened;
   }
 
-  /** One thread must wait for a command, so that all of it is given back at its end. */
+  /** A thread must wait for a command, so that everything it holds is released at its end. */
   private void awaitEnd() {
     try {
       var _ = interpreter.await();
@@ -64,7 +64,7 @@ public final class CodeContext implements AutoCloseable {
     return run(new CellOrder(code, Map.of(), ExecSpec.DEFAULT_TIMEOUT, ExecSpec.DEFAULT_GRACE));
   }
 
-  /** Runs code when all that was ordered before has run, and waits for its end. */
+  /** Runs code after all that was submitted before, and waits for its end. */
   public CellAnswer run(CellOrder order) throws InterruptedException {
     try (Cell cell = context.submit(order)) {
       try {
@@ -93,7 +93,7 @@ public final class CodeContext implements AutoCloseable {
         cell.thrown());
   }
 
-  /** Interrupts the code that runs, which keeps the state; false: none does. */
+  /** Interrupts the running code, and keeps the state; returns false if none runs. */
   public boolean interrupt() {
     return context.interrupt();
   }

@@ -10,7 +10,7 @@ import dev.ebb.model.FileEntry;
 import java.io.IOException;
 import java.util.Optional;
 
-/** A new box of an embedding program as the place of a run of code. */
+/** A new box of an embedding program, in which code is run. */
 final class EnginePlace implements CodeRun.Place<Exec> {
   private final Box box;
   private final BoxFiles files;
@@ -60,7 +60,7 @@ final class EnginePlace implements CodeRun.Place<Exec> {
     return started;
   }
 
-  /** A program that does not read keeps the thread until it ends. */
+  /** Blocks until the program has read its input or has ended. */
   @Override
   public void feed(Exec started, byte[] input) {
     started

@@ -8,14 +8,14 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * How much of what has ended is remembered: the latest {@code count}, and none for longer than
- * {@code age}.
+ * How many ended boxes are remembered: the latest {@code count}, and none for longer than {@code
+ * age}.
  */
 public record History(int count, Duration age) {
   /** Nothing is forgotten. */
   public static final History ALL = new History(Integer.MAX_VALUE, Duration.ofDays(365_000));
 
-  /** Those of {@code ended} that are to be forgotten, the latest first. */
+  /** Returns those of {@code ended} to forget, the latest first. */
   public <T> List<T> expired(Collection<T> ended, Function<T, Instant> endedAt, Instant now) {
     Instant past = now.minus(age);
     List<T> latestFirst =

@@ -21,7 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** What can be done with a home without an engine: find it, sweep it, lend one beside it. */
+/** Works on a home without an engine: finds it, sweeps it, lends one beside it. */
 public final class HomeTools {
   /** How long killed processes may take to be gone when no new engine waits for it. */
   static final Duration SWEEP_PATIENCE = Duration.ofSeconds(10);
@@ -48,7 +48,7 @@ public final class HomeTools {
     }
   }
 
-  /** The message of a file system exception is only a path. */
+  /** Returns a reason for people; the message of a file system exception is only a path. */
   static String reason(Exception e) {
     return e instanceof AccessDeniedException denied
         ? denied.getFile() + " cannot be written; set EBB_HOME to a directory of your own"
@@ -96,7 +96,7 @@ public final class HomeTools {
     return new Recovery(home, emptyWait, removal, new Strangers(), SWEEP_PATIENCE);
   }
 
-  /** What is done with a temporary home. */
+  /** Uses a temporary home. */
   public interface Visit<T> {
     T in(Path home) throws IOException, InterruptedException;
   }
@@ -121,12 +121,12 @@ public final class HomeTools {
     }
   }
 
-  /** What is done with a home that is about to be removed. */
+  /** Uses a home that is about to be removed. */
   public interface Purging<T> {
     T with(Purge purge) throws KernelException, IOException, InterruptedException;
   }
 
-  /** Lends the means to remove {@code path}, a home that exists, from this host. */
+  /** Lends the means to remove {@code path}, an existing home, from this host. */
   public static <T> T purge(Path path, Purging<T> purging) throws InterruptedException {
     try (var scope = new Scope()) {
       Home home = Home.open(path);
@@ -137,7 +137,7 @@ public final class HomeTools {
     }
   }
 
-  /** Explains why a box, or the process with this host pid, is still there. */
+  /** Explains why a box, or the process with this host pid, still exists. */
   public static Optional<Why.Answer> why(String subject) {
     Path path = defaultHome();
     try {

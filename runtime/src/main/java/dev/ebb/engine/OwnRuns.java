@@ -29,7 +29,7 @@ import java.util.function.UnaryOperator;
  * admitted first; its box is released with the answer. Thread-safe.
  */
 final class OwnRuns {
-  /** What a program that embeds the engine is called where tenants are told apart. */
+  /** The tenant name of a program that embeds the engine. */
   private static final String TENANT = "";
 
   private final Engine engine;

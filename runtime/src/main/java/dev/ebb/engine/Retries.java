@@ -15,8 +15,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Releases boxes again that are stuck, until they are gone. There is a thread for it only while
- * there is such a box. Thread-safe.
+ * Retries the release of stuck boxes until they are gone. A thread exists only while a box is
+ * stuck. Thread-safe.
  */
 final class Retries implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Retries.class.getName());
@@ -39,13 +39,13 @@ final class Retries implements AutoCloseable {
   /**
    * Waits for stuck boxes.
    *
-   * @param release tries once; true when the box is gone
+   * @param release tries once; returns true when the box is gone
    */
   Retries(Predicate<Box> release) {
     this.release = release;
   }
 
-  /** No-op if it is there already, or after the close. */
+  /** Adds a box; no-op if it is there already, or after the close. */
   void add(Box box) {
     lock.lock();
     try {
@@ -69,7 +69,7 @@ final class Retries implements AutoCloseable {
     }
   }
 
-  /** Those to be tried after {@code wait}; none: this thread is done. */
+  /** Returns the boxes to retry after {@code wait}; none: this thread is done. */
   private List<Box> due(Duration wait) {
     lock.lock();
     try {
@@ -108,7 +108,7 @@ final class Retries implements AutoCloseable {
     }
   }
 
-  /** Waits for a try that has begun. */
+  /** Waits for a release that has begun. */
   @Override
   public void close() {
     Thread running;

@@ -4,7 +4,7 @@ import dev.ebb.model.Certificate;
 import dev.ebb.model.ExecResult;
 import dev.ebb.model.ExitCause;
 
-/** What a command did in a box of its own, and the proof that nothing of it is left. */
+/** The result of a command in a box of its own, with the certificate of that box. */
 public record RunResult(
     ExecResult result, CapturedOutput stdout, CapturedOutput stderr, Certificate certificate) {
   public ExitCause cause() {

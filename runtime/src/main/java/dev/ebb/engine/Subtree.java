@@ -79,12 +79,12 @@ final class Subtree {
     return held.kind() == entry.kind() && held.subject().equals(entry.subject());
   }
 
-  /** So that this home recognizes the cgroup even if every file about it is lost. */
+  /** Marks a cgroup, so that this home recognizes it even if every file about it is lost. */
   private void mark(Path cgroup) {
     try {
       Subtrees.mark(cgroup, home.identity());
     } catch (IOException e) {
-      // Its claim of uids names the home, too, where there is one.
+      // If it has a claim of uids, that names the home, too.
       LOG.log(Level.INFO, "event=cgroup_not_marked path={0} reason=\"{1}\" ignoring", cgroup, e);
     }
   }

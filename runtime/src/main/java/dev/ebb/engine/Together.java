@@ -8,16 +8,16 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** Does something with many at once, each on a virtual thread. */
+/** Runs work on many items at once, each on a virtual thread. */
 final class Together {
   private Together() {}
 
-  /** What is done with one. */
+  /** The work on one item. */
   interface Work<T, R> {
     Optional<R> with(T each) throws InterruptedException;
   }
 
-  /** What came of each, in their order, when all are done. */
+  /** Returns the results in the order of the items, when all are done. */
   static <T, R> List<R> each(Collection<T> all, Work<T, R> work) throws InterruptedException {
     var begun = new ArrayList<Future<Optional<R>>>();
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {

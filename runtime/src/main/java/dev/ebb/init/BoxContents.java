@@ -1,11 +1,11 @@
 package dev.ebb.init;
 
 /**
- * What its init finds in a box.
+ * What init finds in its box.
  *
- * @param processes init among them
+ * @param processes including init
  * @param descriptors of init
- * @param files and directories where commands may write
+ * @param files files and directories where commands may write
  * @param blocks of memory that these take
  */
 public record BoxContents(int processes, int descriptors, long files, long blocks) {}

@@ -1,9 +1,6 @@
 package dev.ebb.init;
 
-/**
- * Whether something is wanted no longer: said once and for all, and heard at once by whoever waits
- * for it. Thread-safe.
- */
+/** Cancels a wait: set once and for all, and seen at once by the waiting thread. Thread-safe. */
 public final class CallOff {
   private boolean called;
   private Runnable listener = () -> {};
@@ -23,7 +20,7 @@ public final class CallOff {
     told.run();
   }
 
-  /** Sets the only listener; if it was called off before, the caller must ask. */
+  /** Sets the only listener; the caller must check whether it was called off before. */
   public synchronized void listen(Runnable listener) {
     this.listener = listener;
   }

@@ -10,7 +10,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.function.BooleanSupplier;
 
 /**
- * The lock of one channel, and the wait for what init says next.
+ * The lock of one channel, and the wait for the next message of init.
  *
  * <p>{@link Greeting} and {@link InitQueries} keep what they know under this lock. Thread-safe.
  */
@@ -46,8 +46,8 @@ final class ChannelState {
   }
 
   /**
-   * Waits for {@code condition}, the end of the channel or the deadline. ORDER: what init has said
-   * by the deadline is heard before that decides.
+   * Waits for {@code condition}, the end of the channel or the deadline. ORDER: messages that init
+   * has sent by the deadline are received before that decides.
    *
    * @param condition takes the lock where it needs it
    * @return whether the condition holds

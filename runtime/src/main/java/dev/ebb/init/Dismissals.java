@@ -9,26 +9,27 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Messages to init about commands without a caller. Init may be slow to listen, so a thread tells
- * it that no other work waits for. Thread-safe.
+ * Messages to init about commands without a caller. Init may be slow to read, so a thread that no
+ * other work waits for sends them. Thread-safe.
  */
 final class Dismissals {
   private static final Logger LOG = System.getLogger(Dismissals.class.getName());
 
   /**
-   * More than an honest init can cause: it has a bounded number of commands, and says two words.
+   * More than an honest init can cause: it has a bounded number of commands, and two messages for
+   * each.
    */
   private static final int MOST = 1024;
 
   private final Queue<Word> words = new ConcurrentLinkedQueue<>();
   private final AtomicInteger waiting = new AtomicInteger();
 
-  /** One thing to tell init. */
+  /** One message to init. */
   interface Word {
     void say() throws KernelException;
   }
 
-  /** Returns at once; words are said in their order. */
+  /** Returns at once; messages are sent in their order. */
   void add(Word word) throws KernelException {
     if (waiting.get() >= MOST) {
       throw new KernelException("dismiss so many commands of a box", Errno.E2BIG);

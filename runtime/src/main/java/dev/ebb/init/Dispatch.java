@@ -12,8 +12,8 @@ import java.time.Duration;
 import java.util.HashSet;
 
 /**
- * Hands each message of init to the part of the channel that it is for, and refuses what makes no
- * sense. For the poller's thread.
+ * Hands each message of init to the part of the channel that it is for, and refuses invalid ones.
+ * For the poller's thread.
  */
 final class Dispatch {
   private final InitChannel channel;
@@ -22,12 +22,12 @@ final class Dispatch {
   private final InitQueries queries;
   private final ExecTable execs;
 
-  /** There was an engine before this one. */
+  /** Whether there was an engine before this one. */
   private final boolean isLater;
 
   private final Dismissals dismissals = new Dismissals();
 
-  /** The box goes on without us. */
+  /** Whether the box goes on without this engine. */
   private volatile boolean left;
 
   Dispatch(
@@ -45,7 +45,7 @@ final class Dispatch {
     this.isLater = isLater;
   }
 
-  /** From here on init is told nothing more of execs without a caller; from any thread. */
+  /** Sends init nothing more about execs without a caller; from any thread. */
   void leave() {
     left = true;
   }
@@ -116,8 +116,8 @@ final class Dispatch {
   // --- execs without a caller ---
 
   /**
-   * A message about an exec without a caller: the caller went with the last engine, or init was
-   * told of it too late.
+   * Handles a message about an exec without a caller: the caller went with the last engine, or init
+   * was informed too late.
    */
   private void dismiss(int type, int exec) throws KernelException {
     switch (type) {
@@ -129,7 +129,7 @@ final class Dispatch {
     }
   }
 
-  /** RACE: we may be left meanwhile, but then init is not told any more. */
+  /** RACE: the channel may be left meanwhile, but then nothing more is sent to init. */
   private void unlessLeft(Dismissals.Word word) throws KernelException {
     if (!left) {
       word.say();

@@ -4,8 +4,8 @@ import dev.ebb.model.OutputLoss;
 import java.time.Duration;
 
 /**
- * What init says of one exec, in order: started or refused; output…; listed; ended. Called on the
- * poller.
+ * The messages of init about one exec, in order: started or refused; output…; listed; ended. Called
+ * on the poller.
  */
 public interface ExecEvents {
   /**
@@ -16,16 +16,16 @@ public interface ExecEvents {
    */
   void started(int pid, int subreaper);
 
-  /** It never ran; the last word. */
+  /** It never ran; the last message. */
   void refused(Step step, int errno);
 
   /**
-   * What it wrote since the last word, of a stream that init has in memory: there are no logs yet,
-   * or none that takes it. The next word counts it.
+   * Output since the last message, of a stream that init buffers: there are no logs yet, or none
+   * that takes it. The next message counts it.
    */
   void buffered(byte[] stdout, byte[] stderr);
 
-  /** Of one without logs: it writes more than init buffers, and waits for logs. */
+  /** An exec without logs writes more than init buffers, and waits for logs. */
   void needLog();
 
   /** How much it has written by now. */
@@ -37,13 +37,13 @@ public interface ExecEvents {
   /** What the workspace holds now that it has ended, see init/protocol.h; of a program. */
   void listed(byte[] entries);
 
-  /** The last word. */
+  /** It ended; the last message. */
   void ended(Ended ended);
 
-  /** Init is gone, and with it every process of the box; the last word. */
+  /** Init is gone, and with it every process of the box; the last message. */
   void lost();
 
-  /** Init lives and never heard of it, or no longer knows it: it does not run; the last word. */
+  /** Init lives and does not know the exec, so it does not run; the last message. */
   void unheard();
 
   /** Where a start failed. */
@@ -65,9 +65,9 @@ public interface ExecEvents {
   }
 
   /**
-   * What init saw it use; a cgroup knows better.
+   * The usage that init saw; a cgroup knows better.
    *
-   * @param crowded it had as many processes as it may have
+   * @param crowded whether it had as many processes as it may have
    */
   record Usage(Duration cpu, long peakMemory, int peakProcesses, boolean crowded) {}
 

@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The execs of a box that have not ended, each with the listener to what init says of it. */
+/** The execs of a box that have not ended, each with the listener for its messages. */
 final class ExecTable {
   private final Map<Integer, ExecEvents> execs = new ConcurrentHashMap<>();
 
@@ -80,7 +80,7 @@ final class ExecTable {
             });
   }
 
-  /** ORDER: understood first. An exec that is off the list already would never hear of an end. */
+  /** ORDER: parsed first. An exec that is off the list already would never receive its end. */
   void refused(int exec, ByteBuffer body) {
     var step = Protocol.step(body.getInt());
     int errno = body.getInt();

@@ -13,7 +13,7 @@ import java.util.List;
 
 /**
  * The engine's end of the socket of a forkserver: orders for boxes go there, and READY comes back.
- * What becomes of an order is said on the control socket of its box. Thread-safe.
+ * The result of an order arrives on the control socket of its box. Thread-safe.
  */
 public final class ForkserverSocket {
   private static final Duration SEND_RETRY = Duration.ofMillis(1);
@@ -28,7 +28,7 @@ public final class ForkserverSocket {
   /** Both ends: the peer's is for the forkserver. */
   public record Pair(ForkserverSocket ours, Fd peer) {}
 
-  /** What a forkserver has said. */
+  /** The messages of a forkserver. */
   public enum Word {
     NOTHING,
     READY,
@@ -45,7 +45,7 @@ public final class ForkserverSocket {
     return socket.fd();
   }
 
-  /** Takes the next word, without waiting for one. */
+  /** Receives the next message, without waiting for one. */
   public Word receive() throws KernelException {
     byte[] word = new byte[Protocol.HEADER_SIZE];
     int bytes = socket.receiveBytes(word);

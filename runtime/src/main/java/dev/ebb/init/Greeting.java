@@ -14,8 +14,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is said first on a channel: who init is (LAUNCHED), that it is the one of this box (HELLO),
- * on a later connection which execs it has (SYNCED), or why there will be no box (UNMADE).
+ * The first messages on a channel: the process of init (LAUNCHED), that it is the init of this box
+ * (HELLO), on a later connection its execs (SYNCED), or why there will be no box (UNMADE).
  * Thread-safe.
  */
 final class Greeting {
@@ -51,7 +51,7 @@ final class Greeting {
     return nonce.clone();
   }
 
-  // --- what was said ---
+  // --- messages ---
 
   void launched(Pidfd process) {
     lock.lock();
@@ -144,7 +144,7 @@ final class Greeting {
     }
   }
 
-  /** Init, once it has been announced and has said hello. */
+  /** Returns init, once it has been announced and has sent HELLO. */
   Optional<Pidfd> greeted() {
     lock.lock();
     try {
@@ -163,7 +163,7 @@ final class Greeting {
     }
   }
 
-  /** Whether init has said hello, and told what has become of each exec. */
+  /** Returns whether init has sent HELLO, and the state of each exec. */
   boolean isSynced() {
     lock.lock();
     try {

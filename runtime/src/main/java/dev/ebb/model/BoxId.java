@@ -5,7 +5,7 @@ import dev.ebb.kernel.Self;
 import java.util.HexFormat;
 import java.util.regex.Pattern;
 
-/** The name of a box, fit for a directory and a command line. */
+/** The id of a box, safe in a path and on a command line. */
 public record BoxId(String value) {
   private static final Pattern FORM = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
 

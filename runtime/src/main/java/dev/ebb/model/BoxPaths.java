@@ -1,12 +1,12 @@
 package dev.ebb.model;
 
-/** Places in a box. */
+/** Paths in a box. */
 public final class BoxPaths {
   public static final String WORKSPACE = "/workspace";
 
   private BoxPaths() {}
 
-  /** Where the n-th package directory appears. */
+  /** Returns where the n-th package directory is mounted. */
   public static String packages(int n) {
     return "/packages/" + n;
   }

@@ -2,7 +2,7 @@ package dev.ebb.model;
 
 import java.util.Locale;
 
-/** Where a box is in its life. */
+/** The state of a box. */
 public enum BoxState {
   CREATING,
   RUNNING,
@@ -10,9 +10,9 @@ public enum BoxState {
   STOPPING,
   /** Its release is not proven yet. */
   STUCK,
-  /** Found dead. */
+  /** It was found dead. */
   LOST,
-  /** Found, but it does not answer, or nobody can read what it is. */
+  /** It does not answer, or its record cannot be read. */
   UNREACHABLE,
   GONE;
 
@@ -20,7 +20,7 @@ public enum BoxState {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** Its commands are there, running or frozen. */
+  /** Returns whether its commands exist, running or frozen. */
   public boolean isAlive() {
     return this == RUNNING || this == PAUSED;
   }

@@ -8,8 +8,8 @@ import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Text of a box, where a name may be any bytes: UTF-8, and a byte that is none is a lone surrogate
- * U+DC80…U+DCFF. So every name survives the way to a string and back.
+ * Converts text of a box, where a name may be any bytes, to strings and back without loss: UTF-8,
+ * and each byte that is not UTF-8 becomes a lone surrogate U+DC80…U+DCFF.
  */
 public final class BoxText {
   private static final int ESCAPE = 0xDC00;

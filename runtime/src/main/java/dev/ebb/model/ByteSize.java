@@ -39,7 +39,7 @@ public record ByteSize(long bytes) {
     }
   }
 
-  /** The shortest exact form. */
+  /** Returns the shortest exact form. */
   @Override
   public String toString() {
     for (int unit = UNITS.length() - 1; unit >= 0; unit--) {

@@ -9,8 +9,8 @@ import java.util.Map;
 /**
  * Code for a context.
  *
- * @param environment while it runs; afterwards these variables are what they were
- * @param timeout after which it is interrupted; zero for none
+ * @param environment set while the cell runs; restored afterwards
+ * @param timeout after which the cell is interrupted; zero for none
  * @param grace between the interrupt and the end of its interpreter
  */
 public record CellOrder(
@@ -39,7 +39,7 @@ public record CellOrder(
     }
   }
 
-  /** As a runner reads it: words, each with a NUL behind it. */
+  /** Encodes the cell for a runner: words, each followed by a NUL. */
   public byte[] words(String nonce) {
     var words = new ArrayList<String>();
     words.add(nonce);

@@ -7,10 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/**
- * The proof handed out when something was released: what was held, what of it was observed to be
- * gone, and what is stuck.
- */
+/** The proof of a release: what was held, what was observed to be gone, and what is stuck. */
 public record Certificate(
     String box,
     Map<Kind, Integer> held,
@@ -18,7 +15,7 @@ public record Certificate(
     List<Stuck> stuck,
     Duration took) {
 
-  /** Something whose absence could not be observed. */
+  /** A resource whose absence could not be observed. */
   public record Stuck(Kind kind, String subject, String reason) {
     @Override
     public String toString() {
@@ -32,12 +29,12 @@ public record Certificate(
     stuck = List.copyOf(stuck);
   }
 
-  /** True when everything that was held has been observed to be gone. */
+  /** Returns whether everything that was held has been observed to be gone. */
   public boolean isClean() {
     return stuck.isEmpty() && held.equals(released);
   }
 
-  /** The same proof, but for something of {@code kind} that turned out to stay. */
+  /** Returns a copy that lists one more resource of {@code kind} as stuck. */
   public Certificate butStuck(Kind kind, String subject, String reason) {
     var more = new EnumMap<Kind, Integer>(Kind.class);
     more.putAll(held);
@@ -47,7 +44,7 @@ public record Certificate(
     return new Certificate(box, more, released, all, took);
   }
 
-  /** One line for people. */
+  /** Formats it as one line for people. */
   @Override
   public String toString() {
     String counts =

@@ -9,12 +9,12 @@ import java.time.Duration;
  */
 public record CgroupUsage(
     Duration cpu, long peakMemoryBytes, long peakPids, long oomKills, long pidsRefused) {
-  /** Without the processor time that was used before. */
+  /** Returns a copy without the processor time that was used before. */
   public CgroupUsage since(Duration before) {
     Duration rest = cpu.compareTo(before) > 0 ? cpu.minus(before) : Duration.ZERO;
     return new CgroupUsage(rest, peakMemoryBytes, peakPids, oomKills, pidsRefused);
   }
 
-  /** Of a box that is gone. */
+  /** The usage of a box that is gone. */
   public static final CgroupUsage NONE = new CgroupUsage(Duration.ZERO, 0, 0, 0, 0);
 }

@@ -1,6 +1,6 @@
 package dev.ebb.model;
 
-/** Where a request wants to go. */
+/** The host and port that a request asks for. */
 public record Destination(HostName name, int port) {
   @Override
   public String toString() {

@@ -10,7 +10,7 @@ public final class Durations {
 
   private Durations() {}
 
-  /** 500ms, 30s, 5m, 2h, 7d, or a number of seconds. */
+  /** Parses 500ms, 30s, 5m, 2h, 7d, or a number of seconds. */
   public static Duration parse(String text) {
     Matcher matcher = DURATION.matcher(text);
     if (!matcher.matches()) {

@@ -4,9 +4,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** The names and ports that a box may reach through its proxy; all else is refused. */
+/** The names and ports that a box may reach through its proxy; the proxy refuses all others. */
 public final class EgressPolicy {
-  /** Nothing may be reached. */
+  /** Allows nothing. */
   public static final EgressPolicy NOTHING = new EgressPolicy(List.of());
 
   private static final int MOST_RULES = 256;
@@ -18,7 +18,7 @@ public final class EgressPolicy {
   }
 
   /**
-   * Understands rules such as {@code example.org}, {@code example.org:8443}, {@code *.example.org}.
+   * Parses rules such as {@code example.org}, {@code example.org:8443}, {@code *.example.org}.
    *
    * @throws IllegalArgumentException with the rule and what is wrong with it
    */
@@ -33,7 +33,7 @@ public final class EgressPolicy {
     return rules.isEmpty();
   }
 
-  /** Its rules, each in its one form. */
+  /** Returns the rules in canonical form. */
   public List<String> rules() {
     return rules.stream().map(EgressRule::toString).toList();
   }
@@ -42,7 +42,7 @@ public final class EgressPolicy {
     return rules.stream().anyMatch(rule -> rule.allows(destination));
   }
 
-  /** The first rule of {@code asked} that allows more than this does. */
+  /** Returns the first rule of {@code asked} that allows more than this policy does. */
   public Optional<String> firstBeyond(EgressPolicy asked) {
     return asked.rules.stream()
         .filter(rule -> rules.stream().noneMatch(own -> own.covers(rule)))

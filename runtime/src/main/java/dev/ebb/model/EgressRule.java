@@ -5,12 +5,12 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * What may be reached: {@code example.org}, that name at the ports of the web; {@code
- * example.org:8443}, at that port; {@code *.example.org}, all below it but not itself; {@code *},
- * every name; {@code :*}, every port.
+ * One rule: {@code example.org} allows that name at the ports of the web; {@code example.org:8443},
+ * at that port; {@code *.example.org}, every name below it but not itself; {@code *}, every name;
+ * {@code :*}, every port.
  *
  * @param name empty: every name
- * @param below what is below the name, not the name
+ * @param below whether it allows names below {@code name} instead of {@code name}
  */
 record EgressRule(Optional<HostName> name, boolean below, int port) {
   private static final Set<Integer> WEB_PORTS = Set.of(80, 443);
@@ -78,7 +78,7 @@ record EgressRule(Optional<HostName> name, boolean below, int port) {
     };
   }
 
-  /** Whether all that {@code other} allows is allowed by this. */
+  /** Returns whether this rule allows everything that {@code other} allows. */
   boolean covers(EgressRule other) {
     boolean coversPort =
         port == EVERY_PORT || port == other.port || (other.port > 0 && allowsPort(other.port));

@@ -2,7 +2,7 @@ package dev.ebb.model;
 
 import java.util.Locale;
 
-/** What can go wrong, whose fault it is, and whether trying again can help. */
+/** The kinds of failures: which side is at fault, and whether a retry can help. */
 public enum ErrorCode {
   BAD_REQUEST(Fault.CALLER, false),
   MOUNT_REFUSED(Fault.CALLER, false),
@@ -18,16 +18,16 @@ public enum ErrorCode {
   NO_USERS_LEFT(Fault.HOST, true),
   SETUP_FAILED(Fault.HOST, true),
   SETUP_TIMED_OUT(Fault.HOST, true),
-  /** The daemon takes no more work. */
+  /** The daemon accepts no more work. */
   DRAINING(Fault.HOST, true),
-  /** The host has too little of something just now. */
+  /** The host is short of a resource just now. */
   PRESSURE(Fault.HOST, true),
-  /** The tenant has all that it may have. */
+  /** The tenant has reached a limit of its quota. */
   QUOTA(Fault.CALLER, true),
   INTERRUPTED(Fault.CALLER, true),
   INTERNAL(Fault.US, false);
 
-  /** Who has to change something. */
+  /** The side that must change something. */
   public enum Fault {
     CALLER,
     HOST,

@@ -1,28 +1,28 @@
 package dev.ebb.model;
 
-/** What a command has around it. */
+/** How a command is run and connected. */
 public sealed interface ExecKind {
   ExecKind COMMAND = new Command();
 
   /** Pipes for stdout and stderr. */
   record Command() implements ExecKind {}
 
-  /** A command whose end comes with a list of what the workspace holds then. */
+  /** A command that ends with a list of what the workspace holds then. */
   record Program() implements ExecKind {}
 
-  /** Nothing is executed: the command is a file operation of init/protocol.h. */
+  /** A file operation of init/protocol.h; nothing is executed. */
   record FileOperation() implements ExecKind {}
 
-  /** Nothing is executed: the interpreter goes on that the init of a zygote's box is a copy of. */
+  /** Resumes the interpreter that the init of a zygote's box is a copy of; nothing is executed. */
   record Resumption() implements ExecKind {}
 
   /**
-   * A command that takes one order after the other: its stdin is a socket, both ways, and what it
-   * writes comes in segments.
+   * A command that takes one order after the other: its stdin is a socket, both ways, and its
+   * output comes in segments.
    */
   record Dialogue() implements ExecKind {}
 
-  /** A terminal of this size, whose output is stdout. */
+  /** A command with a terminal of this size; its output is stdout. */
   record Terminal(int rows, int columns) implements ExecKind {
     public static final int SIDE_MAX = 0xFFFF;
 

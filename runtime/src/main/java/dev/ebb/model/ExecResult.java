@@ -6,10 +6,10 @@ import java.util.List;
 /**
  * How a command ended and what it used.
  *
- * @param stdoutSize what is stored of it, in bytes
- * @param truncated output above the limit was thrown away
+ * @param stdoutSize how many bytes of it are stored
+ * @param truncated whether output above the limit was discarded
  * @param loss output that could not be stored
- * @param leftovers processes it left behind; alive only if they were to be kept
+ * @param leftovers processes that it left running; alive only if they were to be kept
  */
 public record ExecResult(
     ExitCause cause,

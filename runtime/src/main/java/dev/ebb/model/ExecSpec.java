@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * What shall run, and within which limits.
+ * A command to run, and its limits.
  *
  * @param timeout wall time; zero for none
  * @param grace between SIGTERM and SIGKILL; zero for at once
@@ -16,7 +16,8 @@ import java.util.function.Consumer;
  * @param takesInput false: stdin is /dev/null
  * @param keep leave daemonised children alive, and list them, when the command ends
  * @param kind whether it has a terminal, or is no command at all
- * @param operator it runs beside the limits of the others, within small ones of its own
+ * @param operator whether it runs outside the limits of other commands, within small ones of its
+ *     own
  */
 public record ExecSpec(
     List<String> command,
@@ -32,7 +33,7 @@ public record ExecSpec(
     ExecKind kind,
     boolean operator) {
 
-  /** Characters of a command that has ended. */
+  /** How many characters of an ended command are kept. */
   private static final int REMEMBERED_MOST = 4096;
 
   public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(5);
@@ -125,7 +126,7 @@ public record ExecSpec(
     return copy(copy -> copy.keep = true);
   }
 
-  /** In a terminal, which takes input. */
+  /** Returns a copy that runs in a terminal, which takes input. */
   public ExecSpec withTerminal(int rows, int columns) {
     var terminal = terminal(rows, columns);
     return copy(
@@ -135,17 +136,17 @@ public record ExecSpec(
         });
   }
 
-  /** Not executed, but gone on with: the first command of a zygote's box. */
+  /** Returns a copy that resumes the first command of a zygote's box instead of executing one. */
   public ExecSpec withResumption() {
     return copy(copy -> copy.kind = new ExecKind.Resumption());
   }
 
-  /** With its end is told what it has left in the workspace. */
+  /** Returns a copy whose end lists what is in the workspace. */
   public ExecSpec withLook() {
     return copy(copy -> copy.kind = new ExecKind.Program());
   }
 
-  /** Takes one order after the other, on a line of its own. */
+  /** Returns a copy that takes orders over a socket of its own. */
   public ExecSpec withDialogue() {
     return copy(
         copy -> {
@@ -154,13 +155,13 @@ public record ExecSpec(
         });
   }
 
-  /** Also where the others have used up the box's share. */
+  /** Returns a copy that runs even where others have used up the limits of the box. */
   public ExecSpec withOperator() {
     return copy(copy -> copy.operator = true);
   }
 
   /**
-   * What is remembered of a command that has ended: the beginning of its words, and nothing of its
+   * Returns what is kept of an ended command: the beginning of its words, and nothing of its
    * environment.
    */
   public ExecSpec ended() {
@@ -196,7 +197,7 @@ public record ExecSpec(
     return copy.spec();
   }
 
-  /** A spec that can be changed on its way to the next one. */
+  /** A mutable copy, from which the next spec is made. */
   private static final class Copy {
     private List<String> command;
     private Map<String, String> environment;

@@ -2,28 +2,28 @@ package dev.ebb.model;
 
 import java.util.Locale;
 
-/** Why a box was destroyed before anybody had it. */
+/** Why a pooled box was destroyed before it was handed out. */
 public enum Fate {
   /** It was kept long enough. */
   AGED,
-  /** There were more than are asked for, or than there is room for. */
+  /** The pool has more boxes than it needs or has room for. */
   SURPLUS,
   /** The pool was closed. */
   CLOSED,
-  /** It could not be made what was wanted. */
+  /** It could not be made as ordered. */
   UNFIT,
-  /** Its init was gone. */
+  /** Its init was dead. */
   DEAD,
   /** Its init did not answer. */
   SILENT,
-  /** There were others in it than those who belong there, or fewer. */
+  /** It had a process too many or too few. */
   PROCESSES,
-  /** Its init had other descriptors than at first. */
+  /** The descriptors of its init had changed. */
   DESCRIPTORS,
-  /** There was something where commands may write. */
+  /** There were files where commands may write. */
   FILES;
 
-  /** Somebody did something to it. */
+  /** Returns whether the box was changed from within or from outside. */
   public boolean isPoisoned() {
     return compareTo(UNFIT) > 0;
   }

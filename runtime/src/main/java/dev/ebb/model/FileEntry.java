@@ -6,16 +6,16 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What is at a path of a box; links are not followed.
+ * The entry at a path of a box; links are not followed.
  *
  * @param name see {@link BoxText} for one that is not UTF-8
  * @param mode permission bits
- * @param target of a link, if that is told
+ * @param target of a link, if it was requested
  */
 public record FileEntry(
     String name, Type type, long size, int mode, Instant modified, Optional<String> target) {
 
-  /** As far as a caller treats them differently. */
+  /** The types of files that callers distinguish. */
   public enum Type {
     FILE,
     DIRECTORY,
@@ -35,7 +35,7 @@ public record FileEntry(
   public static final int FIELDS = 6;
   private static final long NANOS = 1_000_000_000;
 
-  /** Reads what init says is there, see init/protocol.h. */
+  /** Parses the list that init sends, see init/protocol.h. */
   public static List<FileEntry> parse(byte[] bytes) {
     var entries = new ArrayList<FileEntry>();
     var fields = new String[FIELDS];

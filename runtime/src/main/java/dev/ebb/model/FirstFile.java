@@ -1,7 +1,7 @@
 package dev.ebb.model;
 
 /**
- * A file that a new box has in its workspace before anything runs there.
+ * A file that is in the workspace of a new box before anything runs there.
  *
  * @param name without a directory
  * @param mode permissions
@@ -16,7 +16,7 @@ public record FirstFile(String name, int mode, byte[] content) {
     }
   }
 
-  /** Whether it can be one: not too long for a file system, and without a directory. */
+  /** Returns whether the name is valid: short enough for a file system, and without a directory. */
   public static boolean isName(String name) {
     return !name.isEmpty()
         && name.length() <= NAME_MAX

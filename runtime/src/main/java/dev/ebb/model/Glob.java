@@ -6,9 +6,9 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * Which files are meant: {@code *} and {@code ?} are any characters but a slash, {@code **} any at
- * all, <code>{a,b}</code> one of several. Whoever writes it, and whoever chooses the names, may be
- * hostile: the time to match is bounded by the product of both lengths. Immutable.
+ * A pattern for paths: {@code *} and {@code ?} match any characters but a slash, {@code **} any at
+ * all, <code>{a,b}</code> one of several. Both the pattern and the paths may be hostile: the time
+ * to match is bounded by the product of both lengths. Immutable.
  */
 public final class Glob {
   private static final int LENGTH_MOST = 256;
@@ -17,7 +17,7 @@ public final class Glob {
 
   private final String text;
 
-  /** Of each place in the text, the places that can be reached from it without a character. */
+  /** For each place in the text, the places that can be reached from it without a character. */
   private final List<BitSet> reached;
 
   private Glob(String text, List<BitSet> reached) {
@@ -26,9 +26,9 @@ public final class Glob {
   }
 
   /**
-   * What the text means.
+   * Parses a pattern.
    *
-   * @throws IllegalArgumentException it means nothing; the message says why
+   * @throws IllegalArgumentException it is invalid; the message says why
    */
   public static Glob parse(String text) {
     if (text.isEmpty() || text.length() > LENGTH_MOST) {
@@ -40,7 +40,7 @@ public final class Glob {
     return new Glob(text, reached(text, leaps(text)));
   }
 
-  /** Where a brace or a comma of a choice leads. */
+  /** Returns where a brace or a comma of a choice leads. */
   private static List<List<Integer>> leaps(String text) {
     var leaps = new ArrayList<List<Integer>>();
     int open = -1;
@@ -114,7 +114,7 @@ public final class Glob {
     return List.copyOf(reached);
   }
 
-  /** All places in the glob that so much of the path can lead to, at once. */
+  /** Follows all places in the pattern that the path so far can lead to, at once. */
   public boolean matches(String path) {
     var places = new BitSet();
     places.or(reached.getFirst());
@@ -134,7 +134,7 @@ public final class Glob {
     return places.get(text.length());
   }
 
-  /** Where this character leads; negative: nowhere. */
+  /** Returns where this character leads; negative if nowhere. */
   private int step(int at, char c) {
     if (at == text.length()) {
       return -1;
@@ -146,7 +146,7 @@ public final class Glob {
     };
   }
 
-  /** A brace, or a comma of a choice: it stands for no character. */
+  /** Returns whether a brace, or a comma of a choice, is at this place: it matches no character. */
   private boolean isMark(int at) {
     return switch (text.charAt(at)) {
       case '{', '}' -> true;

@@ -1,4 +1,4 @@
 package dev.ebb.model;
 
-/** One line of the ledger: something that may exist on the host, and for which box. */
+/** One line of the ledger: a resource that may exist on the host, and its box. */
 public record Holding(long number, String box, Kind kind, String subject) {}

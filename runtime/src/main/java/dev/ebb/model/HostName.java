@@ -3,15 +3,12 @@ package dev.ebb.model;
 import java.net.IDN;
 import java.util.Locale;
 
-/**
- * A domain name in its one form: lower case, punycode, without the dot at its end. Never an
- * address.
- */
+/** A domain name in canonical form: lower case, punycode, without a final dot. Never an address. */
 public record HostName(String text) {
   private static final int LONGEST = 253;
   private static final int LONGEST_LABEL = 63;
 
-  /** As a person writes it; throws with a reason. */
+  /** Parses a name as people write it; throws with a reason. */
   public static HostName parse(String text) {
     try {
       return ofAscii(IDN.toASCII(text));
@@ -20,7 +17,7 @@ public record HostName(String text) {
     }
   }
 
-  /** As a program sends it. */
+  /** Parses a name as a program sends it. */
   public static HostName ofAscii(String text) {
     String name = text.endsWith(".") ? text.substring(0, text.length() - 1) : text;
     String lower = name.toLowerCase(Locale.ROOT);
@@ -30,7 +27,10 @@ public record HostName(String text) {
     return new HostName(lower);
   }
 
-  /** Labels of letters, digits, hyphens and underscores, with no hyphen at either end of one. */
+  /**
+   * Returns whether all labels have letters, digits, hyphens and underscores only, and no hyphen at
+   * either end.
+   */
   private static boolean hasForm(String name) {
     int begin = 0;
     for (int at = 0; at <= name.length(); at++) {
@@ -54,12 +54,15 @@ public record HostName(String text) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   }
 
-  /** Whether a program on the way would take it for an address. */
+  /** Returns whether a program on the way would take the text for an address. */
   public static boolean isAddress(String text) {
     return text.indexOf(':') >= 0 || text.indexOf('[') >= 0 || endsInNumber(text);
   }
 
-  /** What resolvers take for a number, also in the octal and hexadecimal forms of inet_aton. */
+  /**
+   * Returns whether the text ends in what resolvers take for a number, including the octal and
+   * hexadecimal forms of inet_aton.
+   */
   private static boolean endsInNumber(String text) {
     int end = text.endsWith(".") ? text.length() - 1 : text.length();
     int begin = text.lastIndexOf('.', end - 1) + 1;

@@ -2,7 +2,7 @@ package dev.ebb.model;
 
 import java.util.Locale;
 
-/** The kinds of host resources Ebb can hold. */
+/** The kinds of host resources that Ebb can hold. */
 public enum Kind {
   /** A process, named by pid and start time. */
   PROCESS,
@@ -12,11 +12,11 @@ public enum Kind {
   USER,
   /** An open descriptor of the runtime; counted, but never durable. */
   DESCRIPTOR,
-  /** A directory of ours. */
+  /** A directory of Ebb. */
   DIRECTORY,
   /** The record of a box that outlives its engine, by its path. */
   RECORD,
-  /** A socket in the directory of a box; never on the ledger, it comes and goes with the record. */
+  /** A socket in the directory of a box; never on the ledger: the record covers it. */
   SOCKET,
   /** A mount in Ebb's home; never on the ledger, for Ebb makes none on the host. */
   MOUNT;

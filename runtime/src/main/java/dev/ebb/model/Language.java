@@ -6,13 +6,14 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * How code of one language is run, with one set of tools: see languages.txt beside this class.
+ * How to run code of one language with one set of tools: see languages.txt beside this class.
  *
- * @param file where the code goes, in the working directory
+ * @param file the name of the code in the working directory
  * @param compile empty: there is nothing to compile
  * @param run without the arguments
  * @param environment of both
- * @param invalid a line on stderr of a failed run which tells that the code makes no sense
+ * @param invalid matches a line on stderr that shows that a failed run never began because the code
+ *     is malformed
  */
 public record Language(
     String name,
@@ -25,12 +26,12 @@ public record Language(
     Pattern invalid) {
   private static final int LINE_MOST = 1_000;
 
-  /** Whether it is called so. */
+  /** Returns whether this is a name of the language. */
   public boolean isCalled(String word) {
     return name.equals(word) || aliases.contains(word);
   }
 
-  /** The programs it needs, which are no files of its own. */
+  /** Returns the programs that it needs from the host. */
   public List<String> tools() {
     var tools = new ArrayList<String>();
     for (List<String> command : List.of(compile, run)) {
@@ -41,14 +42,14 @@ public record Language(
     return tools;
   }
 
-  /** What runs it with these arguments. */
+  /** Returns the command that runs the code with these arguments. */
   public List<String> run(List<String> arguments) {
     var command = new ArrayList<>(run);
     command.addAll(arguments);
     return command;
   }
 
-  /** Whether a run that failed with these last words never began. */
+  /** Returns whether the last output of a failed run shows that it never began. */
   public boolean isInvalid(String stderr) {
     // SAFETY: the code chooses these lines; an expression may look at a line once for each of its
     // characters.

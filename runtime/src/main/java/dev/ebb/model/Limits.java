@@ -1,6 +1,6 @@
 package dev.ebb.model;
 
-/** What a box may use: every limit has a value. */
+/** The limits of a box; each has a value. */
 public record Limits(ByteSize memory, int pids, double cpus, ByteSize disk, ByteSize temporary) {
   /** 512 MiB, 128 processes and threads, all processors, 256 MiB workspace, 64 MiB /tmp. */
   public static Limits defaults() {

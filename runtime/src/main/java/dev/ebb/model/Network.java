@@ -4,22 +4,22 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What of the network a box sees.
+ * The network that a box sees.
  *
- * @param isOwn a loopback of its own and nothing else; not: all that the host sees
- * @param policy what may be reached by a proxy on that loopback; nothing: there is none
+ * @param isOwn whether it is a loopback of its own and nothing else; if not, the host's network
+ * @param policy what a proxy on that loopback lets the box reach; if nothing, there is no proxy
  */
 public record Network(boolean isOwn, EgressPolicy policy) {
   /** A loopback of its own and nothing else. */
   public static final Network NONE = new Network(true, EgressPolicy.NOTHING);
 
-  /** The host's. */
+  /** The host's network. */
   public static final Network HOST = new Network(false, EgressPolicy.NOTHING);
 
   private static final String ALLOW = "allow=";
 
   /**
-   * Understands {@code none}, {@code host} and {@code allow=name,…}.
+   * Parses {@code none}, {@code host} and {@code allow=name,…}.
    *
    * @throws IllegalArgumentException with what is wrong with it
    */
@@ -37,7 +37,7 @@ public record Network(boolean isOwn, EgressPolicy policy) {
   }
 
   /**
-   * None, and a proxy to what these rules allow.
+   * Makes a network of its own with a proxy to what these rules allow.
    *
    * @throws IllegalArgumentException with what is wrong with one of them
    */
@@ -45,7 +45,7 @@ public record Network(boolean isOwn, EgressPolicy policy) {
     return new Network(true, EgressPolicy.parse(rules));
   }
 
-  /** As {@link #parse} understands it. */
+  /** Formats it so that {@link #parse} can read it. */
   @Override
   public String toString() {
     if (!policy.isEmpty()) {

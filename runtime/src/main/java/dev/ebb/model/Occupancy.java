@@ -1,7 +1,7 @@
 package dev.ebb.model;
 
-/** What a box takes at this moment, by the kernel's own count. */
+/** What a box uses at this moment, by the kernel's own count. */
 public record Occupancy(long memoryBytes, long tasks) {
-  /** Of a box that is gone. */
+  /** The occupancy of a box that is gone. */
   public static final Occupancy NONE = new Occupancy(0, 0);
 }

@@ -3,8 +3,8 @@ package dev.ebb.model;
 import dev.ebb.kernel.Errno;
 
 /**
- * Output that a command wrote and that could not be stored, or not be read again. What there is of
- * a stream is its beginning: the lost bytes follow it.
+ * Output of a command that could not be stored, or not be read again. The stored part of a stream
+ * is its beginning: the lost bytes follow it.
  *
  * @param stdout lost bytes
  * @param stderr lost bytes
@@ -17,17 +17,17 @@ public record OutputLoss(long stdout, long stderr, int errno) {
     return errno != 0;
   }
 
-  /** Both; the first reason of the first that has one. */
+  /** Adds both losses; the first reason wins. */
   public OutputLoss plus(OutputLoss more) {
     return new OutputLoss(stdout + more.stdout, stderr + more.stderr, isAny() ? errno : more.errno);
   }
 
-  /** The reason, by the kernel's word for it. */
+  /** Returns the kernel's name of the reason. */
   public String reason() {
     return Errno.describe(errno);
   }
 
-  /** One sentence for the reader. */
+  /** Describes the loss in one sentence. */
   public String describe() {
     String bytes =
         stdout + stderr == 0

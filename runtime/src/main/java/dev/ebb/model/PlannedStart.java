@@ -7,7 +7,7 @@ import java.util.Optional;
  *
  * @param command starts at once; empty if the caller does not know it yet, or does something else
  *     first
- * @param file is in the workspace before the command starts, if init can write it by itself
+ * @param file is in the workspace before the command starts, if init can write it itself
  */
 public record PlannedStart(Optional<ExecSpec> command, Optional<FirstFile> file) {
   /** The caller does not know yet what runs first. */

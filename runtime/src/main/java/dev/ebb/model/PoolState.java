@@ -5,12 +5,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a pool holds, and what became of the rest.
+ * What a pool holds, and what it destroyed.
  *
  * @param kinds plain boxes first
- * @param most that may wait in all
- * @param unfit how often an order was for what no pool has
- * @param destroyed before anybody had them, by why
+ * @param most how many may wait in all
+ * @param unfit how many requests no pooled box could serve
+ * @param destroyed boxes destroyed before they were handed out, by reason
  */
 public record PoolState(List<Kind> kinds, int most, long unfit, Map<Fate, Long> destroyed) {
   public PoolState {
@@ -19,7 +19,7 @@ public record PoolState(List<Kind> kinds, int most, long unfit, Map<Fate, Long> 
   }
 
   /**
-   * Boxes of one kind.
+   * The boxes of one kind.
    *
    * @param interpreter empty: none
    * @param oldest zero: there is none

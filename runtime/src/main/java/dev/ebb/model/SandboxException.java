@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The one exception of the engine: a stable code, and a sentence for the reader. */
+/** The one exception of the engine: a stable code, and a sentence for people. */
 public final class SandboxException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -35,7 +35,7 @@ public final class SandboxException extends RuntimeException {
   }
 
   /**
-   * Not now, but perhaps later.
+   * Makes an exception for a request that may succeed later.
    *
    * @param facts what the message says, for programs
    */
@@ -44,7 +44,7 @@ public final class SandboxException extends RuntimeException {
     return new SandboxException(code, message, null, retryAfter, facts);
   }
 
-  /** A kernel call failed where nothing the caller did could make it. */
+  /** Makes an exception for a kernel call whose failure no input of the caller explains. */
   public static SandboxException internal(Exception cause) {
     return new SandboxException(ErrorCode.INTERNAL, String.valueOf(cause.getMessage()), cause);
   }
@@ -53,7 +53,7 @@ public final class SandboxException extends RuntimeException {
     return code;
   }
 
-  /** When it may be tried again; zero where nobody knows. */
+  /** Returns when to retry; zero if that is unknown. */
   public Duration retryAfter() {
     return retryAfter;
   }

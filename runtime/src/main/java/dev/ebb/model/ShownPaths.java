@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What of the host a box may be shown, and where.
+ * Checks which paths of the host a box may be shown, and where.
  *
  * <p>A box can make links in a writable mount, and they belong to the owner of the mount, so they
  * look like the owner's. Hence no link is followed: neither on the way to a source, which is opened
@@ -23,13 +23,13 @@ final class ShownPaths {
 
   private ShownPaths() {}
 
-  /** Where it is to be shown; nothing of the host is looked at. */
+  /** Checks where paths are to be shown; looks at nothing on the host. */
   static void checkTargets(List<Mount> mounts, List<CopiedFile> files) {
     mounts.forEach(mount -> checkTarget(mount.box()));
     files.forEach(file -> checkTarget(file.box()));
   }
 
-  /** What is to be shown, and whether the host has it. */
+  /** Checks that the host has what is to be shown, and that it may be shown. */
   static void checkSources(List<Mount> mounts, List<Path> packages, List<CopiedFile> files) {
     var shown = new ArrayList<Mount>();
     for (int i = 0; i < packages.size(); i++) {
@@ -108,7 +108,10 @@ final class ShownPaths {
     }
   }
 
-  /** A mount in a mount needs a place there, since making one would leave it on the host. */
+  /**
+   * A mount within a mount needs an existing mount point, since making one would leave it on the
+   * host.
+   */
   private static void checkPlace(Mount mount, Mount outer) {
     if (mount.box().equals(outer.box())) {
       refuse("cannot mount both " + outer.host() + " and " + mount.host() + " at " + mount.box());
@@ -124,7 +127,7 @@ final class ShownPaths {
     }
   }
 
-  /** bwrap copies as the box's user: into a mount that means onto the host. */
+  /** bwrap copies as the user of the box: a copy into a mount would write to the host. */
   private static void checkPlace(CopiedFile file, Mount mount) {
     if (Path.of(file.box()).startsWith(mount.box())) {
       refuse(

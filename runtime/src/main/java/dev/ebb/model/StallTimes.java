@@ -2,10 +2,10 @@ package dev.ebb.model;
 
 import java.time.Duration;
 
-/** How long commands of a box could not go on for want of something: the kernel's PSI. */
+/** How long commands of a box stalled for want of a resource: the kernel's PSI. */
 public record StallTimes(Stall cpu, Stall memory, Stall io) {
   /**
-   * While at least one of them waited.
+   * Time in which at least one of them stalled.
    *
    * @param percent of the last ten seconds
    * @param total since the box was made

@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A process that outlived SIGKILL: it sleeps in the kernel until something there lets it go.
+ * A process that outlived SIGKILL: it sleeps in the kernel until something there wakes it.
  *
- * @param state its state letter; D is the one that nothing can interrupt
+ * @param state its state letter; D means uninterruptible
  * @param waitChannel the kernel function it waits in
- * @param file what the system call it is in was made on; empty when that cannot be told
+ * @param file the file that its system call works on; empty if unknown
  */
 public record StuckProcess(int pid, char state, String waitChannel, String file) {
   public static String describe(List<StuckProcess> processes) {

@@ -1,8 +1,8 @@
 package dev.ebb.pool;
 
-/** How often something is asked for, of late. Not thread-safe. */
+/** The recent rate of requests. Not thread-safe. */
 final class Demand {
-  /** What is longer ago than this counts for a third or less. */
+  /** Requests longer ago than this count for a third or less. */
   private static final double MEMORY_NANOS = 3e9;
 
   private double perSecond;

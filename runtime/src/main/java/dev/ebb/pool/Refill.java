@@ -12,24 +12,24 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Makes what is missing on the shelves, one box at a time, and never in the way: callers go first,
- * and as long as what waits lasts, so does whatever else the host has to do. For one thread, but
- * for {@link #asked}, {@link #copy} and {@link #pause}.
+ * Makes missing boxes, one at a time, and only when the host has time for it: callers go first, and
+ * other work of the host goes first while enough boxes wait. For one thread, except {@link #asked},
+ * {@link #copy} and {@link #pause}.
  */
 final class Refill {
   private static final Logger LOG = System.getLogger(Refill.class.getName());
   private static final long ROUND_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** How long it waits for those who make boxes for a caller. */
+  /** How long it waits for callers whose boxes are being made. */
   private static final long BUSY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
-  /** The same for whoever asked last: he has the processors to himself, unless nothing is left. */
+  /** How long it leaves the processors to the latest caller, unless no box is left. */
   private static final long ASKED_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-  /** The same where what is left does not last. */
+  /** The shorter wait after a caller, when the boxes left will not last. */
   private static final long ASKED_OFTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
-  /** The same for what else runs on this host, when that is more than this. */
+  /** How long it waits for other work of this host. */
   private static final long CROWDED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private static final int CROWD = 2 * Runtime.getRuntime().availableProcessors();
@@ -42,7 +42,7 @@ final class Refill {
   private volatile long askedAt = System.nanoTime();
   private volatile long tryAt = System.nanoTime();
 
-  /** Since when there has been no quiet moment. */
+  /** The end of the last quiet moment. */
   private long crowdedSince = System.nanoTime();
 
   Refill(WarmPool.Maker maker, PoolPolicy policy, BoxSpec spec, Shelves shelves) {
@@ -52,17 +52,17 @@ final class Refill {
     this.shelves = shelves;
   }
 
-  /** Somebody was just given one, and wants the processors. */
+  /** Called when a caller got a box, and wants the processors. */
   void asked() {
     askedAt = System.nanoTime();
   }
 
-  /** Nothing is made for so long. */
+  /** Makes nothing for this long. */
   void pause(Duration howLong) {
     tryAt = System.nanoTime() + howLong.toNanos();
   }
 
-  /** Makes one, or waits for a while for a reason to do so. */
+  /** Makes a box, or waits a while for a reason to make one. */
   void next(int most) throws InterruptedException {
     long now = System.nanoTime();
     Optional<Shelf> next = shelves.begin(most, shelf -> now - tryAt >= 0 && isTime(shelf, now));
@@ -120,7 +120,7 @@ final class Refill {
                 : PoolItem.plain(box));
   }
 
-  /** Makes one for whoever asks, by any thread. */
+  /** Makes a box for a caller, on the thread of the caller. */
   PoolItem copy(Interpreter interpreter, BoxSpec wanted, ExecSpec order)
       throws KernelException, InterruptedException {
     return make(

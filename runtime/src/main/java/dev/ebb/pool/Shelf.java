@@ -9,15 +9,15 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Boxes of one kind that wait, the oldest first. Guarded by the lock of its pool. */
+/** The waiting boxes of one kind, the oldest first. Guarded by the lock of its pool. */
 final class Shelf {
-  /** Until one was made. */
+  /** How long making a box takes, as long as none was made. */
   private static final Duration GUESS = Duration.ofMillis(20);
 
-  /** How much the last one counts. */
+  /** The weight of the latest box in the average. */
   private static final double LAST = 0.2;
 
-  /** Less often is never. */
+  /** A lower rate counts as no demand. */
   private static final double IDLE_PER_SECOND = 0.05;
 
   private static final Duration FAILED = Duration.ofSeconds(1);
@@ -30,7 +30,7 @@ final class Shelf {
   private final Demand demand = new Demand(System.nanoTime());
   private Duration start = GUESS;
 
-  /** After one that could not be made; those of other kinds perhaps can. */
+  /** The wait after a box could not be made; boxes of other kinds perhaps can. */
   private Duration backoff = FAILED;
 
   private long tryAt = System.nanoTime();
@@ -49,7 +49,7 @@ final class Shelf {
     return interpreter;
   }
 
-  /** One is asked for. */
+  /** Notes a request for a box. */
   void ask() {
     demand.note(System.nanoTime());
   }
@@ -75,17 +75,20 @@ final class Shelf {
     return target() - items.size();
   }
 
-  /** Those left do not last until the next one is made, as things are asked for now. */
+  /**
+   * Returns whether, at the present rate of requests, the boxes left will not last until the next
+   * is made.
+   */
   boolean isRunningOut() {
     return items.size() < PoolPolicy.target(1, max, demand.perSecond(System.nanoTime()), start);
   }
 
-  /** The last one could be made, or that was long enough ago. */
+  /** Returns whether the last box could be made, or failed long enough ago. */
   boolean canTry() {
     return System.nanoTime() - tryAt >= 0;
   }
 
-  /** One is being made, and nobody waits for it yet. */
+  /** Returns whether a box is being made that no caller waits for yet. */
   boolean canAwait() {
     return making && !awaited;
   }
@@ -103,9 +106,10 @@ final class Shelf {
   }
 
   /**
-   * The one that was being made is there, or will never be.
+   * Ends the making of a box.
    *
-   * @param took how long
+   * @param made the box, or null if it failed
+   * @param took how long it took
    */
   void end(@Nullable PoolItem made, Duration took) {
     making = false;
@@ -120,14 +124,16 @@ final class Shelf {
     }
   }
 
-  /** Takes off those that died by themselves. */
+  /** Removes the boxes that died by themselves. */
   List<PoolItem> removeDead() {
     var dead = items.stream().filter(PoolItem::isDead).toList();
     items.removeAll(dead);
     return dead;
   }
 
-  /** What is wrong with the oldest; one more than is asked for may stay while some are. */
+  /**
+   * Returns what is wrong with the oldest box. One more than needed may stay while there is demand.
+   */
   Optional<Fate> flaw(Duration age) {
     PoolItem first = items.peek();
     if (first == null) {

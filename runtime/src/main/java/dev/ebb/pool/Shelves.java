@@ -19,21 +19,21 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** What waits in a pool, by its kind, under one lock; plain boxes first. Thread-safe. */
+/** The waiting boxes of a pool, by kind, under one lock; plain boxes first. Thread-safe. */
 final class Shelves {
-  /** How long whoever finds none waits for the one that is being made. */
+  /** How long a caller waits for a box that is being made. */
   private static final Duration MAKING = Duration.ofMillis(500);
 
   private final List<Shelf> shelves;
   private final OrderedLock lock = new OrderedLock(LockOrder.POOL_SHELVES);
 
-  /** For whoever fills them. */
+  /** Signals the thread that fills the shelves. */
   private final Condition work = lock.newCondition();
 
-  /** For those who wait for one that is being made. */
+  /** Signals the callers that wait for a box that is being made. */
   private final Condition made = lock.newCondition();
 
-  /** Something for whoever fills them has come. */
+  /** Whether there is news for the thread that fills the shelves. */
   @GuardedBy("lock")
   private boolean isNews;
 
@@ -51,12 +51,12 @@ final class Shelves {
     shelves = List.copyOf(kinds);
   }
 
-  /** The one for boxes with such an interpreter, or for plain ones. */
+  /** Returns the shelf for boxes with this interpreter, or for plain ones. */
   Optional<Shelf> of(Optional<Interpreter> interpreter) {
     return shelves.stream().filter(each -> each.interpreter().equals(interpreter)).findFirst();
   }
 
-  // --- for those who want one ---
+  // --- for callers ---
 
   void ask(Shelf shelf) {
     locked(shelf::ask);
@@ -75,7 +75,7 @@ final class Shelves {
     }
   }
 
-  /** The oldest, or the one that is being made, for which nobody else waits. */
+  /** Takes the oldest box, or waits for one that is being made and has no other caller. */
   @Nullable PoolItem next(Shelf shelf) throws InterruptedException {
     lock.lockInterruptibly();
     try {
@@ -103,12 +103,12 @@ final class Shelves {
     }
   }
 
-  // --- for those who take them away ---
+  // --- for the thread that destroys boxes ---
 
-  /** A box that is on no shelf any more, and why. */
+  /** A box that was removed from its shelf, and why. */
   record Removed(PoolItem item, Fate fate) {}
 
-  /** Takes away all but {@code keep}, those with an interpreter first. */
+  /** Removes all boxes but {@code keep}, those with an interpreter first. */
   List<PoolItem> takeBeyond(int keep) {
     var taken = new ArrayList<PoolItem>();
     lock.lock();
@@ -124,7 +124,7 @@ final class Shelves {
     return taken;
   }
 
-  /** Takes away what has died, is older than {@code age}, or is one too many. */
+  /** Removes boxes that have died, are older than {@code age}, or are one too many. */
   List<Removed> takeFlawed(Duration age) {
     var taken = new ArrayList<Removed>();
     lock.lock();
@@ -141,7 +141,7 @@ final class Shelves {
     return taken;
   }
 
-  /** Nothing is handed out any more. */
+  /** Hands out nothing from now on. */
   void close() {
     lock.lock();
     try {
@@ -161,14 +161,14 @@ final class Shelves {
     }
   }
 
-  // --- for whoever fills them ---
+  // --- for the thread that fills the shelves ---
 
   @GuardedBy("lock")
   private int size() {
     return shelves.stream().mapToInt(Shelf::size).sum();
   }
 
-  /** Where most is missing, if there is room for {@code most} in all; it is begun then. */
+  /** Begins a box for the shelf that misses most, if there is room for {@code most} in all. */
   Optional<Shelf> begin(int most, Predicate<Shelf> isAllowed) {
     lock.lock();
     try {
@@ -199,10 +199,11 @@ final class Shelves {
   }
 
   /**
-   * The one that was begun is there, or will never be.
+   * Ends a box that was begun: it is made, or will never be.
    *
-   * @param isWanted RACE: asked when nobody can empty the shelf, so whoever did so before is heard
-   * @return false: it is no longer wanted, and the caller's
+   * @param isWanted RACE: asked while no thread can empty the shelf, so one that did so before is
+   *     seen
+   * @return false: the box is no longer wanted, and belongs to the caller
    */
   boolean end(Shelf shelf, @Nullable PoolItem item, Duration took, BooleanSupplier isWanted) {
     lock.lock();
@@ -216,7 +217,7 @@ final class Shelves {
     }
   }
 
-  /** Waits until something was asked for or given up, but no longer than this. */
+  /** Waits until there is news, but no longer than this. */
   void awaitNews(long nanos) throws InterruptedException {
     lock.lockInterruptibly();
     try {

@@ -22,27 +22,27 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
 
 /**
- * Boxes that were made ahead. Each is handed out once, checked, and never comes back.
+ * Boxes that were made in advance. Each is handed out once, checked, and never comes back.
  *
- * <p>Thread-safe. One virtual thread makes and destroys what waits, one box at a time.
+ * <p>Thread-safe. One virtual thread makes and destroys waiting boxes, one at a time.
  */
 public final class WarmPool implements AutoCloseable {
   private static final Logger LOG = System.getLogger(WarmPool.class.getName());
 
-  /** How long nothing is made after others needed the room. */
+  /** How long it makes no box after other work needed the room. */
   private static final Duration WAY = Duration.ofSeconds(30);
 
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
 
-  /** Who makes boxes, and ends them. */
+  /** Makes boxes for the pool, and destroys them. */
   public interface Maker {
-    /** Makes one for an interpreter, or for anything. */
+    /** Makes a box with an interpreter, or a plain one. */
     Box make(BoxSpec spec, Optional<Interpreter> interpreter);
 
-    /** Ends it; what will not end at once is the maker's to try again. */
+    /** Destroys a box; the maker retries if that fails. */
     void discard(Box box);
 
-    /** Somebody waits for a box that is being made. */
+    /** Returns whether a caller waits for a box that is being made. */
     boolean isBusy();
   }
 
@@ -54,21 +54,21 @@ public final class WarmPool implements AutoCloseable {
   private final Refill refill;
   private final Thread keeper;
 
-  /** Taken off their shelves, and not destroyed yet. */
+  /** Boxes that left their shelves and are not destroyed yet. */
   private final Queue<PoolItem> doomed = new ConcurrentLinkedQueue<>();
 
   private final Map<Fate, Long> destroyed = new ConcurrentHashMap<>();
   private final AtomicLong unfit = new AtomicLong();
 
-  /** The most that may wait in all. */
+  /** The most boxes that may wait in all. */
   private volatile int most;
 
   private volatile boolean closed;
 
   /**
-   * Begins to fill.
+   * Begins to fill the pool.
    *
-   * @param listener hears of each box that somebody did something to
+   * @param listener is called with each box that was tampered with
    */
   public WarmPool(Maker maker, PoolPolicy policy, BiConsumer<Box, Fate> listener) {
     this.maker = maker;
@@ -101,7 +101,7 @@ public final class WarmPool implements AutoCloseable {
     }
   }
 
-  /** Whatever goes wrong in one round, there is a next one. */
+  /** Runs one round; its failure does not end the thread. */
   private void keepOnce() throws InterruptedException {
     try {
       shelves.takeFlawed(policy.age()).forEach(each -> doom(each.item(), each.fate()));
@@ -115,7 +115,7 @@ public final class WarmPool implements AutoCloseable {
 
   // --- handing out ---
 
-  /** A box that was made ahead and is what is wanted, or nothing. */
+  /** Returns a waiting box that fits, if there is one. */
   public Optional<PoolItem> take(BoxSpec wanted, PlannedStart planned) throws InterruptedException {
     if (!spec.canBecome(wanted)) {
       unfit.incrementAndGet();
@@ -151,7 +151,7 @@ public final class WarmPool implements AutoCloseable {
     return copied(shelf, wanted, planned.command());
   }
 
-  /** Where an interpreter is copied, another copy is there sooner than one that has to start. */
+  /** Copies an interpreter, which takes less time than to wait for one to start. */
   private Optional<PoolItem> copied(Shelf shelf, BoxSpec wanted, Optional<ExecSpec> command)
       throws InterruptedException {
     if (policy.zygote().isEmpty() || !shelf.interpreter().equals(Optional.of(Interpreter.PYTHON))) {
@@ -186,12 +186,12 @@ public final class WarmPool implements AutoCloseable {
 
   // --- destroying ---
 
-  /** Of one that was handed out, and that nobody will use after all. */
+  /** Destroys a box that was handed out and will not be used. */
   public void refuse(PoolItem item) {
     doom(item, Fate.SURPLUS);
   }
 
-  /** It is nobody's any more, and will be destroyed; aside, for somebody may wait. */
+  /** Has a box destroyed in the background, because a caller may be waiting. */
   private void doom(PoolItem item, Fate fate) {
     condemn(item, fate);
     shelves.wake();
@@ -213,7 +213,7 @@ public final class WarmPool implements AutoCloseable {
     }
   }
 
-  /** Destroys all but so many. */
+  /** Destroys all boxes but this many. */
   private int keepOnly(int keep, Fate fate) {
     List<PoolItem> dropped = shelves.takeBeyond(keep);
     dropped.forEach(item -> condemn(item, fate));
@@ -222,8 +222,8 @@ public final class WarmPool implements AutoCloseable {
   }
 
   /**
-   * Lets no more than {@code keep} boxes wait from now on, and destroys those beyond; the largest
-   * number is no bound.
+   * Bounds the number of waiting boxes from now on, and destroys those beyond; the largest number
+   * means no bound.
    *
    * @return how many were destroyed
    */
@@ -234,13 +234,13 @@ public final class WarmPool implements AutoCloseable {
     return dropped;
   }
 
-  /** Destroys all that wait, and makes none for a while: others need the room. */
+  /** Destroys all waiting boxes, and makes none for a while: other work needs the room. */
   public int makeWay() {
     refill.pause(WAY);
     return keepOnly(0, Fate.SURPLUS);
   }
 
-  /** Destroys what waits; nothing is handed out or made any more. */
+  /** Destroys the waiting boxes; hands out and makes none from now on. */
   @Override
   public void close() {
     closed = true;
@@ -260,7 +260,7 @@ public final class WarmPool implements AutoCloseable {
     }
   }
 
-  // --- telling ---
+  // --- state ---
 
   public PoolState state() {
     return new PoolState(shelves.state(), most, unfit.get(), destroyed);

@@ -15,8 +15,7 @@ import java.util.Map;
 import java.util.function.IntPredicate;
 
 /**
- * Reaps what falls out of boxes and reparents to this process, and nothing that anybody else waits
- * for.
+ * Reaps processes of boxes that reparent to this process, and none that other code waits for.
  *
  * <p>Never waits for "any child": in an embedding JVM that would steal exits from {@code
  * java.lang.Process}. A zombie of a box is ours at once; any other one is an orphan of the

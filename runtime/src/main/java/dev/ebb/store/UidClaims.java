@@ -22,15 +22,15 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Who has which block of host uids, for all homes of a host: in a directory of the host a link for
- * each block, named by its first uid, to the directory of the instance that has it.
+ * Records which instance has which block of host uids, for all homes of a host: a directory of the
+ * host holds a link for each block, named by its first uid, to the directory of the instance.
  *
  * <p>A claim is made once the directory of its instance is there, and goes before it does: so it
- * outlives its process as the instance does, for boxes that are detached, killed or stuck, and is
- * found by whoever finds the instance. A boot empties /run, and ends whoever ran as these uids.
+ * outlives its process as the instance does, for boxes that are detached, killed or stuck, and can
+ * be found from the instance. A boot empties /run, and ends every process of these uids.
  *
- * <p>RACE: to make a link is to find none, so it takes no lock; whoever takes the last one away
- * takes the directory along.
+ * <p>RACE: making a link fails if it exists, so a claim takes no lock; removing the last link also
+ * removes the directory.
  */
 public final class UidClaims {
   static final UidClaims OF_THIS_HOST = new UidClaims(Path.of("/run"));
@@ -68,8 +68,8 @@ public final class UidClaims {
   }
 
   /**
-   * Claims a block that is neither anybody's nor among {@code taken}. Any will do; a random one is
-   * most likely free even for those who share uids with us and not this directory: containers.
+   * Claims a block that no instance has and that is not among {@code taken}. Any block will do; a
+   * random one is most likely free even in containers that share uids and not this directory.
    *
    * @return its first uid; negative if {@code range} is none
    */
@@ -96,9 +96,9 @@ public final class UidClaims {
   }
 
   /**
-   * Goes on with the block that an instance had, or claims another: it may have been wiped.
+   * Keeps the block that an instance had, or claims another: the claim may have been wiped.
    *
-   * @param said what the instance says of itself; what it has claimed counts more
+   * @param said the block in the instance's own description; its claim takes precedence
    */
   int claimAgain(Optional<Integer> said, UidRange range, Set<Integer> taken, Path instance)
       throws KernelException, IOException {
@@ -212,7 +212,7 @@ public final class UidClaims {
     removeIfEmpty();
   }
 
-  /** Every claim; who may not look has made none. */
+  /** Returns every claim; a user that may not read them has made none. */
   List<Claim> all() throws IOException {
     var claims = new ArrayList<Claim>();
     try (var entries = Files.newDirectoryStream(directory)) {

@@ -23,8 +23,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Compares the host with the ledger of a living instance, in both directions, and mends what
- * differs. In a healthy system it finds nothing.
+ * Compares the host with the ledger of a living instance, in both directions, and repairs
+ * differences. In a healthy system it finds nothing.
  *
  * <p>No box waits for it: boxes are made and released meanwhile. The ledger names a thing from
  * before it is made until after it is gone, and no name is used twice; so a thing that is on the
@@ -40,13 +40,13 @@ public final class Audit {
   public interface Population {
     Collection<Box> boxes();
 
-    /** The boxes that could be neither made nor unwound, and have no owner. */
+    /** Returns the boxes that could be neither made nor unwound, and have no owner. */
     Collection<Box> unfinished();
 
     /** Ends one of the unfinished boxes. */
     Certificate release(Box unfinished);
 
-    /** The box exists, or is being made. */
+    /** Returns whether the box exists, or is being made. */
     boolean isKnown(String box);
   }
 
@@ -56,7 +56,7 @@ public final class Audit {
     this.population = population;
   }
 
-  /** Looks at everything once; a dry run only reports. */
+  /** Compares everything once; a dry run only reports. */
   public List<Finding> run(boolean dryRun) throws KernelException, IOException {
     // ORDER: a process that could keep a cgroup busy ends before the cgroup is removed.
     var findings = new ArrayList<>(new StrayProcesses(host).end(dryRun));
@@ -125,14 +125,17 @@ public final class Audit {
     }
   }
 
-  /** Ebb makes no mount on the host, so it is left: its owner may need it. */
+  /**
+   * Finds mounts in the home. Ebb makes none on the host, so they are left: their owner may need
+   * them.
+   */
   private List<Finding> mounts() throws KernelException {
     return MountTable.below(host.instance().directory()).stream()
         .map(path -> finding(Kind.MOUNT, path.toString(), new Fate.Left("Ebb did not mount it")))
         .toList();
   }
 
-  // --- on the ledger, and not as it says ---
+  // --- on the ledger, and different on the host ---
 
   private List<Finding> unfinished(boolean dryRun) {
     var findings = new ArrayList<Finding>();
@@ -151,7 +154,7 @@ public final class Audit {
     return findings;
   }
 
-  /** Lines of boxes without an owner, for instance of one that could not be unmade. */
+  /** Finds lines of boxes without an owner, for instance of a box that could not be unwound. */
   private List<Finding> ownerless(boolean dryRun) throws KernelException {
     var boxes = new LinkedHashSet<String>();
     ledger().holdings().forEach(held -> boxes.add(held.box()));
@@ -159,9 +162,9 @@ public final class Audit {
     boxes.removeIf(population::isKnown);
     var findings = new ArrayList<Finding>();
     for (String box : boxes) {
-      // RACE: one that was released in between has no line any more.
+      // RACE: a box that was released in between has no line any more.
       DeadInstance left = instance(ledger().holdings()).only(held -> held.box().equals(box));
-      // One that was detached waits to be adopted.
+      // A detached box waits to be adopted.
       if (left.detached().isEmpty()) {
         findings.addAll(strike(left, dryRun));
       }
@@ -188,7 +191,7 @@ public final class Audit {
         .toList();
   }
 
-  /** What a living box has lost; that can only be reported. */
+  /** Finds what a living box has lost; that can only be reported. */
   private List<Finding> missing() {
     var findings = new ArrayList<Finding>();
     for (Box box : living().toList()) {

@@ -7,24 +7,24 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * Tells whether a process belongs to another instance, which may share uids with us and not the
+ * Finds out whether a process belongs to another instance, which may share uids with us and not the
  * list of claims: in a container, say.
  */
 final class OtherInstances {
-  /** How many pid namespaces a box is away from us. */
+  /** A box is this many pid namespaces below its engine. */
   private static final int BOX = 1;
 
   private static final Pattern INSTANCE = Pattern.compile("ebb-[0-9a-f]{8}");
 
   private final String instance;
 
-  /** Where we are ourselves, which may be in a cgroup of another instance. */
+  /** The cgroups of this process, which may lie in a cgroup of another instance. */
   private final List<String> ours = ProcFs.cgroups(ProcessRef.self().pid());
 
   /**
-   * Looks from one instance.
+   * Sees other instances from one.
    *
-   * @param instance whose processes are not another's
+   * @param instance the instance whose processes are its own
    */
   OtherInstances(String instance) {
     this.instance = instance;

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Takes Ebb off a host: its daemon, what dead instances left, and its home. */
+/** Removes Ebb from a host: its daemon, what dead instances left, and its home. */
 public final class Purge {
   private final Home home;
   private final Recovery recovery;
@@ -22,10 +22,10 @@ public final class Purge {
   }
 
   /**
-   * What came of it.
+   * The result of a purge.
    *
    * @param findings of dead instances; one that is stuck keeps the home
-   * @param removed what lay in the home, and the home itself
+   * @param removed the contents of the home, and the home itself
    * @param kept what is not Ebb's
    */
   public record Outcome(List<Recovery.Finding> findings, List<Path> removed, List<Path> kept) {
@@ -40,7 +40,7 @@ public final class Purge {
     }
   }
 
-  /** The daemon of this home, if it lives. */
+  /** Returns the daemon of this home, if it lives. */
   public Optional<ProcessRef> daemon() throws KernelException, IOException {
     Optional<Integer> pid = home.daemon();
     return living().stream()
@@ -48,7 +48,7 @@ public final class Purge {
         .findFirst();
   }
 
-  /** Every process that has an instance, and lives. */
+  /** Returns the living processes that own an instance. */
   public List<ProcessRef> living() throws IOException {
     return home.view().stream()
         .map(Home.View::process)
@@ -58,12 +58,12 @@ public final class Purge {
         .toList();
   }
 
-  /** Asks it to end, which it does in its own time. */
+  /** Asks the daemon to end, and does not wait. */
   public void end(ProcessRef daemon) throws KernelException {
     daemon.signal(Signal.TERM);
   }
 
-  /** Removes the home, when no process has an instance there any more. */
+  /** Removes the home, unless a process still has an instance there. */
   public Outcome run() throws KernelException, IOException {
     var findings = new ArrayList<>(new SideHomes(home, recovery).removeAll());
     findings.addAll(recovery.recover(false, Recovery.Detached.RELEASE));

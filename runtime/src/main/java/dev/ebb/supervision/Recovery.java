@@ -19,7 +19,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 
-/** Releases what dead instances left behind. Re-entrant: a crash in it is found by the next one. */
+/**
+ * Releases what dead instances left behind. Re-entrant: the next recovery finds what a crash of
+ * this one left.
+ */
 public final class Recovery {
   private final Home home;
   private final Leftovers leftovers;
@@ -63,12 +66,12 @@ public final class Recovery {
     return new Recovery(other, leftovers);
   }
 
-  /** One thing a dead instance left, and what became of it. */
+  /** A resource that a dead instance left, and what recovery did about it. */
   public record Finding(String instance, Kind kind, String subject, Fate fate) {}
 
-  /** What became of a finding. */
+  /** What recovery did about a finding. */
   public sealed interface Fate {
-    /** For people, and for programs that only look for one of them. */
+    /** Returns the word for it, for people and for programs. */
     default String word() {
       return switch (this) {
         case Absent _ -> "gone";
@@ -81,7 +84,7 @@ public final class Recovery {
       };
     }
 
-    /** Why, where that is not plain. */
+    /** Returns the reason, where that is not plain. */
     default String reason() {
       return switch (this) {
         case Absent _, Released _, Planned _, Kept _ -> "";
@@ -91,12 +94,12 @@ public final class Recovery {
       };
     }
 
-    /** In one line. */
+    /** Formats it as one line. */
     default String describe() {
       return reason().isEmpty() ? word() : word() + ": " + reason();
     }
 
-    /** Was gone already. */
+    /** It was gone already. */
     record Absent() implements Fate {}
 
     record Released() implements Fate {}
@@ -106,17 +109,17 @@ public final class Recovery {
 
     record Stuck(String reason) implements Fate {}
 
-    /** Of a detached box: the next daemon adopts it. */
+    /** It belongs to a detached box: the next daemon adopts it. */
     record Kept() implements Fate {}
 
-    /** On the ledger for a box that lives, and not on the host. */
+    /** It is on the ledger for a box that lives, and not on the host. */
     record Missing() implements Fate {}
 
-    /** Where nothing should be, but not ours to remove. */
+    /** It should not be there, but Ebb may not remove it. */
     record Left(String reason) implements Fate {}
   }
 
-  /** What may become of detached boxes. */
+  /** What recovery does with detached boxes. */
   public enum Detached {
     KEEP,
     RELEASE
@@ -195,7 +198,7 @@ public final class Recovery {
     return new DeadInstance(dead.id(), dead.directory(), dead.sameBoot(), all);
   }
 
-  /** What removed homes left, unless a process uses it. */
+  /** Releases what removed homes left, unless a process uses it. */
   public List<Finding> releaseRemovedHomes(boolean dryRun) throws KernelException, IOException {
     return new RemovedHomes(home).release(dryRun);
   }
@@ -211,7 +214,7 @@ public final class Recovery {
     return findings;
   }
 
-  /** What boxes have in common stays with those that are kept. */
+  /** Keeps what boxes share if a box is kept. */
   private List<Finding> recoverSome(DeadInstance dead, Set<String> kept, boolean dryRun) {
     var findings =
         new ArrayList<>(

@@ -63,7 +63,7 @@ final class RemovedHomes {
             .ifPresent(directory -> found.computeIfAbsent(directory, _ -> new ArrayList<>()));
       }
     }
-    // Of our own more is known, and done.
+    // This home recovers its own instances more thoroughly.
     found.keySet().removeIf(home::isPlaceOf);
     return found;
   }
@@ -102,7 +102,10 @@ final class RemovedHomes {
     return findings;
   }
 
-  /** SAFETY: what bears no mark, of an Ebb of before, is its only by a claim. */
+  /**
+   * SAFETY: a cgroup without a mark, made by an earlier Ebb, belongs to the instance only by a
+   * claim.
+   */
   private List<Cgroup> cgroups(Path directory, String instance, boolean isClaimed) {
     return subtrees.of(instance).stream()
         .filter(
@@ -123,7 +126,7 @@ final class RemovedHomes {
     return false;
   }
 
-  /** RACE: one that a process has entered meanwhile is busy, and stays. */
+  /** RACE: a cgroup that a process has entered meanwhile is busy, and stays. */
   private static Fate remove(Cgroup cgroup, boolean dryRun) {
     try {
       if (!dryRun) {

@@ -16,7 +16,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 
-/** Explains why a box, or a process of one, is still there. Only looks. */
+/** Explains why a box, or a process of one, still exists. Changes nothing. */
 public final class Why {
   private final Home home;
 
@@ -30,7 +30,7 @@ public final class Why {
    * @param runtime the pid of the runtime it belongs to
    * @param runtimeLives false: only a sweep will release it
    * @param holdings what the ledger lists for it
-   * @param processes those that live, with what they wait for
+   * @param processes the living ones, with what they wait for
    * @param mounts what is mounted in its directory, which Ebb never does
    */
   public record Answer(
@@ -48,7 +48,7 @@ public final class Why {
       processes = List.copyOf(processes);
     }
 
-    /** In one sentence. */
+    /** Explains it in one sentence. */
     public String reason() {
       var waiting = processes.stream().filter(process -> process.state() == 'D').findFirst();
       if (waiting.isPresent()) {
@@ -72,7 +72,7 @@ public final class Why {
     }
   }
 
-  /** Explains a box by its id, or by the host pid of a process in it; empty: it is unknown. */
+  /** Explains a box by its id, or by the host pid of a process in it; empty if it is unknown. */
   public Optional<Answer> explain(String subject) throws KernelException, IOException {
     for (Home.View view : home.view()) {
       var boxes = new LinkedHashSet<String>();

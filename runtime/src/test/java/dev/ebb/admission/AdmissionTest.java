@@ -77,7 +77,7 @@ class AdmissionTest {
   }
 
   @Test
-  void whereThereIsRoomNobodyWaits() throws Exception {
+  void whereThereIsRoomNoRequestWaits() throws Exception {
     Admission admission = admission(0, Duration.ZERO);
     meter.use.set(70);
     admission.admit("a", TWO).close();
@@ -101,7 +101,7 @@ class AdmissionTest {
     assertThat(admission.state().refusals()).containsEntry(Refusal.Reason.FULL, 1L);
   }
 
-  /** Between two readings nobody sees what the others take. */
+  /** Between two readings no gauge sees what the other requests take. */
   @Test
   void manyAtOnceDoNotOvershootBetweenTwoReadings() throws Exception {
     Admission admission = admission(0, Duration.ZERO);
@@ -134,7 +134,7 @@ class AdmissionTest {
   }
 
   @Test
-  void whatIsMadeDuringAReadingIsNotTakenForSeen() throws Exception {
+  void workBegunDuringAReadingDoesNotCountAsSeen() throws Exception {
     Admission admission = admission(0, Duration.ZERO);
     var mark = admission.beforeReading();
     admission.admit("a", TWO).close();
@@ -158,7 +158,7 @@ class AdmissionTest {
   }
 
   @Test
-  void whoLeavesLeavesTheQueueAtOnce() throws Exception {
+  void aCallerThatLeavesIsOutOfTheQueueAtOnce() throws Exception {
     Admission admission = admission(10, LONG);
     meter.use.set(85);
     var hasLeft = new AtomicBoolean();
@@ -179,7 +179,7 @@ class AdmissionTest {
   }
 
   @Test
-  void whoWaitsIsLetInWhenRoomComesBackWithoutAWord() throws Exception {
+  void aWaitingRequestIsAdmittedWhenRoomComesBackUnannounced() throws Exception {
     Admission admission = admission(10, LONG);
     meter.use.set(94);
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -229,7 +229,7 @@ class AdmissionTest {
   }
 
   @Test
-  void aFullQueueTurnsAwayTheLastOfWhoeverHasMostInIt() throws Exception {
+  void aFullQueueDropsTheLastRequestOfTheTenantWithTheMost() throws Exception {
     Admission admission = admission(4, LONG);
     meter.use.set(81);
     Permit first = admission.admit("a", TWO);

@@ -43,7 +43,7 @@ class BaselineWatchTest {
   }
 
   @Test
-  void whoComesBackToItsBaselineIsLeftAlone() {
+  void aDaemonThatReturnsToItsBaselineRaisesNoAlarm() {
     lookTimes(20);
     now.put("descriptor eventfd", 5);
     lookTimes(2);
@@ -54,7 +54,7 @@ class BaselineWatchTest {
   }
 
   @Test
-  void whatStaysAboveItsBaselineIsToldOnce() {
+  void anExcessThatStaysIsReportedOnce() {
     now.put("descriptor eventfd", 4);
     lookTimes(10);
     assertThat(told).containsExactly("baseline exceeded");

@@ -192,7 +192,7 @@ class GaugesTest {
   }
 
   @Test
-  void whatLeavesPlentyIsNoWorseThanWarn() throws Exception {
+  void aUseThatLeavesPlentyIsAtMostWarn() throws Exception {
     long total = 1000 * GIB / 1024;
     write("proc/meminfo", "MemTotal: " + total + " kB\nMemAvailable: " + total / 100 + " kB");
     assertThat(read(Resource.MEMORY).percent()).isEqualTo(99);

@@ -88,7 +88,7 @@ class PressureWatchTest {
     }
   }
 
-  /** Whole or not at all: somebody reads meanwhile. */
+  /** Atomically: the watch reads meanwhile. */
   private void use(int pids) {
     try {
       Path next = cgroup.resolve("next");
@@ -120,20 +120,20 @@ class PressureWatchTest {
         });
   }
 
-  private void awaitTold(String... all) {
+  private void awaitReported(String... all) {
     await().atMost(PATIENCE).until(() -> List.copyOf(told).containsAll(List.of(all)));
   }
 
   @Test
-  void aLevelIsToldOnceAndEachOnTheWayUp() {
+  void aLevelIsReportedOnceAndEachOnTheWayUp() {
     start();
     use(65);
-    awaitTold("pressure pids warn");
+    awaitReported("pressure pids warn");
     use(70);
     use(85);
-    awaitTold("pressure pids alert");
+    awaitReported("pressure pids alert");
     use(5);
-    awaitTold("pressure pids ok");
+    awaitReported("pressure pids ok");
     assertThat(told)
         .filteredOn(word -> word.startsWith("pressure pids"))
         .containsSubsequence(
@@ -145,7 +145,7 @@ class PressureWatchTest {
   }
 
   @Test
-  void whatCostsNobodyAnythingIsGivenBackFirstAndNoMoreThanIsNeeded() {
+  void cleanupsWithoutCostForCallersRunFirstAndNoMoreThanNeeded() {
     // Registered in another order.
     stage(Cleanup.Stage.HISTORY, 5);
     stage(Cleanup.Stage.IDLE_BOXES, 70);
@@ -153,7 +153,7 @@ class PressureWatchTest {
     stage(Cleanup.Stage.SWEEP, 88);
     start();
     use(90);
-    awaitTold("pressure pids cleanup");
+    awaitReported("pressure pids cleanup");
     assertThat(cleaned).containsExactly("sweep", "warm-boxes", "idle-boxes");
     Cleaned last = watch.lastCleanup().orElseThrow();
     assertThat(last.before().use()).isEqualTo(90);
@@ -184,7 +184,7 @@ class PressureWatchTest {
         });
     use(90);
     await().atMost(PATIENCE).until(() -> watch.lastCleanup().isPresent());
-    awaitTold("pressure pids cleanup");
+    awaitReported("pressure pids cleanup");
     assertThat(told).doesNotContain("pressure memory cleanup");
     assertThat(watch.lastCleanup().orElseThrow().before().use()).isEqualTo(90);
   }
@@ -194,7 +194,7 @@ class PressureWatchTest {
   }
 
   @Test
-  void oneStageThatFailsDoesNotKeepTheNextFromHelping() {
+  void aFailedStageDoesNotStopTheNext() {
     watch.register(
         Cleanup.Stage.SWEEP,
         enough -> {
@@ -203,7 +203,7 @@ class PressureWatchTest {
     stage(Cleanup.Stage.IDLE_BOXES, 10);
     start();
     use(97);
-    awaitTold("pressure pids ok");
+    awaitReported("pressure pids ok");
     assertThat(cleaned).containsExactly("idle-boxes");
   }
 
@@ -229,7 +229,7 @@ class PressureWatchTest {
   }
 
   @Test
-  void whatFailsWhileSomethingIsShortIsToldAsThat() {
+  void aFailureWhileAResourceIsShortIsReportedAsPressure() {
     var failure = new SandboxException(ErrorCode.SETUP_FAILED, "cannot make a box");
     Instant begun = Instant.now();
     assertThat(watch.explain(failure, begun)).isSameAs(failure);

@@ -37,7 +37,7 @@ class ThresholdsTest {
   }
 
   @Test
-  void whatHoversAroundAThresholdEntersItOnce() {
+  void aValueThatHoversAroundAThresholdEntersItOnce() {
     assertThat(levels(79, 81, 79, 81, 79, 81))
         .containsExactly(WARN, ALERT, ALERT, ALERT, ALERT, ALERT);
   }

@@ -93,7 +93,7 @@ class BoxLifecycleTest {
   }
 
   @Test
-  void whoListensHearsOfEachChangeInOrder() {
+  void aListenerReceivesEachChangeInOrder() {
     var heard = new ArrayList<BoxState>();
     var lifecycle = new BoxLifecycle(heard::add);
     lifecycle.become(RUNNING);
@@ -110,7 +110,7 @@ class BoxLifecycleTest {
   }
 
   @Test
-  void ofManyWhoWantTheSameChangeOneGetsIt() throws Exception {
+  void ofManyThreadsThatTryOneChangeOneSucceeds() throws Exception {
     for (int round = 0; round < 200; round++) {
       BoxLifecycle lifecycle = in(RUNNING);
       int winners = 0;

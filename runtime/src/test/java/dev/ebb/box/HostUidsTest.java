@@ -59,7 +59,7 @@ class HostUidsTest {
   }
 
   @Test
-  void rootHasEveryUidThatNobodyElseUses() {
+  void rootHasEveryUidThatNoUserHas() {
     UidRange range = HostUids.range(privileges(0, 1L << 32));
     assertThat(range.first()).isEqualTo(FIRST_OF_NOBODY);
     assertThat(range.first() + (long) range.blocks() * UidRange.BLOCK).isEqualTo(1L << 31);
@@ -79,7 +79,7 @@ class HostUidsTest {
   }
 
   @Test
-  void whoCannotChangeHisUidSharesItWithHisBoxes() {
+  void anEngineThatCannotChangeItsUidSharesItWithItsBoxes() {
     assertThat(HostUids.range(new Privileges(1000, 0, List.of(new Range(0, 1L << 32)))))
         .isEqualTo(UidRange.NONE);
     HostUids shared = HostUids.of(UidRange.NONE.first());

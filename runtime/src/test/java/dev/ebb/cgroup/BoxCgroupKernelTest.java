@@ -78,7 +78,7 @@ class BoxCgroupKernelTest {
   }
 
   @Test
-  void itIsInEveryHierarchyAndGoneInSilenceAfterwards() throws Exception {
+  void aBoxCgroupIsInEveryHierarchyAndRemovedSilently() throws Exception {
     assertThat(box.paths()).allMatch(Files::isDirectory);
     assertThat(box.procs()).isEmpty();
     box.leaves().create(1, UID);

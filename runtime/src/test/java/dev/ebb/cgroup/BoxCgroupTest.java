@@ -90,7 +90,7 @@ class BoxCgroupTest {
     }
 
     @Test
-    void whatTheBoxDoesNotHandDownNobodyBelowIsGiven() throws Exception {
+    void controllersThatTheBoxDoesNotDelegateAreNotGivenBelow() throws Exception {
       Files.delete(box.resolve("cgroup.subtree_control"));
       assertThatThrownBy(() -> cgroup.configure(LIMITS, Self.uid()))
           .hasMessageContaining(box + "/cgroup.subtree_control")
@@ -145,7 +145,7 @@ class BoxCgroupTest {
     }
 
     @Test
-    void whatItTakesNowIsThatOfTheWork() throws Exception {
+    void occupancyIsThatOfTheWork() throws Exception {
       fake.write(work, "memory.current", "4096\n");
       fake.write(work, "pids.current", "5\n");
       assertThat(cgroup.accounting().occupancy()).contains(new Occupancy(4096, 5));
@@ -234,7 +234,7 @@ class BoxCgroupTest {
     }
 
     @Test
-    void whatCannotBeThawedIsKilledAllTheSameAndTold() throws Exception {
+    void aCgroupThatCannotBeThawedIsKilledAllTheSameAndReported() throws Exception {
       Path state = version1("freezer").resolve("freezer.state");
       Files.delete(state);
       Files.createDirectory(state);
@@ -271,7 +271,7 @@ class BoxCgroupTest {
     }
 
     @Test
-    void whatItTakesNowLeavesInitOut() throws Exception {
+    void occupancyLeavesInitOut() throws Exception {
       fake.write(version1("memory"), "memory.usage_in_bytes", "8192\n");
       fake.write(version1("pids"), "pids.current", "4\n");
       assertThat(cgroup.accounting().occupancy()).contains(new Occupancy(8192, 3));

@@ -32,9 +32,9 @@ class CgroupRemovalKernelTest {
   private static final Duration SOON = TestHost.patience(Duration.ofSeconds(20));
 
   /**
-   * Sixteen lines of descent, each of which is a new process all the time: whoever kills by number
-   * comes too late. Orphans stay below the first one, which reaps them without looking. Begins with
-   * a byte on stdin, and ends with it, or by itself.
+   * Sixteen lines of descent, each of which is a new process all the time: a kill by number comes
+   * too late. Orphans stay below the first process, which reaps them without looking. Begins with a
+   * byte on stdin, and ends with it, or by itself.
    */
   private static final String STORM =
       """
@@ -86,7 +86,7 @@ class CgroupRemovalKernelTest {
     real.close();
   }
 
-  /** A process that nobody told Ebb of. */
+  /** Starts a process that Ebb does not know of. */
   private int foreign(Cgroup in) throws Exception {
     int pid = children.sleeper();
     RealCgroups.move(pid, in.path());
@@ -97,7 +97,7 @@ class CgroupRemovalKernelTest {
     return "WARNING event=cgroup_busy errno=EBUSY path=" + of.path();
   }
 
-  /** Removes it and tells how long that took. */
+  /** Removes it, and returns how long that took. */
   private Duration timeToRemove(Cgroup removed) throws Exception {
     long start = System.nanoTime();
     removal.remove(removed);
@@ -121,7 +121,7 @@ class CgroupRemovalKernelTest {
   }
 
   @Test
-  void aForeignProcessIsToldCountedAndKilled() throws Exception {
+  void aForeignProcessIsLoggedCountedAndKilled() throws Exception {
     int pid = foreign(cgroup);
     assertThat(timeToRemove(cgroup)).isLessThan(SOON);
     assertThat(children.awaitSignal(pid)).isEqualTo(9);
@@ -269,7 +269,7 @@ class CgroupRemovalKernelTest {
   }
 
   @Test
-  void oneThatCannotDieIsGivenUpAfterTwoSeconds() throws Exception {
+  void aMemberThatCannotDieIsGivenUpAfterTwoSeconds() throws Exception {
     int pid = frozen(real.createVersion1("freezer", ""));
     RealCgroups.move(pid, cgroup.path());
     long start = System.nanoTime();

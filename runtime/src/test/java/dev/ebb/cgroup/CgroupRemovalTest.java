@@ -72,7 +72,7 @@ class CgroupRemovalTest {
   }
 
   @Test
-  void aBusyOneIsToldCountedKilledWaitedForAndRemoved() throws Exception {
+  void aBusyCgroupIsLoggedCountedKilledAwaitedAndRemoved() throws Exception {
     fake.create("ebb-1/nested");
     var removal = new CgroupRemoval(dying);
     assertThat(removal.remove(cgroup)).isTrue();
@@ -84,7 +84,7 @@ class CgroupRemovalTest {
   }
 
   @Test
-  void whatCannotBeRemovedForAnotherReasonIsAnErrorAndNoLeak() throws Exception {
+  void aRemovalThatFailsForAnotherReasonIsAnErrorAndNoLeak() throws Exception {
     var file = new Cgroup(Files.createFile(root.resolve("file")));
     var removal = new CgroupRemoval(dying);
     assertThatThrownBy(() -> removal.remove(file)).hasMessageEndingWith("ENOTDIR");
@@ -93,7 +93,7 @@ class CgroupRemovalTest {
   }
 
   @Test
-  void membersThatCannotBeReadAreAnErrorAndNotNobody() throws Exception {
+  void unreadableMembersAreAnErrorAndNotAnEmptyCgroup() throws Exception {
     fake.withdraw("cgroup.kill");
     Files.delete(cgroup.path().resolve("cgroup.procs"));
     Files.createDirectory(cgroup.path().resolve("cgroup.procs"));
@@ -103,7 +103,7 @@ class CgroupRemovalTest {
   }
 
   @Test
-  void aWaitThatFailsIsAnErrorAndNotNobody() {
+  void aFailedWaitIsAnErrorAndNotAnEmptyCgroup() {
     EmptyWait broken =
         (waited, deadline) -> {
           throw new KernelException("read cgroup.events", Errno.EIO);
@@ -113,7 +113,7 @@ class CgroupRemovalTest {
   }
 
   @Test
-  void oneThatStaysBusyIsGivenUpAfterTwoSeconds() {
+  void aCgroupThatStaysBusyIsGivenUpAfterTwoSeconds() {
     EmptyWait stuck = (waited, deadline) -> false;
     long start = System.nanoTime();
     assertThatThrownBy(() -> new CgroupRemoval(stuck).remove(cgroup))

@@ -50,7 +50,7 @@ class CgroupTest {
   }
 
   @Test
-  void anAbsentCgroupHasNobodyAndNothingBelow() throws Exception {
+  void anAbsentCgroupHasNoMembersAndNoChildren() throws Exception {
     var absent = new Cgroup(root.resolve("absent"));
     assertThat(absent.exists()).isFalse();
     assertThat(absent.bottomUp()).isEmpty();
@@ -59,7 +59,7 @@ class CgroupTest {
   }
 
   @Test
-  void membersThatCannotBeReadAreAnErrorAndNotNobody() throws Exception {
+  void unreadableMembersAreAnErrorAndNotAnEmptyCgroup() throws Exception {
     Files.delete(cgroup.path().resolve("cgroup.procs"));
     Files.createDirectory(cgroup.path().resolve("cgroup.procs"));
     assertThatThrownBy(cgroup::procs).hasMessageEndingWith("EISDIR");

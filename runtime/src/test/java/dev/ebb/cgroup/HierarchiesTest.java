@@ -398,7 +398,7 @@ class HierarchiesTest {
 
   /** KERNEL: a cgroup hands controllers on only while no process is in it. */
   @Test
-  void whoIsInWhatWasDelegatedGoesToALeafOfIt() throws IOException {
+  void aProcessInADelegatedCgroupMovesToALeafOfIt() throws IOException {
     Path own = delegated("17\n");
     Hierarchies delegated = asUser(true);
     assertThat(delegated.leafOfOurs("ebb-1")).isEmpty();
@@ -406,7 +406,7 @@ class HierarchiesTest {
     assertThat(delegated.leafOfOurs("ebb-1")).contains(own.resolve("ebb-1-self"));
   }
 
-  /** KERNEL: nobody need leave the real root, the only one without cgroup.type. */
+  /** KERNEL: no process need leave the real root, the only cgroup without cgroup.type. */
   @Test
   void inTheRealRootWeStay() throws IOException {
     controllers(root, "cpu io memory pids");

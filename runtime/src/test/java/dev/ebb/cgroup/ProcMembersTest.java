@@ -25,12 +25,12 @@ class ProcMembersTest {
   }
 
   @Test
-  void theRootOfAHierarchyIsNobodysToList() {
+  void theRootOfAHierarchyIsNeverListed() {
     assertThat(ProcMembers.of(MOUNTS, Path.of("/sys/fs/cgroup/unified"))).isEmpty();
   }
 
   @Test
-  void whatIsNoCgroupHasNoMembers() {
+  void aPlainDirectoryHasNoMembers() {
     assertThat(ProcMembers.of(MOUNTS, Path.of("/sys/fs/cgroup/other/ebb-1"))).isEmpty();
     assertThat(ProcMembers.of(MOUNTS, Path.of("/tmp/ebb-1"))).isEmpty();
   }

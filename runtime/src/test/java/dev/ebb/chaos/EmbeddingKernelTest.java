@@ -74,7 +74,7 @@ class EmbeddingKernelTest {
         });
   }
 
-  /** A child of a child that has ended: this JVM has adopted it, and nobody waits for it. */
+  /** A child of a child that has ended: this JVM has adopted it, and no code waits for it. */
   private static ProcessRef orphan() throws IOException, InterruptedException {
     Process shell = new ProcessBuilder("sh", "-c", "sleep 0.1 & echo $!").start();
     String pid = new String(shell.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);

@@ -55,7 +55,7 @@ class EngineKillChaosTest {
   }
 
   @Test
-  void theNextEngineCleansUpWhenWhoeverMakesABoxDiesToo() throws Exception {
+  void theNextEngineCleansUpWhenTheMakerOfABoxDiesToo() throws Exception {
     Chance chance = Chance.of("engine and outside");
     for (int round = 0; round < rounds() / 2; round++) {
       try (ChildJvm jvm = havoc(chance)) {

@@ -126,7 +126,7 @@ class FootprintKernelTest {
 
   @Test
   void initHasNoDescriptorThatIsNotItsOwn() throws Exception {
-    TestHost.require(Feature.ROOT); // nobody else can look into init
+    TestHost.require(Feature.ROOT); // only root can look into init
     try (var _ = new Strays();
         Engine engine = Engine.open(host.home())) {
       Box box = engine.create(BoxSpec.defaults());

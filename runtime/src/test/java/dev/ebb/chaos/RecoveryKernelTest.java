@@ -207,7 +207,7 @@ class RecoveryKernelTest {
   }
 
   @Test
-  void aDryRunTellsAllAndChangesNothing() throws Exception {
+  void aDryRunReportsAllAndChangesNothing() throws Exception {
     Remains remains = Remains.ofTenant(host.home(), 2);
     remains.dieByThemselves();
     Map<String, String> before = contents(host.home());

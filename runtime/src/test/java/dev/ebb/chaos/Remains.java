@@ -115,7 +115,7 @@ final class Remains {
         .toList();
   }
 
-  /** Nobody helps: each process must see by itself that its engine is dead. */
+  /** Without help: each process must see by itself that its engine is dead. */
   void dieByThemselves() throws Exception {
     awaitDeath();
     assertThat(Kin.boxed(holdings))
@@ -168,7 +168,7 @@ final class Remains {
       String id = instance.getFileName().toString();
       assertThat(Hierarchies.detect().everywhere(id)).noneMatch(Files::exists);
     }
-    // One that its engine had no time to write down sees by itself that it is alone.
+    // A process that its engine had no time to record sees by itself that it is alone.
     awaitDeath();
     TestHost.reapOrphans();
     assertThat(ProcFs.children()).isEmpty();

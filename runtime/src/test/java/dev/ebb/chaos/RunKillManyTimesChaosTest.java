@@ -2,7 +2,7 @@ package dev.ebb.chaos;
 
 import org.junit.jupiter.api.Tag;
 
-/** The same, often enough to meet what is rare. */
+/** Repeats the test often enough to meet rare cases. */
 @Tag("long")
 class RunKillManyTimesChaosTest extends RunKillChaosTest {
   @Override

@@ -47,7 +47,7 @@ class SetupKillChaosTest {
     return 25;
   }
 
-  /** Finds who shall die, if anybody is there by now. */
+  /** Finds the processes to kill, if they exist by now. */
   private interface Victims {
     List<ProcessRef> find(Host host) throws IOException, KernelException;
   }

@@ -22,7 +22,7 @@ import java.util.stream.Stream;
 
 /** Lives a life again and again, in each of which another step fails. */
 final class Trial {
-  /** The engine does without, and nobody needs to know. */
+  /** Steps whose failure the engine tolerates and need not report. */
   private static final Set<Step> SILENT =
       EnumSet.of(
           Step.OPEN_NEXT_LEDGER,
@@ -89,7 +89,7 @@ final class Trial {
   }
 
   /**
-   * Nobody else reaps what a recovery has ended: no engine is open, and some die a little later.
+   * Nothing else reaps what a recovery has ended: no engine is open, and some die a little later.
    */
   private static List<Trace> leaks(Snapshot before) throws Exception {
     Deadline deadline = Deadline.in(PATIENCE);

@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Goes on after what fails in a life, and remembers what its caller was told. */
+/** Continues after failures in a life, and records what its caller was shown. */
 final class Witness {
   private final List<String> told = new ArrayList<>();
   private final List<String> wrongs = new ArrayList<>();
@@ -25,7 +25,7 @@ final class Witness {
     T make() throws Exception;
   }
 
-  /** Everything that a caller was told went wrong, in order. */
+  /** Returns every failure that the caller was shown, in order. */
   List<String> told() {
     return List.copyOf(told);
   }
@@ -35,7 +35,7 @@ final class Witness {
     return List.copyOf(wrongs);
   }
 
-  /** Somebody was told that an engine could not be closed, or that a box is left. */
+  /** Returns whether a failure to close an engine, or a box that is left, was reported. */
   boolean isExcused() {
     return excused;
   }

@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What cells may show, all together, is bounded: none may keep what nobody will look at. */
+/** All cells together may show a bounded amount; a closed cell keeps none of it. */
 class CellTest {
   private static final int MUCH = 1 << 20;
 
@@ -19,7 +19,7 @@ class CellTest {
   }
 
   @Test
-  void whatIsShownToNobodyTakesNoRoom() {
+  void aClosedCellReservesNoRoom() {
     for (int i = 0; i < 1000; i++) {
       Cell cell = cell();
       cell.close();
@@ -31,7 +31,7 @@ class CellTest {
   }
 
   @Test
-  void whatWasShownIsGivenBack() {
+  void theRoomOfAClosedCellIsGivenBack() {
     for (int i = 0; i < 1000; i++) {
       try (Cell cell = cell()) {
         assertThat(cell.reserve(MUCH)).isTrue();

@@ -59,7 +59,7 @@ class FramesTest {
   }
 
   @Test
-  void whatNobodyWantsIsPassedOverAndWhatFollowsIsHeard() {
+  void anUnwantedFrameIsSkippedAndTheNextIsReceived() {
     room = 2;
     assertThat(take(frame("form", "long") + frame("done", "ok"))).isNull();
     assertThat(heard).containsExactly("FORM:passed over", "DONE:ok");
@@ -89,7 +89,7 @@ class FramesTest {
   }
 
   @Test
-  void whatIsWrongWithOneEndsThereAndThen() {
+  void anInvalidFrameEndsTheStreamAtOnce() {
     assertThat(take(frame("cut", "") + frame("done", "ok"))).isEqualTo("no cut");
     assertThat(heard).containsExactly("CUT:");
   }

@@ -58,14 +58,14 @@ class LanguagesTest {
   }
 
   @Test
-  void anUnknownLanguageIsToldTheKnownOnes() {
+  void theErrorForAnUnknownLanguageListsTheKnownOnes() {
     assertThatThrownBy(() -> having("snake").require("klingon"))
         .isInstanceOf(SandboxException.class)
         .hasMessage("unknown language \"klingon\"; this host has snake");
   }
 
   @Test
-  void aLanguageWithoutItsToolsIsToldWhatIsMissing() {
+  void theErrorForALanguageWithoutToolsListsWhatIsMissing() {
     assertThatThrownBy(() -> having("snake").require("stone"))
         .isInstanceOfSatisfying(
             SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.UNSUPPORTED))
@@ -74,7 +74,7 @@ class LanguagesTest {
   }
 
   @Test
-  void aLineOnStderrTellsThatCodeMakesNoSense() {
+  void aLineOnStderrShowsThatCodeIsMalformed() {
     Language snake = having("snake").require("snake");
     assertThat(snake.isInvalid("line 1\nhiss: no\n")).isTrue();
     assertThat(snake.isInvalid("no hiss: it is mine\n")).isFalse();
@@ -82,7 +82,7 @@ class LanguagesTest {
   }
 
   @Test
-  void whatTheRuntimeBringsIsWellFormed() {
+  void theBuiltInLanguagesAreWellFormed() {
     assertThat(Languages.ofHost().all())
         .extracting(Language::name)
         .startsWith("python", "javascript", "bash")

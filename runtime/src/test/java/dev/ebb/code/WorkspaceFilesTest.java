@@ -19,7 +19,7 @@ class WorkspaceFilesTest {
   }
 
   @Test
-  void whatWasWrittenIsKnownByItsPathBelow() {
+  void aWrittenFileIsListedByItsRelativePath() {
     var written = new LinkedHashMap<String, Optional<FileEntry>>();
     written.put("/workspace/main.py", Optional.of(entry("main.py", 1)));
     written.put("data/in.csv", Optional.of(entry("in.csv", 2)));
@@ -62,7 +62,7 @@ class WorkspaceFilesTest {
   }
 
   @Test
-  void whatAnOldInitDoesNotTellHasToBeLookedAt() {
+  void anUnknownEntryRequiresAListing() {
     assertThat(WorkspaceFiles.ofNew(Map.of("a", known(), "b", Optional.empty()))).isEmpty();
   }
 

@@ -67,7 +67,7 @@ class AddressRulesTest {
         "ff0e::1",
         "4000::1"
       })
-  void whatIsNotPublicIsClosed(String address) {
+  void privateAddressesAreClosed(String address) {
     assertThat(CLOSED.allows(InetAddress.ofLiteral(address))).isFalse();
   }
 
@@ -92,7 +92,7 @@ class AddressRulesTest {
         "2001:4860:4860::8888",
         "2400:cb00::1"
       })
-  void whatIsPublicIsOpen(String address) {
+  void publicAddressesAreOpen(String address) {
     assertThat(CLOSED.allows(InetAddress.ofLiteral(address))).isTrue();
   }
 
@@ -114,7 +114,7 @@ class AddressRulesTest {
   }
 
   @Test
-  void whatThisHostHasIsClosedThoughItIsPublic() {
+  void aPublicAddressOfThisHostIsClosed() {
     var reachable = InetAddress.ofLiteral("1.1.1.1");
     assertThat(new AddressRules(List.of(), reachable::equals).allows(reachable)).isFalse();
     assertThat(new AddressRules(List.of(), _ -> false).allows(reachable)).isTrue();
@@ -143,7 +143,7 @@ class AddressRulesTest {
         "10.0.0.0/-1",
         "10.0.0.0/8/8"
       })
-  void whatIsNoBlockIsRefused(String text) {
+  void anInvalidBlockIsRefused(String text) {
     assertThatThrownBy(() -> AddressBlock.parse(text))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("bad block of addresses");

@@ -27,7 +27,7 @@ class AnswerHeadTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 7, 16, 17, 18, 1000})
-  void aClientIsToldThatItsConnectionIsForOne(int size) {
+  void aClientLearnsThatItsConnectionServesOneRequest(int size) {
     String fields = "Content-Length: 3\r\n\r\n\u00ffab";
     assertThat(edited(OK + fields, size)).isEqualTo(OK + CLOSE + fields);
     assertThat(edited("HTTP/1.0 404\n\n", size)).isEqualTo("HTTP/1.0 404\n" + CLOSE + "\n");
@@ -35,14 +35,14 @@ class AnswerHeadTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 5, 1000})
-  void whatComesBeforeTheAnswerIsNotIt(int size) {
+  void anInterimAnswerIsNotTheAnswer(int size) {
     String interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
     assertThat(edited(interim + OK + "\r\n", size)).isEqualTo(interim + OK + CLOSE + "\r\n");
   }
 
   @ParameterizedTest
   @CsvSource({"1", "6", "100000"})
-  void whatIsNoAnswerIsLeftAsItIs(int size) {
+  void anInvalidAnswerIsLeftAsItIs(int size) {
     String[] others = {
       "",
       "HTTP/1.",

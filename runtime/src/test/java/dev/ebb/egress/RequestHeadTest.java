@@ -68,7 +68,7 @@ class RequestHeadTest {
   }
 
   @Test
-  void whatConnectionNamesTakesNeitherHostNorLengthAway() throws RefusedException {
+  void theConnectionHeaderRemovesNeitherHostNorLength() throws RefusedException {
     String fields = "Connection: host, content-length\r\nContent-Length: 3\r\n";
     assertThat(parse(get(fields)).forwarded())
         .isEqualTo(
@@ -119,7 +119,7 @@ class RequestHeadTest {
         "Host: a.org\r\n",
         "Host: b.org\r\n",
       })
-  void whatTwoReadersCouldReadDifferentlyIsRefused(String fields) {
+  void anAmbiguousHeadIsRefused(String fields) {
     assertThat(refusal(get(fields)).status()).isEqualTo(400);
     assertThat(refusal(get(fields)).outcome()).isEqualTo(Outcome.MALFORMED);
   }
@@ -169,7 +169,7 @@ class RequestHeadTest {
         "CONNECT a.org:443 HTTP/1.1\r\n\r\n",
         "CONNECT a.org:443 HTTP/1.1\r\nHost: a.org\r\nContent-Length: 1\r\n\r\n",
       })
-  void whatIsNoRequestToAProxyIsRefused(String head) {
+  void aHeadThatIsNoProxyRequestIsRefused(String head) {
     assertThat(refusal(head).outcome()).isEqualTo(Outcome.MALFORMED);
     assertThat(refusal(head).status()).isEqualTo(400);
   }

@@ -23,7 +23,7 @@ class ResolversTest {
   }
 
   @Test
-  void namesOfOneOwnerKeepNobodyElseWaiting() {
+  void namesOfOneBoxDelayNoOtherBox() {
     var stuck = new CountDownLatch(1);
     var last = new CountDownLatch(5);
     for (int i = 0; i < 5; i++) {
@@ -51,7 +51,7 @@ class ResolversTest {
   }
 
   @Test
-  void whatWasCalledOffKeepsItsOwnerFromNothing() {
+  void aCancelledLookUpDoesNotBlockItsOwner() {
     var stuck = new CountDownLatch(1);
     resolvers.execute("a", () -> await(stuck));
     resolvers.execute("a", () -> done.add("called off"));

@@ -56,7 +56,7 @@ final class EgressKernelTest {
   }
 
   @Test
-  void commandsAreToldOfTheProxy() throws Exception {
+  void commandsGetTheProxyInTheirEnvironment() throws Exception {
     assertThat(inBox(allowing("a.org"), "variables").lines())
         .contains("HTTP_PROXY=http://127.0.0.1:3128", "https_proxy=http://127.0.0.1:3128")
         .contains("ALL_PROXY=http://127.0.0.1:3128", "NO_PROXY=localhost,127.0.0.1,::1")
@@ -68,7 +68,7 @@ final class EgressKernelTest {
   // --- what is refused ---
 
   @Test
-  void whatThePolicyDoesNotNameIsRefusedAndNotEvenLookedUp() throws Exception {
+  void aNameOutsideThePolicyIsRefusedWithoutALookUp() throws Exception {
     assertThat(
             inBox(
                 allowing("origin.test:1"),
@@ -151,7 +151,7 @@ final class EgressKernelTest {
                     return calls.size() % 2 == 1 ? good : bad;
                   }));
       Box box = internet.engine().create(allowing("rebind.test:*"));
-      // The second look of each pair leads inside, where the port is the same or nobody's.
+      // The second look of each pair leads inside, where the port is closed or that of the origin.
       assertThat(internet.in(box, "echo", "rebind.test:" + internet.origin().port()))
           .isEqualTo("ECHO origin 1000");
       assertThat(calls).hasSize(1);
@@ -187,7 +187,7 @@ final class EgressKernelTest {
   // --- smuggling ---
 
   @Test
-  void whatTwoServersCouldReadDifferentlyReachesNone() throws Exception {
+  void anAmbiguousRequestReachesNoServer() throws Exception {
     Box box = internet.engine().create(allowing(place()));
     String line = "POST http://" + place() + "/ HTTP/1.1\\r\\nHost: " + place() + "\\r\\n";
     String second = "GET /smuggled HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n";
@@ -207,7 +207,7 @@ final class EgressKernelTest {
   }
 
   @Test
-  void aSecondRequestOnAConnectionIsForNobody() throws Exception {
+  void aSecondRequestOnAConnectionIsNotForwarded() throws Exception {
     Box box = internet.engine().create(allowing(place()));
     String first =
         "GET http://" + place() + "/hang HTTP/1.1\\r\\nHost: " + place() + "\\r\\n\\r\\n";

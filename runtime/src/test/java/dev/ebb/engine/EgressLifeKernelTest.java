@@ -175,7 +175,7 @@ final class EgressLifeKernelTest {
   }
 
   @Test
-  void oneOfThePoolIsGivenTheWayOutOfItsOrder() throws Exception {
+  void aPooledBoxGetsTheEgressOfItsOrder() throws Exception {
     var policy = new PoolPolicy(1, 1, PoolPolicy.DEFAULT_AGE, Map.of(), List.of());
     try (var pool = internet.engine().openPool(policy, (_, _) -> {})) {
       await().atMost(SOON).until(() -> pool.state().kinds().getFirst().size() > 0);
@@ -257,7 +257,7 @@ final class EgressLifeKernelTest {
   // --- abused ---
 
   @Test
-  void whoSendsTooSlowlyIsRefusedAndKeepsNobodyWaiting() throws Exception {
+  void aSlowSenderIsRefusedAndDelaysNoOtherConnection() throws Exception {
     internet.configure(Internet.SETTINGS.withPatience(Duration.ofSeconds(5), LONG, LONG));
     Box slow = box(internet.place());
     Box quick = box(internet.place());
@@ -300,7 +300,7 @@ final class EgressLifeKernelTest {
                     }));
   }
 
-  /** Nobody can tell a resolver to stop; who waits for it is told after a while. */
+  /** A resolver cannot be stopped; a client that waits for it is refused after a while. */
   @Test
   void aNameThatIsNeverFoundKeepsOtherBoxesFromNothing() throws Exception {
     var stuck = new CountDownLatch(1);
@@ -408,7 +408,7 @@ final class EgressLifeKernelTest {
   }
 
   @Test
-  void whoDoesNotReadKeepsNobodyFromReading() throws Exception {
+  void aClientThatDoesNotReadKeepsNoOtherFromReading() throws Exception {
     Box lazy = box(internet.place());
     Box quick = box(internet.place());
     String size = Integer.toString(256 << 20);

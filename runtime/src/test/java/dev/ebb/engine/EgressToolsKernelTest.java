@@ -52,7 +52,7 @@ final class EgressToolsKernelTest {
       String use = " && PYTHONPATH=/workspace/lib python3 -c 'import tide; print(tide.word)'";
       assertThat(sh(allowing("index.test:" + registry.port()), PIP + index + "tide" + use))
           .isEqualTo("low");
-      // Of an index over http it does not say why it cannot be had, whoever refuses it.
+      // For an index over http pip does not print the reason, whichever side refuses it.
       assertThat(sh(allowing("other.test"), PIP + index + "tide" + use))
           .contains("No matching distribution found for tide");
       assertThat(sh(allowing("other.test"), PIP + "https://index.test/simple tide" + use))
@@ -61,9 +61,12 @@ final class EgressToolsKernelTest {
     }
   }
 
-  /** The registry closes without a word; who is not told so may send the next request there. */
+  /**
+   * The registry closes without a notice; a client that does not know may send the next request
+   * there.
+   */
   @Test
-  void whoAsksIsToldThatHisConnectionIsForOneRequest() throws Exception {
+  void aClientLearnsThatItsConnectionServesOneRequest() throws Exception {
     internet.put("index.test", "127.0.0.1");
     try (var registry = Origin.registry("index.test")) {
       String ask =

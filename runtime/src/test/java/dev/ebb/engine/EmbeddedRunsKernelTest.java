@@ -51,7 +51,7 @@ class EmbeddedRunsKernelTest {
   }
 
   @Test
-  void codeRunsAndItsFilesAreTold() throws Exception {
+  void codeRunsAndItsFilesAreReported() throws Exception {
     String program = "import sys; open('a.txt', 'w').write('hi'); print(6 * 7); sys.exit(3)";
     CodeAnswer answer = engine.runCode(BOX, CodeRequest.of(languages.require("python"), program));
     assertThat(answer.outcome()).isEqualTo("failed");
@@ -104,7 +104,7 @@ class EmbeddedRunsKernelTest {
   }
 
   @Test
-  void whatIsAdmittedRuns() throws Exception {
+  void anAdmittedCommandRuns() throws Exception {
     engine.admit(PressureSettings.DEFAULT);
     RunResult run = engine.run(BOX, ExecSpec.of("echo", "hello"));
     assertThat(run.stdout().text()).isEqualTo("hello\n");

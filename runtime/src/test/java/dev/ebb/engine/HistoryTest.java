@@ -21,7 +21,7 @@ final class HistoryTest {
   }
 
   @Test
-  void noneIsKeptForLonger() {
+  void noBoxIsKeptForLonger() {
     assertThat(expired(new History(100, Duration.ofMinutes(10)), 11, 9, 10, 12))
         .containsExactly(11, 12);
   }
@@ -33,7 +33,7 @@ final class HistoryTest {
   }
 
   @Test
-  void allOfItMeansAll() {
+  void theHistoryNamedAllForgetsNothing() {
     assertThat(expired(History.ALL, 1, 1_000_000)).isEmpty();
     assertThat(expired(new History(0, Duration.ZERO))).isEmpty();
   }

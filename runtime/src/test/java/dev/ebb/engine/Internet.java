@@ -121,7 +121,7 @@ final class Internet implements BeforeEachCallback, AfterEachCallback {
     return prober.run(spec, attempt(words));
   }
 
-  /** The same in a box that lives on. */
+  /** Runs a command in an existing box. */
   String in(Box box, String... words) throws IOException, InterruptedException {
     try (Exec exec = engine().start(box, attempt(words))) {
       var result = exec.await(SOON).orElseThrow();

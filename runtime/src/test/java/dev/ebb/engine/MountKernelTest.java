@@ -82,7 +82,7 @@ final class MountKernelTest {
   }
 
   @Test
-  void whatABoxWritesBelongsToTheOwnerOfTheMount() throws IOException, InterruptedException {
+  void aFileThatABoxWritesBelongsToTheOwnerOfTheMount() throws IOException, InterruptedException {
     prober.run(mounted(false), sh("mkdir -p /mnt/a/b; echo text >/mnt/a/b/file; rm /mnt/given"));
     Path file = source.resolve("a/b/file");
     assertThat(file).hasContent("text\n");
@@ -300,7 +300,7 @@ final class MountKernelTest {
         "../up",
         ""
       })
-  void whatIsTheBoxsOwnIsNoTarget(String target) {
+  void aDirectoryOfTheBoxItselfIsNoTarget(String target) {
     assertRefused(() -> BoxSpec.defaults().withMount(new Mount(source, target, true)), "bad path");
     assertRefused(() -> BoxSpec.defaults().withFile(new CopiedFile(secret, target)), "bad path");
   }

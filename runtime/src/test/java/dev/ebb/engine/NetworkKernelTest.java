@@ -28,7 +28,7 @@ final class NetworkKernelTest {
 
   @RegisterExtension final Prober prober = new Prober();
 
-  /** A TCP port and an abstract socket of the host that wait for somebody. */
+  /** A TCP port and an abstract socket of the host that listen. */
   private record Listener(Process process, String port, String name) implements AutoCloseable {
     static Listener open() throws IOException {
       String name = "ebb-test-" + Long.toHexString(ThreadLocalRandom.current().nextLong());

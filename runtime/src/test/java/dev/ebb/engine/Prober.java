@@ -101,7 +101,7 @@ final class Prober implements BeforeEachCallback, AfterEachCallback {
     }
   }
 
-  /** One attempt on the host, as root: the control of what nobody else could do there. */
+  /** One attempt on the host, as root: the control for what other users cannot do there. */
   static String onHostAsRoot(String... attempt) throws IOException, InterruptedException {
     TestHost.require(Feature.ROOT);
     return onHost(attempt);
@@ -112,7 +112,7 @@ final class Prober implements BeforeEachCallback, AfterEachCallback {
     return run(python("probe.py", attempt));
   }
 
-  /** One attempt on the host, as somebody without rights; as we are, if we have none. */
+  /** One attempt on the host, as a user without rights; as this user, if it has none. */
   static String onHostAsNobody(String... attempt) throws IOException, InterruptedException {
     return Feature.ROOT.isPresent() ? onHostAs(NOBODY, attempt) : onHost(attempt);
   }

@@ -105,7 +105,7 @@ final class SeccompKernelTest {
   }
 
   @Test
-  void whatCommandsNeedIsAllowed() throws IOException, InterruptedException {
+  void callsThatCommandsNeedAreAllowed() throws IOException, InterruptedException {
     var threads =
         """
         import os, socket, subprocess, threading

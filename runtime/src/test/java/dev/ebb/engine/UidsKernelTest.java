@@ -52,7 +52,7 @@ class UidsKernelTest {
   }
 
   @Test
-  void thoseOfADetachedBoxStayClaimedWithoutADaemon() throws Exception {
+  void uidsOfADetachedBoxStayClaimedWithoutADaemon() throws Exception {
     List<Integer> claims;
     int uid;
     try (Engine engine = Engine.openForDaemon(host.home())) {

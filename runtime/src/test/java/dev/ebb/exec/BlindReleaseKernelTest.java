@@ -35,7 +35,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Whoever cannot look into a cgroup, or cannot use its cgroup.kill, kills all the same. */
+/** An engine that cannot look into a cgroup, or cannot use its cgroup.kill, kills all the same. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -109,7 +109,7 @@ final class BlindReleaseKernelTest {
     }
   }
 
-  /** Whoever is in the cgroup, and not in the pid namespace, does not die with init. */
+  /** A process in the cgroup, and not in the pid namespace, does not die with init. */
   @ParameterizedTest
   @MethodSource("faults")
   void aStrangerInTheBoxDiesToo(List<Fault> faults) throws Exception {
@@ -177,7 +177,7 @@ final class BlindReleaseKernelTest {
 
   @ParameterizedTest
   @MethodSource("faults")
-  void aSweepKillsWhoeverIsInAStrayCgroup(List<Fault> faults) throws Exception {
+  void aSweepKillsTheProcessesInAStrayCgroup(List<Fault> faults) throws Exception {
     Process stranger = new ProcessBuilder("sleep", "1000").start();
     try (Engine engine = Engine.open(host.home())) {
       Path box = ((BoxCgroup) Insides.enclosure(engine.create(BoxSpec.defaults()))).box().path();

@@ -207,7 +207,7 @@ final class BoxFilesKernelTest {
   // --- by init itself ---
 
   @Test
-  void whatInitPlacesIsThereLikeAnyFile() throws IOException, InterruptedException {
+  void aFileThatInitWritesIsLikeAnyOther() throws IOException, InterruptedException {
     var files = new BoxFiles(bench.box());
     byte[] bytes = new byte[64 * 1024];
     new Random(2).nextBytes(bytes);
@@ -220,7 +220,7 @@ final class BoxFilesKernelTest {
   }
 
   @Test
-  void whatInitCannotPlaceIsLeftToOthers() throws IOException, InterruptedException {
+  void aFileThatInitCannotWriteIsWrittenByAProcess() throws IOException, InterruptedException {
     Box box = bench.box();
     var files = new BoxFiles(box);
     shell(box, "echo mine > file; ln -s nowhere link");
@@ -243,7 +243,7 @@ final class BoxFilesKernelTest {
   }
 
   @Test
-  void whatAProgramLeavesIsSeenAsItWasThen() throws IOException, InterruptedException {
+  void theFilesOfAProgramAreListedAsTheyWereAtItsEnd() throws IOException, InterruptedException {
     Box box = bench.box();
     var files = new BoxFiles(box);
     var program = ExecSpec.of("/bin/sh", "-c", "echo 1 > b; mkdir c; touch a").withLook();
@@ -337,7 +337,7 @@ final class BoxFilesKernelTest {
     "loop,            CONFLICT,    too many links (ELOOP)",
     "/proc/1/environ, FORBIDDEN,   permission denied (EACCES)",
   })
-  void whatCannotBeReadIsSaidPrecisely(String path, ErrorCode code, String words)
+  void aFailedReadIsReportedPrecisely(String path, ErrorCode code, String words)
       throws IOException, InterruptedException, KernelException {
     Box box = bench.box();
     shell(box, "mkdir directory; mkfifo pipe; touch file secret; chmod 0 secret; ln -s loop loop");
@@ -347,7 +347,7 @@ final class BoxFilesKernelTest {
   }
 
   @Test
-  void whatCannotBeDoneIsSaidPrecisely() throws IOException, InterruptedException {
+  void aFailedChangeIsReportedPrecisely() throws IOException, InterruptedException {
     Box box = bench.box();
     var files = new BoxFiles(box);
     shell(box, "mkdir directory; touch file");
@@ -458,7 +458,7 @@ final class BoxFilesKernelTest {
         "member('setuid', mode=0o6755)    | in/setuid",
         "member('p', tarfile.FIFOTYPE)    | in/p",
       })
-  void whatATarMayNotHaveIsTakenFromIt(String members, String expected)
+  void forbiddenMembersOfATarAreRefusedOrMadeHarmless(String members, String expected)
       throws IOException, InterruptedException {
     Box box = bench.box();
     try {

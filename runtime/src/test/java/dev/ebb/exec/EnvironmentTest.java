@@ -22,7 +22,7 @@ class EnvironmentTest {
   }
 
   @Test
-  void whoeverHasATerminalIsToldItsKind() {
+  void aCommandWithATerminalGetsItsKindInTerm() {
     var terminal = new ExecKind.Terminal(24, 80);
     assertThat(Environment.lines(Map.of(), 0, terminal, Network.NONE))
         .contains("TERM=xterm-256color")

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How commands start, what they are given, and how their own end is told. */
+/** How commands start, what they are given, and how their own end is reported. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -83,7 +83,7 @@ final class ExecKernelTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"no-such-command", "./no-such-file", "/no/such/directory/x"})
-  void whatDoesNotExistIsNotFound(String command) throws IOException, InterruptedException {
+  void aMissingCommandIsNotFound(String command) throws IOException, InterruptedException {
     var run = bench.run(ExecSpec.of(command));
     assertThat(run.cause()).isInstanceOf(NotStarted.class);
     assertThat(run.cause().code()).isEqualTo(127);
@@ -93,7 +93,7 @@ final class ExecKernelTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"/etc/passwd", "/workspace", "/dev/null", "/etc/passwd/x"})
-  void whatCannotBeExecutedIsNotExecutable(String command)
+  void aFileWithoutExecutePermissionIsNotExecutable(String command)
       throws IOException, InterruptedException {
     var run = bench.run(ExecSpec.of(command));
     assertThat(run.cause()).isInstanceOf(NotStarted.class);
@@ -186,7 +186,7 @@ final class ExecKernelTest {
   }
 
   @Test
-  void anEnvironmentTooLongForInitIsTheCallersFaultAndHarmsNobody()
+  void anEnvironmentTooLongForInitIsTheCallersFaultAndHarmsNoOtherCommand()
       throws IOException, InterruptedException, KernelException {
     Box box = bench.box();
     var spec = sh("true").withEnvironment(Map.of("V", "x".repeat(5 << 20)));
@@ -198,7 +198,8 @@ final class ExecKernelTest {
   }
 
   @Test
-  void aCommandStartsInTheWorkspaceOrWhereItIsTold() throws IOException, InterruptedException {
+  void aCommandStartsInTheWorkspaceOrInItsWorkingDirectory()
+      throws IOException, InterruptedException {
     assertThat(bench.run(ExecSpec.of("pwd")).stdout().text()).isEqualTo("/workspace\n");
     assertThat(bench.run(ExecSpec.of("pwd").withWorkdir("/tmp")).stdout().text())
         .isEqualTo("/tmp\n");
@@ -240,14 +241,14 @@ final class ExecKernelTest {
   }
 
   @Test
-  void whoeverAsksHearsTheSame() throws IOException, InterruptedException {
+  void everyCallerGetsOneResult() throws IOException, InterruptedException {
     Exec exec = bench.start(bench.box(), sh("exit 5"));
     ExecResult first = Workbench.await(exec);
     assertThat(Workbench.await(exec)).isSameAs(first);
     assertThat(exec.killAndAwait(Duration.ZERO)).isSameAs(first);
   }
 
-  /** Not until somebody asked. */
+  /** The wall time does not last until a caller asks for the result. */
   @Test
   void theWallTimeEndsWithTheCommand() throws IOException, InterruptedException {
     Box box = bench.box();

@@ -44,7 +44,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class ExhaustionKernelTest {
   private static final Limits SMALL = Limits.defaults().withMemory(ByteSize.mebibytes(64));
 
-  /** Without cgroups memory is looked at now and then: whoever shall be seen must stay. */
+  /** Without cgroups memory is sampled now and then: a process must stay to be seen. */
   private static final String EATS_200_MEGABYTES =
       "import sys, time; eaten = bytearray(200_000_000); time.sleep(int(sys.argv[1]))";
 
@@ -92,7 +92,10 @@ final class ExhaustionKernelTest {
     assertThat(run.cause()).isInstanceOf(OutOfMemory.class);
   }
 
-  /** It may end before anybody could end it; then its own word counts, and the figure tells. */
+  /**
+   * It may end before it can be killed; then its own exit status counts, and the memory figure
+   * shows what happened.
+   */
   @Test
   void aShellThatSucceedsInSpiteOfItsStarvedChildShowsIt()
       throws IOException, InterruptedException {
@@ -180,7 +183,7 @@ final class ExhaustionKernelTest {
     bench.assertUsable(box);
   }
 
-  /** Without cgroups one who was refused cannot be told from one who just fits. */
+  /** Without cgroups a refused process cannot be told from one that just fits. */
   @Test
   void belowThePidsLimitNothingIsRefused() throws IOException, InterruptedException {
     var run = bench.run(Limits.defaults().withPids(bench.hasSubreapers() ? 52 : 51), FORKER);

@@ -103,7 +103,7 @@ final class KillLadderKernelTest {
   }
 
   @Test
-  void withinTheGraceAWholeTreeMayEndWellAndIsHeardOut()
+  void withinTheGraceAWholeTreeMayEndWellAndItsOutputIsKept()
       throws IOException, InterruptedException, KernelException {
     Box box = bench.box();
     Exec exec = bench.start(box, GRACEFUL);
@@ -116,7 +116,7 @@ final class KillLadderKernelTest {
   }
 
   @Test
-  void withoutGraceTheSameTreeIsNotHeard() throws IOException, InterruptedException {
+  void withoutGraceThatTreeWritesNothing() throws IOException, InterruptedException {
     Exec exec = bench.start(bench.box(), GRACEFUL);
     awaitOutput(exec, "ready\nready\n");
     ExecResult result = exec.killAndAwait(Duration.ZERO);

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** The engine hears what init has said before a clock of its own decides, however late it is. */
+/** The engine receives what init has sent before a clock of its own decides, however late it is. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -64,7 +64,7 @@ final class LatePollerKernelTest {
   }
 
   @Test
-  void aCommandThatEndedInTimeIsToldAsThat() throws Exception {
+  void aCommandThatEndedInTimeIsReportedAsEnded() throws Exception {
     Box box = bench.box();
     for (int code : new int[] {0, 3, 137}) {
       var limited = sh("exit " + code).withTimeout(TIMEOUT).withGrace(Duration.ZERO);
@@ -75,7 +75,7 @@ final class LatePollerKernelTest {
   }
 
   @Test
-  void aCommandThatEndedWithinItsGraceIsToldAsThat() throws Exception {
+  void aCommandThatEndedWithinItsGraceIsReportedAsEnded() throws Exception {
     Box box = bench.box();
     Exec exec =
         bench.start(box, sh("trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done"));
@@ -86,7 +86,7 @@ final class LatePollerKernelTest {
   }
 
   @Test
-  void aStartThatInitHasToldOfIsKnown() throws Exception {
+  void aStartThatInitHasReportedIsKnown() throws Exception {
     Box box = bench.box();
     makeLate(box);
     Exec exec = bench.start(box, ExecSpec.of("sleep", "1000"));

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** The control for all others: what a command leaves is seen as long as nobody takes it away. */
+/** The control for all others: what a command leaves is detected as long as it exists. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

@@ -103,7 +103,7 @@ final class LeftoversKernelTest {
 
   /** Whatever else runs in the box. */
   @Test
-  void ofAnotherCommandNothingIsKept() throws IOException, InterruptedException {
+  void processesOfAnotherCommandAreNotKept() throws IOException, InterruptedException {
     Box box = bench.box();
     bench.start(box, sh("sleep 1000 & exec sleep 1000"));
     ExecResult result = bench.run(box, sh("sleep 0 & wait").withKeep());

@@ -74,7 +74,7 @@ final class OperatorKernelTest {
   }
 
   @Test
-  void whoEndsWhileInitIsInTheLaneLeavesNothing() throws IOException {
+  void aCommandThatEndsWhileInitIsInTheLaneLeavesNothing() throws IOException {
     Box box = bench.box();
     bench.start(box, sh("exec sleep 1000").withOperator());
     bench.start(box, sh("exec sleep 1000"));

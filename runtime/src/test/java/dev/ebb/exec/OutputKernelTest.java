@@ -92,7 +92,7 @@ final class OutputKernelTest {
 
   /** More than init reads at once, and all of it written while init could not look. */
   @Test
-  void whatIsInThePipeWhenTheCommandEndsArrives()
+  void outputInThePipeAtTheEndOfTheCommandArrives()
       throws IOException, InterruptedException, KernelException {
     Box box = bench.box();
     var program =
@@ -122,7 +122,7 @@ final class OutputKernelTest {
   }
 
   @Test
-  void outputThatCannotBeKeptIsToldOf() throws IOException, InterruptedException {
+  void outputThatCannotBeKeptIsReported() throws IOException, InterruptedException {
     bench.engine();
     Box box;
     limitFileSize("65536");

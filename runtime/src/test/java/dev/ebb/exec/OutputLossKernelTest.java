@@ -91,7 +91,7 @@ final class OutputLossKernelTest {
   }
 
   @Test
-  void onAFullDiskLittleOutputIsWholeAndMuchIsToldAsLost() throws Exception {
+  void onAFullDiskLittleOutputIsCompleteAndMuchIsReportedAsLost() throws Exception {
     Box box = engine.create(BoxSpec.defaults());
     disk.fill();
     Exec few = engine.start(box, sh("echo few; echo err >&2"));
@@ -146,7 +146,7 @@ final class OutputLossKernelTest {
   }
 
   @Test
-  void anotherEndIsToldAsItIsWithWhatWasLost() throws Exception {
+  void anotherCauseIsReportedTogetherWithTheLoss() throws Exception {
     Box box = engine.create(BoxSpec.defaults());
     disk.fill();
     var spec = sh("head -c 30000 /dev/zero; sleep 100").withTimeout(Duration.ofMillis(500));
@@ -209,9 +209,9 @@ final class OutputLossKernelTest {
     engine.release(box);
   }
 
-  /** Somebody removes a log, or a disk breaks: who reads is told, and does not wait. */
+  /** A log is removed, or a disk breaks: a reader gets an error, and does not wait. */
   @Test
-  void whatIsGoneIsNotFound() throws Exception {
+  void aRemovedLogIsNotFound() throws Exception {
     Box box = engine.create(BoxSpec.defaults());
     Exec exec = engine.start(box, sh("seq 10000"));
     assertThat(Workbench.await(exec).cause()).isEqualTo(new Exited(0));

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A box stands still when it is told to, dies by itself, and can be ended in any state. */
+/** A box stands still while it is paused, may die, and can be ended in any state. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -65,7 +65,7 @@ final class PauseKernelTest {
     eventually().until(() -> exec.stdout().size() > before);
   }
 
-  /** One that is frozen before it runs would keep its caller waiting until the box goes on. */
+  /** A command that is frozen before it runs would block its caller until the box goes on. */
   @Test
   void aCommandIsStartedBeforeAPauseOrRefusedAfterIt() throws Exception {
     TestHost.require(Feature.CGROUPS);
@@ -147,7 +147,7 @@ final class PauseKernelTest {
   }
 
   @Test
-  void whatAStoppedBoxWroteIsReadableUntilItIsForgotten() throws Exception {
+  void theOutputOfAStoppedBoxIsReadableUntilItIsForgotten() throws Exception {
     Box box = bench.box();
     Exec exec = bench.start(box, sh("echo words"));
     Workbench.await(exec);

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A box is released under whatever runs in it, and whoever waits for that is told. */
+/** A box is released under whatever runs in it, and waiting callers get a result. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -57,7 +57,7 @@ final class ReleaseKernelTest {
 
   /** A mount on it keeps a directory from being removed. */
   @Test
-  void whatGoesWrongWithOneBoxKeepsNoOtherFromItsEnd() throws Exception {
+  void aFailureInOneBoxDoesNotStopTheReleaseOfOthers() throws Exception {
     TestHost.require(Feature.ROOT);
     Path home = bench.home();
     Engine engine = Engine.open(home);
@@ -106,7 +106,7 @@ final class ReleaseKernelTest {
 
   /** With the last words of init still unread when the box is gone. */
   @Test
-  void whoeverWaitsForAFloodIsToldOfTheEndOfItsBox()
+  void aWaitForAFloodEndsWithItsBox()
       throws IOException, InterruptedException, ExecutionException, TimeoutException {
     for (int i = 0; i < 30; i++) {
       Box box = bench.box();

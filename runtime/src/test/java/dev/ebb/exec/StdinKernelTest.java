@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A command is given its input at its own pace, and whoever writes it is never left waiting. */
+/** A command gets its input at its own pace, and the writer never waits for ever. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

@@ -83,7 +83,7 @@ class StuckKernelTest {
   }
 
   @Test
-  void itsOutcomeNamesItAndWhatHoldsIt() throws Exception {
+  void theResultNamesAStuckProcessAndWhatHoldsIt() throws Exception {
     Engine engine = Engine.open(home);
     Box box = engine.create(spec(disk));
     Exec exec = writeAndFreeze(engine, box);
@@ -125,7 +125,7 @@ class StuckKernelTest {
   }
 
   @Test
-  void oneThatDiedAtLastIsNotCalledStuck() throws Exception {
+  void aProcessThatDiedAtLastIsNotCalledStuck() throws Exception {
     try (var engine = Engine.open(home)) {
       Exec exec = writeAndFreeze(engine, engine.create(spec(disk)));
       exec.kill(Duration.ZERO);
@@ -139,7 +139,7 @@ class StuckKernelTest {
   }
 
   @Test
-  void whatAClosedEngineCouldNotReleaseIsReleasedByASweepAfterTheThaw() throws Exception {
+  void aSweepAfterTheThawReleasesWhatAClosedEngineCouldNot() throws Exception {
     Engine engine = Engine.open(home);
     Box box = engine.create(spec(disk));
     Exec exec = writeAndFreeze(engine, box);

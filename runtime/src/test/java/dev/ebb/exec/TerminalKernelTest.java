@@ -73,7 +73,7 @@ final class TerminalKernelTest {
   }
 
   @Test
-  void itsSizeFollows() throws IOException, InterruptedException {
+  void theSizeOfATerminalFollows() throws IOException, InterruptedException {
     Exec exec = bench.start(bench.box(), python(WATCHER).withTerminal(33, 111));
     awaitOutput(exec, "33 111\r\n");
     exec.resize(44, 122);
@@ -126,7 +126,7 @@ final class TerminalKernelTest {
   }
 
   @Test
-  void whatHasNoTerminalHasNoSize() throws IOException, InterruptedException {
+  void aCommandWithoutATerminalHasNoSize() throws IOException, InterruptedException {
     Exec exec = bench.start(bench.box(), sh("exit 0"));
     assertRefused(ErrorCode.WRONG_STATE, () -> exec.resize(24, 80));
     assertThat(Workbench.await(exec).cause()).isEqualTo(new Exited(0));

@@ -96,7 +96,7 @@ final class TimeoutKernelTest {
   }
 
   @Test
-  void whatIsSaidWithinTheGraceOfATimeoutIsKept() throws IOException, InterruptedException {
+  void outputWithinTheGraceOfATimeoutIsKept() throws IOException, InterruptedException {
     var spec = sh("trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.01; done");
     TimedRun run = timeOutOnceReady(bench.box(), spec.withGrace(LONG));
     assertThat(run.result().cause()).isEqualTo(new TimedOut(new Exit(3, 0)));

@@ -68,7 +68,7 @@ final class UndeletableKernelTest {
     return box;
   }
 
-  private static void assertTells(Certificate certificate, Box box, Obstacle obstacle) {
+  private static void assertReports(Certificate certificate, Box box, Obstacle obstacle) {
     Path logs = box.execSite().directory().logs().path();
     assertThat(certificate.isClean()).isFalse();
     assertThat(certificate.stuck().getFirst().kind()).isEqualTo(Kind.DIRECTORY);
@@ -83,13 +83,13 @@ final class UndeletableKernelTest {
 
   @ParameterizedTest
   @EnumSource
-  void aReleaseTellsWhatStaysAndIsRepeatedUntilItGoes(Obstacle obstacle) throws Exception {
+  void aReleaseReportsWhatStaysAndIsRepeatedUntilItGoes(Obstacle obstacle) throws Exception {
     try (Engine engine = Engine.open(host.home())) {
       Box box = withOutput(engine);
       Path logs = box.execSite().directory().logs().path();
       run(obstacle.put(logs));
       try {
-        assertTells(engine.release(box), box, obstacle);
+        assertReports(engine.release(box), box, obstacle);
         assertThat(box.state()).isEqualTo(BoxState.STUCK);
       } finally {
         run(obstacle.take(logs));
@@ -111,7 +111,7 @@ final class UndeletableKernelTest {
       assertThat(engine.stop(box).isClean()).isTrue();
       run(obstacle.put(logs));
       try {
-        assertTells(engine.forget(box), box, obstacle);
+        assertReports(engine.forget(box), box, obstacle);
         assertThat(box.state()).isEqualTo(BoxState.STUCK);
         assertThat(engine.forget(box).isClean()).as("again").isFalse();
         Certificate again = engine.release(box);

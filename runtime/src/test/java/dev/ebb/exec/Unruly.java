@@ -116,7 +116,7 @@ enum Unruly {
     POLITE,
     /** None of it does. */
     STUBBORN,
-    /** Whoever is hit dies, and others are born meanwhile. */
+    /** Each process that is hit dies, and others are born meanwhile. */
     RECKLESS
   }
 
@@ -146,8 +146,9 @@ enum Unruly {
   }
 
   /**
-   * At least so many processes are seen in it when it is ready. Without cgroups one that is born
-   * behind the back of whoever counts is not: of a tree that moves, only who stays is certain.
+   * The least number of processes that are seen in it when it is ready. Without cgroups a process
+   * that is born during the count may be missed: of a tree that moves, only the processes that stay
+   * are certain.
    */
   int members(Workbench bench) throws IOException {
     return bench.hasSubreapers() && this == FORKS_DAEMONS_FOR_EVER ? 1 : members;

@@ -94,7 +94,7 @@ final class WorkspaceKernelTest {
 
   @ParameterizedTest
   @EnumSource
-  void itsLitterGoesWithTheBox(Litter litter) throws IOException, InterruptedException {
+  void litterOfACommandGoesWithItsBox(Litter litter) throws IOException, InterruptedException {
     var run = bench.run(litter.spec());
     assertThat(run.cause()).as(run.stderr().text()).isEqualTo(new Exited(0));
     assertThat(run.stdout().text()).isEqualTo(litter.count + "\n");
@@ -103,7 +103,7 @@ final class WorkspaceKernelTest {
   /** The control: it is the end of the box that takes the litter, not that of the command. */
   @ParameterizedTest
   @EnumSource
-  void itsLitterStaysAsLongAsTheBox(Litter litter)
+  void litterOfACommandStaysAsLongAsItsBox(Litter litter)
       throws IOException, InterruptedException, KernelException {
     Box box = bench.box();
     bench.run(box, litter.spec());
@@ -123,7 +123,7 @@ final class WorkspaceKernelTest {
 
   /** Removed, or its working directory, or mapped: what is in use goes with its user. */
   @Test
-  void whatIsInUseIsNoObstacle() throws IOException {
+  void filesInUseAreNoObstacle() throws IOException {
     Box box = bench.box();
     Exec exec =
         bench.start(

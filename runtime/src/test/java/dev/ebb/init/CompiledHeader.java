@@ -15,7 +15,7 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * init/protocol.h: names found in its text, numbers told by a C program that includes it.
+ * init/protocol.h: names found in its text, numbers printed by a C program that includes it.
  *
  * @param constants defines and enumerators
  * @param structs the fields of each, in order

@@ -41,7 +41,7 @@ final class CompromisedInitKernelTest {
   private Path open;
   private Path hostile;
 
-  /** Where anybody of the host may look; the home is nobody's but its owner's. */
+  /** Where any user of the host may look; the home is its owner's alone. */
   @BeforeEach
   void prepare() throws IOException {
     open = Files.createTempDirectory(Path.of("/tmp"), "ebb-open");

@@ -119,7 +119,7 @@ final class HostileInitKernelTest {
     assertThat(channel.awaitHello(Deadline.in(Duration.ZERO))).isEmpty();
   }
 
-  /** The control: what makes sense, though it is about nobody, ends nothing. */
+  /** The control: a valid message about an unknown exec ends nothing. */
   @Test
   void aWordAboutAnotherExecIsIgnored() throws KernelException, InterruptedException {
     say(16, Protocol.MESSAGE_OUTPUT, 2, 1, 0, 1, 0);

@@ -86,7 +86,7 @@ final class InitChannelCloseTest {
     }
   }
 
-  /** The other end stays open, so that no EOF can tell. */
+  /** The other end stays open, so that no EOF arrives. */
   @Test
   void whenItIsClosedTheExecsThatHaveNotEndedAreLost() throws KernelException {
     try (var scope = new Scope()) {

@@ -51,7 +51,7 @@ class LedgerKernelTest {
   }
 
   @Test
-  void whatIsHeldAfterAFullDiskGotRoomAgainIsNotLost() throws Exception {
+  void aLineHeldAfterAFullDiskGotRoomAgainIsNotLost() throws Exception {
     Path ballast = Files.write(disk.resolve("ballast"), new byte[4096]);
     Path path = disk.resolve("ledger");
     Ledger ledger = Ledger.create(scope, path);
@@ -69,7 +69,7 @@ class LedgerKernelTest {
   }
 
   @Test
-  void oneThatHasNoRoomToStartAnewLeavesNoHalfOfTheNext() throws Exception {
+  void aLedgerWithoutRoomToCompactLeavesNoHalfWrittenFile() throws Exception {
     run("mount", "-o", "remount,size=1280k", disk.toString());
     Path path = disk.resolve("ledger");
     Ledger ledger = Ledger.create(scope, path);

@@ -59,7 +59,7 @@ class LedgerTest {
   }
 
   @Test
-  void whatIsHeldIsReadBackInItsOrder() throws Exception {
+  void heldLinesAreReadBackInOrder() throws Exception {
     var entries =
         List.of(
             new Ledger.Entry(Kind.USER, "1879048192"),
@@ -71,7 +71,7 @@ class LedgerTest {
   }
 
   @Test
-  void whatIsStruckIsGone() throws Exception {
+  void aStruckLineIsGone() throws Exception {
     var first = hold("first");
     var second = hold("second");
     ledger.strike(List.of(first));
@@ -208,7 +208,7 @@ class LedgerTest {
   }
 
   @Test
-  void oneThatCannotStartAnewGoesOnAsItIsAndSaysSoOnce() throws Exception {
+  void aLedgerThatCannotCompactContinuesAndLogsThatOnce() throws Exception {
     var keep = hold("keep");
     try (var log = new LogCapture(Ledger.class)) {
       Path inTheWay = Files.createDirectory(directory.resolve(Ledger.NEXT));

@@ -19,7 +19,7 @@ class BoxIdTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "-a", "A", "a/b", "..", "a b", "a\n", "ü"})
-  void whatIsNoNameForADirectoryIsRefused(String text) {
+  void anIdThatIsNoDirectoryNameIsRefused(String text) {
     assertThatThrownBy(() -> new BoxId(text))
         .hasMessage(
             "bad box id \"" + text + "\": use up to 63 of a-z, 0-9 and -, not starting with -");

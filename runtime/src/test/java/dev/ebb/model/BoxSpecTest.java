@@ -34,7 +34,7 @@ class BoxSpecTest {
   }
 
   @Test
-  void aBoxSeesNothingOfTheHostUnlessItIsTold() {
+  void aBoxSeesNothingOfTheHostUnlessItIsMounted() {
     assertThat(DEFAULTS.network()).isEqualTo(Network.NONE);
     assertThat(DEFAULTS.mounts()).isEmpty();
     assertThat(DEFAULTS.packages()).isEmpty();
@@ -42,7 +42,7 @@ class BoxSpecTest {
   }
 
   @Test
-  void whatIsAddedIsKeptInItsOrder() {
+  void additionsKeepTheirOrder() {
     var spec =
         DEFAULTS
             .withNetwork(Network.HOST)
@@ -61,7 +61,7 @@ class BoxSpecTest {
   }
 
   @Test
-  void whatDoesNotExistIsNamed() {
+  void aMissingPathIsNamed() {
     Path absent = temporary.resolve("absent");
     refused(
         "cannot mount " + absent + ": no such file or directory",
@@ -75,7 +75,7 @@ class BoxSpecTest {
   }
 
   @Test
-  void whatIsOfTheWrongKindIsNamed() {
+  void aPathOfTheWrongKindIsNamed() {
     refused("cannot use packages of " + file + ": no directory", spec -> spec.withPackages(file));
     refused(
         "cannot copy " + directory + " into the box: no regular file",

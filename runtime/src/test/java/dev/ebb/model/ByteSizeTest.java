@@ -37,14 +37,14 @@ class ByteSizeTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"9999999999t", "99999999999999999k"})
-  void whatDoesNotFitIsTooLarge(String text) {
+  void aSizeThatDoesNotFitALongIsTooLarge(String text) {
     assertThatThrownBy(() -> ByteSize.parse(text))
         .hasMessage("bad size \"" + text + "\": too large");
   }
 
   @ParameterizedTest
   @ValueSource(longs = {0, 1, 1023, 1024, 1536, 1 << 20, 3L << 30, 1L << 50, Long.MAX_VALUE})
-  void itIsPrintedAsItCanBeRead(long bytes) {
+  void aSizeIsPrintedAsItIsParsed(long bytes) {
     var size = new ByteSize(bytes);
     if (bytes < 1_000_000_000_000_000_000L) {
       assertThat(ByteSize.parse(size.toString())).isEqualTo(size);

@@ -18,7 +18,7 @@ class CertificateTest {
   }
 
   @Test
-  void itIsCleanWhenAllThatWasHeldWasSeenToBeGone() {
+  void aCertificateIsCleanWhenEverythingHeldIsGone() {
     var counts = Map.of(Kind.CGROUP, 5, Kind.PROCESS, 2, Kind.USER, 1);
     var clean = certificate(counts, counts);
     assertThat(clean.isClean()).isTrue();
@@ -34,7 +34,7 @@ class CertificateTest {
   }
 
   @Test
-  void whatIsStuckIsNamedWithItsReason() {
+  void aStuckResourceIsNamedWithItsReason() {
     var stuck =
         certificate(
             Map.of(Kind.PROCESS, 1),
@@ -45,7 +45,7 @@ class CertificateTest {
   }
 
   @Test
-  void itDoesNotChangeAfterItWasHandedOut() {
+  void aCertificateDoesNotChangeAfterItWasHandedOut() {
     var held = new HashMap<>(Map.of(Kind.USER, 1));
     var stuck = new ArrayList<Certificate.Stuck>();
     var certificate = new Certificate("b1", held, held, stuck, TOOK);

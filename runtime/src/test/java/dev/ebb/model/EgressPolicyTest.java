@@ -105,7 +105,7 @@ class EgressPolicyTest {
         "a\u0000b.org",
         "a\nb.org"
       })
-  void whatIsNoRuleIsRefusedWithAReason(String rule) {
+  void anInvalidRuleIsRefusedWithAReason(String rule) {
     assertThatThrownBy(() -> policy(rule))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("bad egress rule \"" + rule + "\": ");

@@ -125,7 +125,7 @@ class ExecSpecTest {
   }
 
   @Test
-  void itDoesNotChangeWithWhatItWasMadeOf() {
+  void aSpecDoesNotChangeWithItsArguments() {
     var environment = new LinkedHashMap<>(Map.of("A", "1"));
     var spec = PLAIN.withEnvironment(environment);
     environment.clear();

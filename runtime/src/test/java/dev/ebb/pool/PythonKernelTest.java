@@ -180,7 +180,7 @@ class PythonKernelTest {
     runs.assertSameIn("out", python(code));
   }
 
-  /** All but those that tell their pid: others wrote the file, and had one, too. */
+  /** All but those that hold their pid: other processes wrote the file, and had a pid, too. */
   static Stream<String> files() {
     return programs().filter(code -> !code.matches("import os; print\\(os.get(cwd|pgid).*"));
   }

@@ -32,7 +32,7 @@ final class WarmRuns implements AutoCloseable {
   private final UnaryOperator<PoolPolicy> how;
   private WarmPool pool;
 
-  /** What can be told of a run, but for its time. */
+  /** What can be compared of a run: everything but its time. */
   record Run(ExitCause cause, String stdout, String stderr) {}
 
   WarmRuns(Path home, Interpreter interpreter) {
@@ -121,7 +121,7 @@ final class WarmRuns implements AutoCloseable {
   }
 
   /**
-   * @param common what the two have in common of what is told on stderr
+   * @param common reduces stderr to what both runs have in common
    */
   Run assertSame(ExecSpec spec, String input, UnaryOperator<String> common)
       throws InterruptedException {
@@ -132,7 +132,7 @@ final class WarmRuns implements AutoCloseable {
     return cold;
   }
 
-  /** The same of a command that finds these files beside it. */
+  /** Compares runs of a command that finds these files beside it. */
   Run assertSameOfFiles(ExecSpec spec, Map<String, String> files) throws Exception {
     Box box = engine.create(BoxSpec.defaults());
     write(box, files);

@@ -100,12 +100,12 @@ class ConfinementTest {
     "'Name:\tSeccomp: 2', false",
     "'', false"
   })
-  void onlyTheModeTellsOfAFilter(String status, boolean filtered) {
+  void onlyTheModeShowsAFilter(String status, boolean filtered) {
     assertThat(Confinement.isFiltered(status)).isEqualTo(filtered);
   }
 
   @Test
-  void whatHostsMountThereThemselvesMasksNothing() {
+  void usualMountsOfAHostMaskNothing() {
     assertThat(Confinement.masks(HOST)).isEmpty();
     assertThat(Confinement.masks("")).isEmpty();
   }

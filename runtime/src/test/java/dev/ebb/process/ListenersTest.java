@@ -19,7 +19,7 @@ class ListenersTest {
   }
 
   @Test
-  void whoListensIsListedAndWhoDoesNotIsNot() throws Exception {
+  void onlyListeningSocketsAreListed() throws Exception {
     try (var tcp = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
         var udp = new DatagramSocket(0, InetAddress.getLoopbackAddress())) {
       var ours = Listeners.sockets(List.of(SELF));
@@ -32,7 +32,7 @@ class ListenersTest {
   }
 
   @Test
-  void oneThatIsGoneSeesNone() throws Exception {
+  void aGoneProcessHasNoListeners() throws Exception {
     assertThat(Listeners.of(Integer.MAX_VALUE, _ -> true, 1000)).isEmpty();
     assertThat(Listeners.sockets(List.of(Integer.MAX_VALUE))).isEmpty();
   }

@@ -44,7 +44,7 @@ class PrivilegesTest {
     "000001fffffffffe, false",
     "000001fffffffffd, false"
   })
-  void whoLacksACapabilityNeedsAUserNamespaceFirst(String effective, boolean canDoWithout) {
+  void aProcessWithoutACapabilityNeedsAUserNamespaceFirst(String effective, boolean canDoWithout) {
     assertThat(with(effective).canMakeNamespaces()).isEqualTo(canDoWithout);
     assertThat(new Privileges(1000, with(effective).capabilities(), List.of()).canMakeNamespaces())
         .isFalse();

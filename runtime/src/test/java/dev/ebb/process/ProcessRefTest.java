@@ -19,7 +19,7 @@ class ProcessRefTest {
   }
 
   @Test
-  void itIsReadBackAsItWasWritten() {
+  void aReferenceIsParsedAsItWasPrinted() {
     var ref = new ProcessRef(17, 4_294_967_296L);
     assertThat(ref).hasToString("17@4294967296");
     assertThat(ProcessRef.parse(ref.toString())).isEqualTo(ref);
@@ -41,7 +41,7 @@ class ProcessRefTest {
   }
 
   @Test
-  void theSameNumberWithAnotherStartIsSomebodyElse() throws Exception {
+  void aReusedPidWithAnotherStartTimeIsAnotherProcess() throws Exception {
     int pid = children.sleeper();
     ProcessRef ref = ProcessRef.of(pid).orElseThrow();
     var before = new ProcessRef(pid, ref.startTime() - 1);

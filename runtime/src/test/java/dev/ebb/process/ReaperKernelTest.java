@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Who is reaped when; a zombie of ours is an orphan that this JVM adopted. */
+/** Which zombies are reaped and when; one of ours is an orphan that this JVM adopted. */
 @Tag("kernel")
 @LeakChecked
 class ReaperKernelTest {
@@ -50,7 +50,7 @@ class ReaperKernelTest {
   }
 
   @Test
-  void aStrangerIsReapedOnlyWhenNobodyWaitedForItAllThroughThePatience() throws Exception {
+  void anOrphanIsReapedOnlyWhenUnclaimedForTheWholePatience() throws Exception {
     ProcessRef stranger = zombie("");
     assertThat(reapStrangers()).isZero();
     clock.advance(PATIENCE.minus(MOMENT));

@@ -49,7 +49,7 @@ class ReaperTest {
   }
 
   @Test
-  void aStrangerIsReapedWhenNobodyClaimedItForAWhile() throws Exception {
+  void anOrphanIsReapedWhenUnclaimedForAWhile() throws Exception {
     int pid = zombie();
     assertThat(reaper.reap(any -> false)).isZero();
     clock.advance(PATIENCE.minusMillis(1));
@@ -85,7 +85,7 @@ class ReaperTest {
   }
 
   @Test
-  void aStrangerThatSomebodyWaitedForIsForgotten() throws Exception {
+  void anOrphanThatTheApplicationReapedIsForgotten() throws Exception {
     int pid = zombie();
     assertThat(reaper.reap(any -> false)).isZero();
     assertThat(children.awaitSignal(pid)).isEqualTo(9);

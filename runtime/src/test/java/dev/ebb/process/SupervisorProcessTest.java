@@ -9,7 +9,7 @@ class SupervisorProcessTest {
   private static final long PARENT = SELF.parent().orElseThrow().pid();
 
   @Test
-  void whoeverIsNamedAndOurAncestorIsOurKeeper() {
+  void aNamedProcessThatIsOurAncestorIsOurSupervisor() {
     long above = SELF.parent().flatMap(ProcessHandle::parent).orElseThrow().pid();
     assertThat(SupervisorProcess.pids(above + " " + PARENT, SELF))
         .containsExactly((int) PARENT, (int) above);

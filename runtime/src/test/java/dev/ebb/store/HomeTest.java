@@ -156,7 +156,7 @@ class HomeTest {
   }
 
   @Test
-  void aClaimedInstanceIsNobodyElsesUntilItIsGivenBack() throws Exception {
+  void aClaimedInstanceCannotBeClaimedAgainUntilItIsReleased() throws Exception {
     dead();
     var claimer = new Scope();
     assertThat(home.claimDead(claimer, HomeTest::isAlive)).hasSize(1);
@@ -202,7 +202,7 @@ class HomeTest {
   }
 
   @Test
-  void aLockThatSomebodyKeepsIsGivenUp() throws Exception {
+  void aLockHeldByAnotherProcessIsGivenUp() throws Exception {
     try (var inherited = new Scope()) {
       home.create(inherited, PARENT, UidRange.NONE);
       assertThat(claimDead()).isEmpty();
@@ -313,7 +313,7 @@ class HomeTest {
   }
 
   @Test
-  void anInstanceOfAnEarlierBootIsToldApart() throws Exception {
+  void anInstanceOfAnEarlierBootIsRecognized() throws Exception {
     Instance instance = dead("gone with the boot");
     rewrite(instance, Files.readString(file(instance)).replaceFirst("boot=.", "boot=!"));
     assertThat(claimDead()).singleElement().matches(dead -> !dead.sameBoot());

@@ -27,7 +27,7 @@ final class HomeTrustKernelTest {
   @TempDir private Path temporary;
 
   @Test
-  void aHomeThatSomebodyElseMadeIsRefused() throws IOException, KernelException {
+  void aHomeThatAnotherUserMadeIsRefused() throws IOException, KernelException {
     TestHost.require(Feature.ROOT);
     Path home = Files.createDirectory(temporary.resolve("home"));
     Home.open(home);

@@ -108,7 +108,7 @@ class UidClaimsTest {
   }
 
   @Test
-  void oneWhoseInstanceWasNotDescribedGoesWithIt() throws Exception {
+  void aClaimOfAnInstanceWithoutADescriptionGoesWithIt() throws Exception {
     Instance left = dead(mine, ONE);
     Files.delete(left.directory().resolve("instance"));
     mine.remove(left.directory());
@@ -123,7 +123,7 @@ class UidClaimsTest {
   }
 
   @Test
-  void theNextDaemonClaimsAgainWhatSomebodyWiped() throws Exception {
+  void theNextDaemonClaimsItsUidsAgainAfterAWipe() throws Exception {
     Instance left = dead(mine, TWO);
     Files.delete(list().resolve(Integer.toString(left.uid())));
     assertThat(dead(mine, TWO).uid()).isEqualTo(left.uid());
@@ -131,7 +131,7 @@ class UidClaimsTest {
   }
 
   @Test
-  void theNextDaemonHasOthersIfSomebodyClaimedThem() throws Exception {
+  void theNextDaemonHasOtherUidsIfAnotherClaimedThem() throws Exception {
     Instance left = dead(mine, ONE);
     Files.delete(list().resolve(Integer.toString(left.uid())));
     create(yours, ONE);

@@ -105,7 +105,7 @@ class RecoveryTest {
   }
 
   @Test
-  void whatIsOnTheLedgerIsRemovedAndWhatWasStruckOutIsNot() throws Exception {
+  void heldLinesAreReleasedAndStruckLinesAreNot() throws Exception {
     recover();
     assertThat(instance).doesNotExist();
     assertThat(cgroup(1)).exists();
@@ -140,7 +140,7 @@ class RecoveryTest {
     return ends;
   }
 
-  /** The cgroups nobody knows of when only the first {@code lines} can be read. */
+  /** The cgroups that are unknown when only the first {@code lines} can be read. */
   private static List<Integer> expectedAfter(int lines) {
     return switch (lines) {
       case 0 -> List.of(0, 1, 2, 3);
@@ -201,7 +201,7 @@ class RecoveryTest {
   }
 
   @Test
-  void uidsOfAnInstanceThatIsGoneAreGivenBackUnlessSomebodyRunsAsOne() throws Exception {
+  void uidsOfAGoneInstanceAreReleasedUnlessAProcessRunsAsOne() throws Exception {
     Path claims = Files.createDirectory(temporary.resolve("ebb-uids"));
     Path ours = link(claims, Self.uid(), temporary.resolve("gone/ebb-1"));
     Path nobodys = link(claims, 0x6fff_0000, temporary.resolve("gone/ebb-2"));
@@ -216,7 +216,7 @@ class RecoveryTest {
     assertThat(List.of(ours, kept)).allMatch(Files::isSymbolicLink);
   }
 
-  /** What is said of these instances; neighbours may have left cgroups as well. */
+  /** The findings about these instances; neighbours may have left cgroups as well. */
   private List<Recovery.Finding> releaseOfRemovedHomes(boolean dryRun) throws Exception {
     return recovery().releaseRemovedHomes(dryRun).stream()
         .filter(finding -> finding.instance().matches("ebb-[12]"))
@@ -314,7 +314,7 @@ class RecoveryTest {
   }
 
   @Test
-  void whoeverMakesABoxThatNobodyCouldWriteDownIsEndedAndNobodyElse() throws Exception {
+  void theMakerOfAnUnrecordedBoxIsKilledAndNoOtherProcess() throws Exception {
     ProcessRef maker = calledAs("/usr/bin/bwrap", "--name", "b1");
     ProcessRef other = calledAs("/usr/bin/bwrap", "--name", "b2");
     ProcessRef reader = calledAs("less", "b1");
@@ -327,7 +327,7 @@ class RecoveryTest {
   }
 
   @Test
-  void oneThatIsOlderThanTheRuntimeIsNoMakerOfItsBoxes() throws Exception {
+  void aProcessOlderThanTheRuntimeMadeNoneOfItsBoxes() throws Exception {
     ProcessRef maker = calledAs("/usr/bin/bwrap", "--name", "b1");
     hold(Kind.PROCESS, new ProcessRef(0, maker.startTime() + 1).toString());
     recover();

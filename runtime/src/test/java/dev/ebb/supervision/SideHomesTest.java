@@ -109,7 +109,7 @@ class SideHomesTest {
   }
 
   @Test
-  void oneThatIsInUseStays() throws Exception {
+  void aHomeInUseStays() throws Exception {
     try (var scope = new Scope()) {
       Path made = homes.create(scope);
       assertThat(homes.recover(true)).isEmpty();
@@ -121,7 +121,7 @@ class SideHomesTest {
   }
 
   @Test
-  void oneWhoseProcessIsDeadIsToldAndThenTakenAway() throws Exception {
+  void aHomeOfADeadProcessIsReportedAndThenRemoved() throws Exception {
     Path dead = leave();
     try (var scope = new Scope()) {
       Path other = homes.create(scope);
@@ -139,7 +139,7 @@ class SideHomesTest {
 
   /** Also what is detached: there is no daemon that would find it. */
   @Test
-  void whatItHeldGoesWithIt() throws Exception {
+  void theContentsOfAHomeGoWithIt() throws Exception {
     Path dead = leave();
     Process member = start("echo up; exec sleep 1000");
     Path box = Files.createDirectories(dead.resolve("instances/ebb-0/b1"));
@@ -162,7 +162,7 @@ class SideHomesTest {
   }
 
   @Test
-  void itsDaemonIsToldToEnd() throws Exception {
+  void theDaemonOfAHomeIsAskedToEnd() throws Exception {
     Path dead = leave();
     String file = dead.resolve("daemon").toString();
     Process daemon =
@@ -175,7 +175,7 @@ class SideHomesTest {
   }
 
   @Test
-  void whatIsNotEbbsIsNotTakenAway() throws Exception {
+  void foreignFilesAreNotRemoved() throws Exception {
     Path dead = leave();
     Path precious = Files.writeString(dead.resolve("precious"), "words");
     Path foreign = Files.createDirectory(temporary.resolve("foreign"));
@@ -211,7 +211,7 @@ class SideHomesTest {
 
   /** The lock of a directory that was replaced meanwhile would protect nothing. */
   @Test
-  void oneIsMadeUnderTheLockOfTheDirectoryThatItLiesIn() throws Exception {
+  void aHomeIsMadeUnderTheLockOfItsDirectory() throws Exception {
     try (var threads = Executors.newSingleThreadExecutor();
         var scope = new Scope()) {
       Future<Path> made;

@@ -17,8 +17,8 @@ import org.tomlj.TomlParseError;
 import org.tomlj.TomlParseResult;
 
 /**
- * What a daemon is configured with, and by whom: a flag wins over the environment, that over the
- * file, that over the default.
+ * The configuration of a daemon with the origin of each value: a flag wins over the environment,
+ * the environment over the file, the file over the default.
  */
 final class Configuration {
   static final Path SYSTEM_FILE = Path.of("/etc/ebb/ebb.toml");
@@ -35,9 +35,9 @@ final class Configuration {
   }
 
   /**
-   * Puts it together.
+   * Merges all origins.
    *
-   * @param file to be read, which must exist if it is given
+   * @param file if given, it must exist
    */
   static Configuration of(
       Path home,

@@ -3,7 +3,7 @@ package dev.ebb.server;
 import dev.ebb.json.Json;
 import dev.ebb.json.JsonObject;
 
-/** A configuration for programs. */
+/** Prints a configuration as JSON. */
 final class ConfigurationDocument {
   private ConfigurationDocument() {}
 

@@ -2,7 +2,7 @@ package dev.ebb.server;
 
 import java.util.Locale;
 
-/** Everything that can be set; a list is separated by commas. */
+/** Everything that can be configured; the items of a list are separated by commas. */
 enum ConfigurationKey {
   SOCKET("socket", "path of the unix socket to listen on"),
   LISTEN(

@@ -13,7 +13,10 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** The values of a configuration, each read as what its key means; a bad one names its origin. */
+/**
+ * Reads each value of a configuration by the type of its key; an error names the origin of the
+ * value.
+ */
 final class ConfigurationValues {
   private final Map<ConfigurationKey, Configuration.Value> values;
 

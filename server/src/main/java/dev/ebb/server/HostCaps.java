@@ -11,10 +11,10 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * The most that one box may ask for where nobody has said: what there is for all of them. A box
- * with a petabyte or four million processes has no limit.
+ * The default caps of one box: the resources of the host. Without caps a box could ask for a
+ * petabyte or four million processes, which is no limit.
  *
- * @param memory in bytes, by the nearest of all limits that hold for this process
+ * @param memory in bytes, by the nearest of all limits that apply to this process
  * @param pids by the nearest limit
  */
 record HostCaps(long memory, long pids, double cpus) {
@@ -34,7 +34,7 @@ record HostCaps(long memory, long pids, double cpus) {
     }
   }
 
-  /** In the form of the configuration file. */
+  /** Returns them in the form of the configuration file. */
   Map<ConfigurationKey, String> texts() {
     String size = Math.max(Limits.LEAST_MEMORY.bytes(), memory) / MEBIBYTE + "m";
     var texts = new EnumMap<ConfigurationKey, String>(ConfigurationKey.class);

@@ -45,7 +45,7 @@ public final class Main {
     return OWN_FAILURE;
   }
 
-  // --- what there is ---
+  // --- definitions ---
 
   private static CommandSpec commands() {
     CommandSpec root = CommandSpec.create().name("ebb");
@@ -117,7 +117,7 @@ public final class Main {
     return spec;
   }
 
-  // --- what they do ---
+  // --- execution ---
 
   private static int dispatch(CommandLine commands, ParseResult parsed)
       throws InterruptedException {
@@ -167,7 +167,7 @@ public final class Main {
   }
 
   private static int config(Configuration configuration, boolean json) {
-    // Whatever is wrong is said before anything is printed.
+    // Errors are reported before anything is printed.
     var _ = configuration.settings();
     if (json) {
       System.out.println(ConfigurationDocument.json(configuration));

@@ -28,7 +28,7 @@ final class QueuedStream extends OutputStream {
   private static final int QUEUED_MOST = 1 << 20;
   private static final Duration LAST_PATIENCE = Duration.ofSeconds(1);
 
-  /** Those in front of stdout and stderr. */
+  /** The streams in front of stdout and stderr. */
   private static final Queue<QueuedStream> INSTALLED = new ConcurrentLinkedQueue<>();
 
   private final String name;
@@ -40,18 +40,18 @@ final class QueuedStream extends OutputStream {
   @GuardedBy("lock")
   private final Deque<byte[]> queue = new ArrayDeque<>();
 
-  /** Bytes in the queue, and those that are being written. */
+  /** Bytes in the queue, and bytes that are being written. */
   @GuardedBy("lock")
   private int queued;
 
   @GuardedBy("lock")
   private long dropped;
 
-  /** The other end is closed for good. */
+  /** Whether the other end is closed for good. */
   @GuardedBy("lock")
   private boolean isBroken;
 
-  /** There is a thread that takes from the queue. */
+  /** Whether a thread takes bytes from the queue. */
   @GuardedBy("lock")
   private boolean isWriting;
 
@@ -61,7 +61,7 @@ final class QueuedStream extends OutputStream {
     this.most = most;
   }
 
-  /** In front of this process's stdout and stderr; to be called before anything is logged. */
+  /** Installs a stream in front of stdout and of stderr; called before anything is logged. */
   static void install() {
     System.setOut(print("ebb-stdout", FileDescriptor.out));
     System.setErr(print("ebb-log", FileDescriptor.err));
@@ -73,7 +73,7 @@ final class QueuedStream extends OutputStream {
     return new PrintStream(stream, true, StandardCharsets.UTF_8);
   }
 
-  /** Waits a moment for what is still queued: to be called before the process ends. */
+  /** Waits a moment for queued bytes; called before the process ends. */
   static void flushAll() {
     var deadline = Deadline.in(LAST_PATIENCE);
     INSTALLED.forEach(stream -> stream.awaitWritten(deadline));
@@ -110,7 +110,10 @@ final class QueuedStream extends OutputStream {
     startWriting();
   }
 
-  /** Where the host grants no thread, the next write or the end of the process tries again. */
+  /**
+   * Starts the writer. If the host grants no thread, the next write or the end of the process tries
+   * again.
+   */
   @GuardedBy("lock")
   private void startWriting() {
     if (isWriting || queue.isEmpty()) {
@@ -137,7 +140,7 @@ final class QueuedStream extends OutputStream {
     }
   }
 
-  /** Empty: there is none, and the thread ends. */
+  /** Returns empty if the queue is empty; the thread ends then. */
   private Optional<byte[]> next() {
     lock.lock();
     try {
@@ -175,7 +178,7 @@ final class QueuedStream extends OutputStream {
     }
   }
 
-  /** False when the deadline came before all was written. */
+  /** Returns false if bytes are left at the deadline. */
   boolean awaitWritten(Deadline deadline) {
     boolean isInterrupted = false;
     lock.lock();

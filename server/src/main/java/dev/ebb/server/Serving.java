@@ -10,17 +10,17 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import sun.misc.Signal;
 
-/** The daemon as a process: up until somebody wants it down. */
+/** Runs the daemon until it is asked to stop. */
 final class Serving {
   private static final int OWN_FAILURE = 125;
 
-  /** Held, or it would be forgotten with its level. */
+  /** This field keeps the logger and its level alive. */
   private static final Logger JETTY = Logger.getLogger("org.eclipse.jetty");
 
   private Serving() {}
 
   static int run(Settings settings, boolean untilEof) throws InterruptedException {
-    // ORDER: before the first word is logged.
+    // ORDER: before anything is logged.
     QueuedStream.install();
     JETTY.setLevel(Level.WARNING);
     var wanted = new CountDownLatch(1);
@@ -44,12 +44,14 @@ final class Serving {
     return 0;
   }
 
-  /** Whoever started us holds the other end of a pipe, and dies with it in his hand. */
+  /**
+   * The parent process holds the other end of a pipe; reading fails or ends when the parent dies.
+   */
   private static void awaitEof(CountDownLatch wanted) {
     try (var in = new FileInputStream(FileDescriptor.in)) {
       while (in.read() >= 0) {}
     } catch (IOException e) {
-      // No more can be read: that is the end, too.
+      // A failed read means the end, too.
     }
     wanted.countDown();
   }

@@ -18,16 +18,16 @@ import java.util.Set;
 /**
  * What a daemon is started with.
  *
- * @param home where all its state lies
- * @param socket the unix socket it answers on
- * @param listen the TCP address it answers on too, with keys
- * @param hosts names it may be called by over TCP, beside those of the loopback
- * @param connections most at a time, within what descriptors there are
- * @param sweepInterval zero: it sweeps only when asked
- * @param quota for tenants that have none of their own
+ * @param home the directory of all its state
+ * @param socket the unix socket it listens on
+ * @param listen the TCP address it also listens on, for callers with keys
+ * @param hosts names by which clients may address it over TCP, beside those of the loopback
+ * @param connections most at a time, within the limit of descriptors
+ * @param sweepInterval zero: it sweeps only on request
+ * @param quota for tenants without one of their own
  * @param pool of boxes that are made ahead
- * @param egress of boxes that may reach something
- * @param mcp what sessions of agents may have
+ * @param egress of boxes with network access
+ * @param mcp limits of agents' sessions
  */
 public record Settings(
     Path home,
@@ -48,10 +48,10 @@ public record Settings(
   public static final int ANY_CONNECTIONS = Integer.MAX_VALUE;
 
   /**
-   * What holds for the proxies of all boxes.
+   * Settings of the proxies of all boxes.
    *
-   * @param opened addresses that may be connected to though they are not public
-   * @param connections most at a time, within what descriptors there are
+   * @param opened private addresses that boxes may connect to
+   * @param connections most at a time, within the limit of descriptors
    */
   public record Egress(List<AddressBlock> opened, int connections) {
     public static final Egress DEFAULT = new Egress(List.of(), ANY_CONNECTIONS);
@@ -65,7 +65,7 @@ public record Settings(
     hosts = Set.copyOf(hosts);
   }
 
-  /** On the unix socket of {@code home} only. */
+  /** Settings of a daemon that listens on the unix socket of {@code home} only. */
   public static Settings of(Path home) {
     return new Settings(
         home,
@@ -83,7 +83,7 @@ public record Settings(
         SessionLimits.DEFAULT);
   }
 
-  /** Where it listens. */
+  /** Returns where the daemon listens. */
   Listeners.Addresses addresses() {
     return new Listeners.Addresses(socket, listen, tls, hosts, connections);
   }

@@ -71,7 +71,7 @@ class ConfigurationTest {
   }
 
   @Test
-  void whereNobodyHasSaidABoxMayHaveWhatTheHostHas() {
+  void withoutSettingsABoxMayHaveWhatTheHostHas() {
     Configuration configuration = of(Map.of(), Map.of());
     Caps caps = configuration.settings().policy().caps();
     assertThat(caps.memory().bytes()).isEqualTo(8L << 30);
@@ -122,7 +122,7 @@ class ConfigurationTest {
   }
 
   @Test
-  void whatBoxesMayReachIsListed() throws IOException {
+  void egressSettingsAreRead() throws IOException {
     Files.writeString(
         home.resolve("ebb.toml"),
         """

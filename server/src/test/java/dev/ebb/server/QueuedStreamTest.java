@@ -18,7 +18,7 @@ class QueuedStreamTest {
   private final CountDownLatch gate = new CountDownLatch(1);
   private final ByteArrayOutputStream read = new ByteArrayOutputStream();
 
-  /** A pipe that nobody reads until the gate opens. */
+  /** A pipe that is not read until the gate opens. */
   private final OutputStream pipe =
       new OutputStream() {
         @Override
@@ -42,7 +42,7 @@ class QueuedStreamTest {
   }
 
   @Test
-  void aReaderThatDoesNotReadKeepsNoWriterAndIsToldWhatItMissed() {
+  void aReaderThatDoesNotReadBlocksNoWriterAndLearnsWhatItMissed() {
     var stream = new QueuedStream("test-log", pipe, 100);
     for (int i = 0; i < 1000; i++) {
       stream.write(line(i), 0, line(i).length);

@@ -16,7 +16,7 @@ import javax.net.ssl.TrustManagerFactory;
 public final class Authorities {
   private Authorities() {}
 
-  /** Those that the JDK trusts. */
+  /** Trusts the authorities that the JDK trusts. */
   public static SSLContext ofTheJdk() throws IOException {
     try {
       return SSLContext.getDefault();
@@ -26,7 +26,7 @@ public final class Authorities {
   }
 
   /**
-   * Those of a PEM file, and no others.
+   * Trusts the authorities of a PEM file, and no others.
    *
    * @param file certificates of authorities, or of the server itself
    */

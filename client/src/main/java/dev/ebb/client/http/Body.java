@@ -4,18 +4,18 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 
-/** What a request carries. */
+/** The body of a request. */
 public interface Body {
-  /** Nothing, and no word about it. */
+  /** No body, and no header about one. */
   Body NONE = of("", new byte[0]);
 
-  /** Its media type; empty for none. */
+  /** Returns the media type; empty for none. */
   String type();
 
-  /** Its length in bytes; negative if unknown. */
+  /** Returns the length in bytes; negative if unknown. */
   long length();
 
-  /** Whether it can be written a second time. */
+  /** Returns whether the body can be written a second time. */
   boolean isRepeatable();
 
   void writeTo(OutputStream out) throws IOException;
@@ -44,7 +44,9 @@ public interface Body {
     };
   }
 
-  /** Sends everything that can be read, each piece as soon as it was read. */
+  /**
+   * Makes a body that sends everything that {@code in} holds, each piece as soon as it was read.
+   */
   static Body of(String type, InputStream in) {
     return new StreamBody(type, in);
   }

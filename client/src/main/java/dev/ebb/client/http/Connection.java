@@ -9,8 +9,8 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * One connection with what arrived on it and was not read yet. One thread may read while another
- * writes; anyone may close it, which ends both.
+ * One connection, with the bytes that arrived and were not read yet. One thread may read while
+ * another writes; any thread may close it, which ends both.
  */
 final class Connection implements Closeable {
   private static final int BUFFER = 16 * 1024;
@@ -48,7 +48,7 @@ final class Connection implements Closeable {
     received = 0;
   }
 
-  /** Writes all of it. */
+  /** Writes all bytes. */
   void write(ByteBuffer bytes, Deadline deadline) throws IOException {
     while (bytes.hasRemaining()) {
       Watchdog.Watch watch = watchdog.watch(wire, deadline);
@@ -63,7 +63,7 @@ final class Connection implements Closeable {
     }
   }
 
-  /** Reads some bytes; -1 at the end. */
+  /** Reads some bytes; returns -1 at the end. */
   int read(byte[] buffer, int offset, int length, Deadline deadline) throws IOException {
     if (length == 0) {
       return 0;
@@ -76,7 +76,7 @@ final class Connection implements Closeable {
     return n;
   }
 
-  /** Reads one byte; -1 at the end. */
+  /** Reads one byte; returns -1 at the end. */
   int read(Deadline deadline) throws IOException {
     return arrived.hasRemaining() || fill(deadline) ? arrived.get() & 0xff : -1;
   }
@@ -100,9 +100,10 @@ final class Connection implements Closeable {
   }
 
   /**
-   * A line without its end.
+   * Reads a line, and returns it without its end.
    *
-   * @param what it is, for the error about one that does not end within {@code limit} bytes
+   * @param what names the line, for the error about one that does not end within {@code limit}
+   *     bytes
    */
   String line(String what, int limit, Deadline deadline) throws IOException {
     var line = new StringBuilder();
@@ -140,7 +141,10 @@ final class Connection implements Closeable {
     return new EOFException(endpoint + " closed the connection " + what);
   }
 
-  /** Whether it is open and nothing came unasked; only while no exchange is under way. */
+  /**
+   * Returns whether the connection is open and holds no unexpected bytes; only while no exchange is
+   * under way.
+   */
   boolean isQuiet() {
     if (arrived.hasRemaining()) {
       return false;
@@ -157,7 +161,7 @@ final class Connection implements Closeable {
     try {
       wire.close();
     } catch (IOException e) {
-      // The descriptor is gone all the same.
+      // The descriptor is closed all the same.
     }
   }
 }

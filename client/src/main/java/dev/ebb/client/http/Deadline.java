@@ -2,7 +2,7 @@ package dev.ebb.client.http;
 
 import java.time.Duration;
 
-/** A moment by which something must have happened, or never. */
+/** The latest moment for something to happen, or never. */
 final class Deadline {
   static final Deadline NEVER = new Deadline(Duration.ZERO, 0);
 
@@ -32,7 +32,7 @@ final class Deadline {
     return nanoTime - System.nanoTime();
   }
 
-  /** The whole of it, for messages. */
+  /** Returns the whole duration, for messages. */
   Duration patience() {
     return patience;
   }

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  * Where a server listens.
  *
  * @param socket its unix socket; null over TCP
- * @param authority what the Host header says
- * @param trust what a server must prove over TLS; null: it speaks plain HTTP
+ * @param authority the value of the Host header
+ * @param trust which certificates to accept over TLS; null for plain HTTP
  */
 public record Endpoint(
     @Nullable Path socket, String host, int port, String authority, @Nullable SSLContext trust) {
@@ -35,12 +35,12 @@ public record Endpoint(
     return new Endpoint(socket, "", 0, "localhost", null);
   }
 
-  /** From {@code http://host:port}, or {@code https://host:port} and the JDK's authorities. */
+  /** Parses {@code http://host:port}, or {@code https://host:port} with the JDK's authorities. */
   public static Endpoint tcp(URI uri) throws IOException {
     return isTls(uri) ? tls(uri, Authorities.ofTheJdk()) : tcp(uri, "http", HTTP_PORT, null);
   }
 
-  /** From {@code https://host:port}. */
+  /** Parses {@code https://host:port}. */
   public static Endpoint tls(URI uri, SSLContext trust) {
     return tcp(uri, "https", HTTPS_PORT, trust);
   }
@@ -69,7 +69,7 @@ public record Endpoint(
     return trust == null ? "http://host:port or https://host:port" : "https://host:port";
   }
 
-  /** Connects, and shakes hands if it speaks TLS. */
+  /** Connects, with a handshake over TLS. */
   Wire open(Watchdog watchdog, Deadline deadline) throws IOException {
     SocketChannel channel = connect(watchdog, deadline);
     if (trust == null) {
@@ -95,7 +95,7 @@ public record Endpoint(
     throw failed("no TLS in " + deadline.patience().toMillis() + " ms", null);
   }
 
-  /** Connects to the first of its addresses that answers. */
+  /** Connects to the first of the server's addresses that answers. */
   private SocketChannel connect(Watchdog watchdog, Deadline deadline) throws IOException {
     IOException first = null;
     for (SocketAddress address : addresses()) {
@@ -143,7 +143,7 @@ public record Endpoint(
       channel.connect(address);
       if (!unix) {
         channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-        // Streams are waited for without end: a peer that vanished must be noticed some day.
+        // A stream is awaited without a time limit: keep-alive notices a peer that vanished.
         channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
       }
     } catch (IOException e) {

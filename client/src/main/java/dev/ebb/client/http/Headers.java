@@ -28,7 +28,7 @@ public final class Headers {
     return new Headers(more);
   }
 
-  /** A line break in a value would be a field of its own. */
+  /** A line break in a value would begin another field. */
   private static void requireCharacters(String name, String value) {
     for (int i = 0; i < value.length(); i++) {
       char c = value.charAt(i);
@@ -47,7 +47,7 @@ public final class Headers {
     return fields.stream().filter(f -> f.name.equalsIgnoreCase(name)).map(Field::value).toList();
   }
 
-  /** Whether a comma-separated list holds the word. */
+  /** Returns whether a comma-separated list holds the word. */
   boolean lists(String name, String word) {
     for (String value : all(name)) {
       for (String each : value.split(",")) {

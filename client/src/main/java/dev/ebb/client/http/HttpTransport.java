@@ -8,11 +8,11 @@ import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.Optional;
 
-/** Requests to one server, each on a connection of its own while it lasts. Thread-safe. */
+/** Sends requests to one server, each on a connection of its own while it lasts. Thread-safe. */
 public final class HttpTransport implements Closeable {
   private static final Duration CONNECT_PATIENCE = Duration.ofSeconds(10);
 
-  /** For an answer to a request that the server did not want to take whole. */
+  /** For the answer of a server that refused to read a whole request. */
   private static final Duration EARLY_PATIENCE = Duration.ofSeconds(2);
 
   private final Endpoint endpoint;
@@ -28,7 +28,7 @@ public final class HttpTransport implements Closeable {
   }
 
   /**
-   * Connects now, for the request to come; a {@link java.net.ConnectException} if there is no
+   * Connects now, for the next request; throws {@link java.net.ConnectException} if there is no
    * listener.
    */
   public void connect() throws IOException {
@@ -40,7 +40,7 @@ public final class HttpTransport implements Closeable {
   }
 
   /**
-   * Sends it and returns when the head of the answer is here.
+   * Sends a request and returns when the head of the answer has arrived.
    *
    * <p>RACE: a server may close an idle connection just as we use it. Then, and only then, the
    * request is sent a second time: if it may be repeated, or nothing of it had left.
@@ -86,7 +86,7 @@ public final class HttpTransport implements Closeable {
     }
   }
 
-  /** False when the server took only some of it; it may have said why. */
+  /** Returns false if the server read only part of the request; it may have said why. */
   private boolean write(Connection connection, Request request) throws IOException {
     var out = new RequestOutput(connection, request);
     try {

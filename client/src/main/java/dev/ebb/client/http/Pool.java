@@ -11,7 +11,7 @@ import java.util.Optional;
 final class Pool implements Closeable {
   private static final int CAPACITY = 4;
 
-  /** Servers close what is idle for longer. */
+  /** Servers close connections that are idle for longer. */
   private static final long MAX_IDLE_NANOS = Duration.ofSeconds(20).toNanos();
 
   @GuardedBy("this")
@@ -22,7 +22,7 @@ final class Pool implements Closeable {
 
   private record Idle(Connection connection, long since) {}
 
-  /** Takes a connection that still seems to be good. */
+  /** Takes a connection that still seems usable. */
   Optional<Connection> borrow() {
     while (true) {
       Idle latest;

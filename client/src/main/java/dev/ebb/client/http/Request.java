@@ -4,9 +4,9 @@ import java.time.Duration;
 import java.util.Set;
 
 /**
- * What is asked.
+ * A request.
  *
- * @param patience how long the server may be silent, and take nothing; zero for any time
+ * @param patience how long the server may send and read nothing; zero for no limit
  */
 public record Request(String method, Target target, Headers headers, Body body, Duration patience) {
   public static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -32,7 +32,7 @@ public record Request(String method, Target target, Headers headers, Body body, 
     return IDEMPOTENT.contains(method);
   }
 
-  /** The request line and the fields, up to the empty line. */
+  /** Returns the request line and the fields, up to the empty line. */
   String head(Endpoint endpoint) {
     var head = new StringBuilder(method).append(' ').append(target).append(" HTTP/1.1\r\n");
     head.append("Host: ").append(endpoint.authority()).append("\r\n");

@@ -8,7 +8,9 @@ import java.time.Duration;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** Sends a body, as it is or in chunks, and remembers whose fault it was when that failed. */
+/**
+ * Sends a body, plain or in chunks, and records whether a failure was the server's or the body's.
+ */
 final class RequestOutput extends OutputStream {
   private final Connection connection;
   private final Duration patience;
@@ -23,7 +25,10 @@ final class RequestOutput extends OutputStream {
     left = request.body().length();
   }
 
-  /** Why the server took no more; null when it took all, or the body itself could not be read. */
+  /**
+   * Why the server read no more; null if it read everything, or if the body itself could not be
+   * read.
+   */
   @Nullable IOException refusal() {
     return refusal;
   }
@@ -73,7 +78,7 @@ final class RequestOutput extends OutputStream {
     }
   }
 
-  /** The end of the body. */
+  /** Ends the body. */
   void finish() throws IOException {
     if (chunked) {
       send(ByteBuffer.wrap("0\r\n\r\n".getBytes(StandardCharsets.US_ASCII)));

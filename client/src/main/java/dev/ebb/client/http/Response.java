@@ -8,11 +8,11 @@ import java.net.ProtocolException;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
 
-/** An answer, whose body is still to be read; closing it before its end cancels. */
+/** An answer with an unread body; closing it before the end of the body cancels the request. */
 public record Response(int status, Headers headers, InputStream body) implements Closeable {
   /**
-   * The whole body; one that is longer than {@code limit} is refused, and one that drips in for
-   * longer than {@code patience}, unless that is zero.
+   * Reads the whole body; fails if it is longer than {@code limit}, or takes longer than {@code
+   * patience}, unless that is zero.
    */
   public byte[] bytes(int limit, Duration patience) throws IOException {
     Deadline deadline = Deadline.in(patience);

@@ -13,7 +13,7 @@ record ResponseHead(int status, boolean keepsAlive, Headers headers) {
   private static final Pattern STATUS = Pattern.compile("HTTP/1\\.([01]) ([1-9]\\d\\d)(?: .*)?");
   private static final Pattern LENGTH = Pattern.compile("\\d{1,18}");
 
-  /** The final head; interim ones before it are skipped. */
+  /** Reads the final head, and skips interim ones before it. */
   static ResponseHead read(Connection connection, Deadline deadline) throws IOException {
     for (int i = 0; i <= MAX_INTERIM; i++) {
       ResponseHead head = readOne(connection, deadline);
@@ -40,7 +40,7 @@ record ResponseHead(int status, boolean keepsAlive, Headers headers) {
     return start.replaceAll("[^ -~…]", "?");
   }
 
-  /** Fields up to the empty line, also those after the last chunk. */
+  /** Reads fields up to the empty line; used for trailers, too. */
   static Headers headers(Connection connection, int limit, Deadline deadline) throws IOException {
     var parser = new Headers.Parser();
     int left = limit;
@@ -72,7 +72,7 @@ record ResponseHead(int status, boolean keepsAlive, Headers headers) {
     return true;
   }
 
-  /** Negative when the body goes on until the connection ends. */
+  /** Returns a negative length when the body lasts until the connection ends. */
   long length(Connection connection) throws ProtocolException {
     List<String> lengths = headers.all("Content-Length").stream().distinct().toList();
     if (lengths.isEmpty()) {

@@ -5,8 +5,8 @@ import java.io.InputStream;
 import java.time.Duration;
 
 /**
- * The body of an answer. Read to its end it gives the connection back; closed earlier it closes the
- * connection, which is how a caller cancels.
+ * The body of an answer. Reading it to the end returns the connection to the pool; closing it
+ * earlier closes the connection, which is how a caller cancels.
  */
 abstract class ResponseInput extends InputStream {
   private final Connection connection;
@@ -56,7 +56,7 @@ abstract class ResponseInput extends InputStream {
     }
   }
 
-  /** Content-Length bytes. */
+  /** A body of Content-Length bytes. */
   static final class Fixed extends ResponseInput {
     private final Connection connection;
     private long left;
@@ -81,7 +81,7 @@ abstract class ResponseInput extends InputStream {
     }
   }
 
-  /** All that comes before the connection ends, which nothing tells from a broken one. */
+  /** A body that ends with the connection, which cannot be told from a broken one. */
   static final class UntilClose extends ResponseInput {
     private final Connection connection;
 

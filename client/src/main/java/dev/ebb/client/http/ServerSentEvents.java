@@ -9,7 +9,7 @@ import java.net.ProtocolException;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
-/** A stream of events, read one by one. Not thread-safe, but anyone may close it. */
+/** Reads a stream of events one by one. Not thread-safe, but any thread may close it. */
 public final class ServerSentEvents implements Closeable {
   static final int MAX_EVENT = 16 * 1024 * 1024;
 
@@ -30,7 +30,7 @@ public final class ServerSentEvents implements Closeable {
     this.in = new BufferedInputStream(source);
   }
 
-  /** The next event, however long that takes; none at the end of the stream. */
+  /** Waits for the next event, without a time limit; empty at the end of the stream. */
   public Optional<Event> next() throws IOException {
     String type = "message";
     StringBuilder data = null;
@@ -71,7 +71,7 @@ public final class ServerSentEvents implements Closeable {
     return line.substring(line.startsWith(" ", colon + 1) ? colon + 2 : colon + 1);
   }
 
-  /** Up to a line feed, a carriage return, or both; what is unfinished at the end is dropped. */
+  /** Reads up to a line feed, a carriage return, or both; drops an unfinished line at the end. */
   private Optional<String> line(int limit) throws IOException {
     var bytes = new ByteArrayOutputStream();
     while (true) {
@@ -94,7 +94,7 @@ public final class ServerSentEvents implements Closeable {
     }
   }
 
-  /** Cancels; the source first, for a read in it may hold the buffer's lock. */
+  /** Closes the source first, for a read in it may hold the buffer's lock. */
   @Override
   public void close() throws IOException {
     source.close();

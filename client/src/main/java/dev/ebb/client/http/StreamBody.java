@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 
-/** A body of unknown length that is there once. */
+/** A body of unknown length that can be sent once. */
 record StreamBody(String type, InputStream in) implements Body {
   private static final int PIECE = 32 * 1024;
 

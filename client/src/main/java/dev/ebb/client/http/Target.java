@@ -16,7 +16,7 @@ public final class Target {
     this.text = text;
   }
 
-  /** One segment each; a name that is no segment, such as an empty one, is refused. */
+  /** Makes a path of segments; refuses a name that is no segment, such as an empty one. */
   public static Target of(String... segments) {
     var path = new StringBuilder();
     for (String segment : segments) {

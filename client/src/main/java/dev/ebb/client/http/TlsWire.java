@@ -9,7 +9,7 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLEngineResult;
 import javax.net.ssl.SSLEngineResult.HandshakeStatus;
 
-/** TLS over a channel in blocking mode, as a client that checks the name of the server. */
+/** TLS over a blocking channel, for a client that checks the name of the server. */
 final class TlsWire implements Wire {
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
 
@@ -19,7 +19,7 @@ final class TlsWire implements Wire {
   /** Encrypted bytes that were not decrypted yet; ready to be read. */
   private ByteBuffer encrypted;
 
-  /** Decrypted bytes that were not asked for yet; ready to be read. */
+  /** Decrypted bytes that were not read yet; ready to be read. */
   private ByteBuffer decrypted;
 
   private final Object writing = new Object();
@@ -33,7 +33,9 @@ final class TlsWire implements Wire {
     outgoing = ByteBuffer.allocate(engine.getSession().getPacketBufferSize());
   }
 
-  /** Shakes hands; a {@link javax.net.ssl.SSLException} if the server cannot be trusted. */
+  /**
+   * Does the handshake; throws {@link javax.net.ssl.SSLException} if the server cannot be trusted.
+   */
   static TlsWire open(SocketChannel channel, SSLContext trust, String host, int port)
       throws IOException {
     SSLEngine engine = trust.createSSLEngine(host, port);
@@ -82,7 +84,7 @@ final class TlsWire implements Wire {
     return n;
   }
 
-  /** A server may change its keys at any time, and wants an answer to that. */
+  /** A server may change its keys at any time, and expects an answer to that. */
   private SSLEngineResult unwrapAndAnswer(boolean waits) throws IOException {
     SSLEngineResult result = unwrap(waits);
     HandshakeStatus status = result.getHandshakeStatus();
@@ -98,7 +100,8 @@ final class TlsWire implements Wire {
   /**
    * Decrypts one record.
    *
-   * @param waits for more bytes if it is incomplete; else the result is an underflow
+   * @param waits whether to wait for more bytes if it is incomplete; otherwise the result is an
+   *     underflow
    */
   private SSLEngineResult unwrap(boolean waits) throws IOException {
     while (true) {
@@ -125,8 +128,8 @@ final class TlsWire implements Wire {
   }
 
   /**
-   * Takes what has arrived. TLS ends with a word of its own: without it the rest may have been cut
-   * off.
+   * Decrypts what has arrived. TLS ends with a closing message: without it the stream may be
+   * truncated.
    */
   private boolean fill() throws IOException {
     if (encrypted.remaining() == encrypted.capacity()) {

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes a channel whose blocking call lasts too long: a unix socket knows no timeouts of its own.
+ * Closes a channel whose blocking call lasts too long: a unix socket has no timeouts of its own.
  * Owns one daemon thread, which exists only while a call waits, and for a while after.
  */
 final class Watchdog implements Closeable {
@@ -22,14 +22,14 @@ final class Watchdog implements Closeable {
   @GuardedBy("this")
   private boolean closed;
 
-  /** Watches one call; {@link #isInTime} ends it. */
+  /** Watches one call until {@link #isInTime}. */
   static final class Watch {
     private static final Watch NONE = new Watch();
 
     private final AtomicBoolean over = new AtomicBoolean();
     private @Nullable Future<?> alarm;
 
-    /** Ends the watch; false when the alarm came first, and the channel is closed. */
+    /** Ends the watch; returns false if the alarm came first and the channel is closed. */
     boolean isInTime() {
       if (alarm == null) {
         return true;
@@ -43,7 +43,7 @@ final class Watchdog implements Closeable {
         try {
           victim.close();
         } catch (IOException e) {
-          // Closed or not, the waiting call fails with a timeout.
+          // The waiting call fails with a timeout whether or not the close succeeded.
         }
       }
     }

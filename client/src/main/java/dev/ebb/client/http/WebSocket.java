@@ -12,7 +12,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The client's end of a WebSocket (RFC 6455). One thread receives; any may send, or close.
+ * The client's end of a WebSocket (RFC 6455). One thread receives; any thread may send or close.
  *
  * <p>The thread that receives answers pings.
  */
@@ -36,7 +36,7 @@ public final class WebSocket implements Closeable {
     this.connection = connection;
   }
 
-  /** A whole message; the bytes of a text are UTF-8. */
+  /** A complete message; the bytes of a text are UTF-8. */
   public static final class Message {
     private final boolean text;
     private final byte[] bytes;
@@ -61,7 +61,7 @@ public final class WebSocket implements Closeable {
 
   private record Frame(boolean last, int opcode, ByteArrayOutputStream payload) {}
 
-  /** The next message, however long that takes; none once the server said good-bye. */
+  /** Waits for the next message, without a time limit; empty once the server has closed. */
   public Optional<Message> receive() throws IOException {
     try {
       return receiveMessage();
@@ -139,7 +139,7 @@ public final class WebSocket implements Closeable {
     return length;
   }
 
-  /** Room is made as bytes come, not as they are announced. */
+  /** Memory grows with the bytes that arrive, not with the announced length. */
   private ByteArrayOutputStream payload(int length) throws IOException {
     var bytes = new ByteArrayOutputStream();
     byte[] piece = new byte[Math.min(length, 16 * 1024)];
@@ -211,7 +211,7 @@ public final class WebSocket implements Closeable {
     try {
       send(CLOSE, ByteBuffer.allocate(2).putShort((short) NORMAL_CLOSURE).flip());
     } catch (IOException e) {
-      // The connection ends in any case; the word was for courtesy.
+      // The connection ends in any case; the close frame was a courtesy.
     }
   }
 

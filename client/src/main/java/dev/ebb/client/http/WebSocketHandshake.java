@@ -7,7 +7,9 @@ import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.util.Base64;
 
-/** The opening of a WebSocket: a key, and the answer that only a WebSocket server gives to it. */
+/**
+ * The opening handshake: a key, and the answer that only a WebSocket server can compute from it.
+ */
 final class WebSocketHandshake {
   private static final String MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 

@@ -10,16 +10,19 @@ import java.nio.channels.SocketChannel;
  * thread may close it, which ends both.
  */
 interface Wire extends Closeable {
-  /** Reads some bytes; -1 at the end. */
+  /** Reads some bytes; returns -1 at the end. */
   int read(ByteBuffer to) throws IOException;
 
   /** Writes some bytes, and returns how many. */
   int write(ByteBuffer from) throws IOException;
 
-  /** Whether it is open and nothing came unasked; only while no other thread uses it. */
+  /**
+   * Returns whether the wire is open and holds no unexpected bytes; only while no other thread uses
+   * it.
+   */
   boolean isQuiet() throws IOException;
 
-  /** The bytes as they are. */
+  /** Makes a wire without encryption. */
   static Wire plain(SocketChannel channel) {
     return new Wire() {
       @Override

@@ -222,7 +222,7 @@ class HttpTransportTest {
     "'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n', a chunk longer than",
     "'HTTP/1.1 101 Switching\r\n\r\n', an upgrade that was not requested",
   })
-  void whatIsMalformedIsNamed(String answer, String problem) throws IOException {
+  void aMalformedAnswerIsNamed(String answer, String problem) throws IOException {
     try (var server =
             FakeServer.tcp(
                 peer -> {
@@ -364,7 +364,7 @@ class HttpTransportTest {
   }
 
   @Test
-  void aRefusalBeforeAllWasSentIsStillHeard() throws IOException {
+  void aRefusalBeforeAllWasSentIsStillRead() throws IOException {
     try (var server =
             FakeServer.unix(
                 directory.resolve("s"),

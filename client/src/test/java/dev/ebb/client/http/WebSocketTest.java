@@ -151,7 +151,7 @@ class WebSocketTest {
     "827f0000000001000001, a message of more than",
     "827fffffffffffffffff, a message of more than",
   })
-  void whatIsMalformedIsNamed(String hex, String problem) throws IOException {
+  void aMalformedFrameIsNamed(String hex, String problem) throws IOException {
     try (var server =
             FakeServer.tcp(
                 peer -> {
@@ -194,7 +194,7 @@ class WebSocketTest {
   }
 
   @Test
-  void aServerThatGivesNoneIsHeard() throws IOException {
+  void theAnswerOfAServerWithoutWebSocketsIsReturned() throws IOException {
     try (var server =
             FakeServer.tcp(
                 peer -> {

@@ -141,7 +141,7 @@ class BwrapCommandLineTest {
   }
 
   @Test
-  void madeFilesFitIntoAPipeAndNameNobodyOfTheHost() {
+  void generatedFilesFitIntoAPipeAndNameNoUserOfTheHost() {
     for (var made : BwrapCommandLine.MADE) {
       assertThat(made.content()).hasSizeLessThan(4096).endsWith("\n");
     }

@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The words of bwrap, as they were seen, and what a host is told then. */
+/** Messages of bwrap as they were seen, and the explanations that Ebb reports for them. */
 class RefusalTest {
   private static final String NO_NAMESPACE =
       "bwrap: No permissions to create new namespace, likely because the kernel does not allow"
@@ -55,7 +55,7 @@ class RefusalTest {
     "rn, " + ROOT_ONLY,
     "m, " + MASKED
   })
-  void withoutANamespaceTheHostTellsWhy(String host, String remedy) {
+  void withoutANamespaceTheReasonIsReported(String host, String remedy) {
     assertTold(NO_NAMESPACE, host(host), remedy);
     assertTold("bwrap: Creating new namespace failed: No space left", host(host), remedy);
   }
@@ -68,7 +68,7 @@ class RefusalTest {
   }
 
   @Test
-  void allThatIsMissingIsToldAtOnce() {
+  void everythingMissingIsReportedAtOnce() {
     assertTold(NO_NAMESPACE, host("nm"), SECCOMP, MASKED);
     assertTold(NO_NAMESPACE, host("na"), SECCOMP, APP_ARMOR);
     assertTold(NO_NAMESPACE, host("nam"), SECCOMP, APP_ARMOR, MASKED);
@@ -76,7 +76,7 @@ class RefusalTest {
   }
 
   @Test
-  void aMaskedProcIsToldByItsErrno() {
+  void aMaskedProcIsRecognizedByItsErrno() {
     String said = "bwrap: Can't mount proc on /newroot/proc: ";
     assertTold(said + "Operation not permitted", host("m"), MASKED);
     assertTold(said + "Permission denied", host("m"), DENIED);
@@ -92,7 +92,7 @@ class RefusalTest {
         "unmount old root",
         "unshare user ns"
       })
-  void aCallThatIsForbiddenIsToldByItsErrno(String call) {
+  void aForbiddenCallIsRecognizedByItsErrno(String call) {
     assertTold("bwrap: " + call + ": Operation not permitted", host("s"), SECCOMP);
     assertTold("bwrap: " + call + ": Operation not permitted", FREE);
     assertTold("bwrap: " + call + ": Permission denied", host("s"), DENIED);
@@ -111,14 +111,14 @@ class RefusalTest {
   }
 
   @Test
-  void whatIsNotKnownIsNotGuessed() {
+  void anUnknownRefusalIsNotGuessed() {
     assertTold("", host("orasm"));
     assertTold("bwrap: Can't find source path /nowhere: No such file or directory", host("sm"));
     assertTold("bwrap: execvp ebb-init: Permission denied", host("sm"));
   }
 
   @Test
-  void kubernetesIsToldToo() {
+  void kubernetesIsRecognizedToo() {
     assertTold(NO_NAMESPACE, host("nm"), "seccompProfile {type: Localhost,", "procMount: Unmasked");
     assertTold("bwrap: setting up uid map: Operation not permitted", FREE, "runAsUser: 1000");
     assertTold("bwrap: pivot_root: Permission denied", FREE, "appArmorProfile {type: Unconfined}");

@@ -27,7 +27,7 @@ final class AcceptBound implements SelectorManager.AcceptListener {
   private final Semaphore permits;
   private final Duration patience;
 
-  /** Connections that went on without a permit, and so have none to give back. */
+  /** Connections that proceeded without a permit, and so have none to release. */
   private final AtomicInteger withoutPermit = new AtomicInteger();
 
   AcceptBound() {
@@ -62,7 +62,7 @@ final class AcceptBound implements SelectorManager.AcceptListener {
     release();
   }
 
-  /** How many more may be opening now. */
+  /** Returns how many more may be opening now. */
   int permits() {
     return permits.availablePermits();
   }

@@ -12,8 +12,8 @@ import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a request asks for, as a door sees it before anybody is let in: its head, and nothing of its
- * body. For the thread of the request.
+ * The head of a request, as a door sees it before the caller is authenticated. For the thread of
+ * the request.
  */
 public final class Asked {
   private final Request request;
@@ -31,12 +31,12 @@ public final class Asked {
     return request.getMethod();
   }
 
-  /** The name by which the server is called, without a port, in lower case. */
+  /** Returns the host that the request names, without a port, in lower case. */
   public String host() {
     return String.valueOf(Request.getServerName(request)).toLowerCase(Locale.ROOT);
   }
 
-  /** The parts of its path. What is encoded stays one part: a slash in it never makes two. */
+  /** Returns the parts of the path. An encoded slash stays within its part. */
   public List<String> path() {
     if (path == null) {
       String raw = request.getHttpURI().getPath();
@@ -48,7 +48,7 @@ public final class Asked {
     return path;
   }
 
-  /** Its path, or none if it is not encoded well. */
+  /** Returns the parts of the path; none if it is badly encoded. */
   List<String> pathIfWell() {
     try {
       return path();
@@ -68,18 +68,18 @@ public final class Asked {
         .findFirst();
   }
 
-  /** The first query parameter of this name. */
+  /** Returns the first query parameter of this name. */
   public Optional<String> query(String name) {
     String text = request.getHttpURI().getQuery();
     return text == null ? Optional.empty() : Query.first(text, name);
   }
 
-  /** The page that made a browser send it. */
+  /** Returns the origin of the web page that made a browser send the request. */
   Optional<String> origin() {
     return Optional.ofNullable(request.getHeaders().get(HttpHeader.ORIGIN));
   }
 
-  /** Whether it came over the unix socket. */
+  /** Returns whether the request came over the unix socket. */
   boolean isLocal() {
     SocketAddress local = request.getConnectionMetaData().getLocalSocketAddress();
     return local instanceof UnixDomainSocketAddress;

@@ -5,12 +5,12 @@ import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.server.ConnectionMetaData;
 
 /**
- * Bounds the connections to the unix socket, apart from those over TCP: its owner is let in however
- * many of those there are. A connection beyond the bound may ask once, to be refused in words; one
- * far beyond it is closed.
+ * Bounds the connections to the unix socket, apart from those over TCP: its owner gets in however
+ * many of those there are. A connection beyond the bound may send one request, which is refused
+ * with a message; one far beyond it is closed.
  */
 final class ConnectionLimit implements Connection.Listener {
-  /** The part of all descriptors that connections may take. */
+  /** Connections may take this fraction of all descriptors. */
   private static final int SHARE_OF_DESCRIPTORS = 4;
 
   private static final int WORDS_MILLIS = 5_000;
@@ -20,9 +20,9 @@ final class ConnectionLimit implements Connection.Listener {
   private final int limit;
 
   /**
-   * For one door.
+   * Makes a limit for one listener.
    *
-   * @param connections how many there are, with the one that is just opened
+   * @param connections how many there are, including the one just opened
    * @param most how many are served
    */
   ConnectionLimit(IntSupplier connections, int most) {
@@ -31,7 +31,7 @@ final class ConnectionLimit implements Connection.Listener {
     limit = most + Math.max(1, most / 4);
   }
 
-  /** As many as are wanted and {@code descriptors} allow. */
+  /** Returns the wanted number, or the most that {@code descriptors} allow. */
   static int most(int wanted, long descriptors) {
     return (int) Math.max(1, Math.min(wanted, descriptors / SHARE_OF_DESCRIPTORS));
   }

@@ -21,13 +21,13 @@ import org.eclipse.jetty.server.Response;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells of callers who wait for the begin of an answer whether they have hung up. While a request
- * is attended to Jetty does not read on; so a selector of our own looks, and takes nothing of what
- * has come. It never waits, and needs no thread. Thread-safe.
+ * Detects callers that hang up before their answer begins. Jetty does not read while a request is
+ * handled, so a selector of our own looks at the connection and leaves the bytes there. It never
+ * waits, and needs no thread. Thread-safe.
  */
 @SuppressWarnings("exports") // for the daemon, see module-info
 public final class Disconnects implements AutoCloseable {
-  /** KERNEL: over TCP the first word to one who is gone succeeds, and is answered by an RST. */
+  /** KERNEL: over TCP the first write to a closed peer succeeds, and is answered by an RST. */
   private static final int WORDS = 2;
 
   private static final long WORD_SECONDS = 1;
@@ -41,7 +41,7 @@ public final class Disconnects implements AutoCloseable {
     selector = Selector.open();
   }
 
-  /** Watches one from the first time that somebody wants to know. */
+  /** Watches a request from the first time that its handler asks. */
   Watch watch(Request request, Response response) {
     return new Watch(request, response);
   }
@@ -58,7 +58,7 @@ public final class Disconnects implements AutoCloseable {
     }
   }
 
-  /** One request; for one thread. */
+  /** One watched request; for one thread. */
   final class Watch implements AutoCloseable {
     private final Request request;
     private final Response response;
@@ -76,7 +76,7 @@ public final class Disconnects implements AutoCloseable {
       return isOver;
     }
 
-    /** An end, or what should have waited for an answer. */
+    /** Returns whether there is an end of stream, or a pipelined request. */
     private boolean isThereSomething() {
       lock.lock();
       try {
@@ -106,7 +106,7 @@ public final class Disconnects implements AutoCloseable {
           : null;
     }
 
-    /** A word that clients skip. */
+    /** Sends an interim response, which clients skip; returns whether it could be sent. */
     private boolean isHeard() {
       words++;
       try {
@@ -127,7 +127,7 @@ public final class Disconnects implements AutoCloseable {
     public void close() {
       SelectionKey known = key;
       if (known == null) {
-        return; // mostly: nobody wanted to know
+        return; // in most cases: the handler never asked
       }
       lock.lock();
       try {

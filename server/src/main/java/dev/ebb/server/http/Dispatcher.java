@@ -23,7 +23,7 @@ import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 
-/** Finds the caller and the route of each request, and answers what goes wrong. */
+/** Finds the caller and the route of each request, and answers failures. */
 @SuppressWarnings("exports") // for the daemon, see module-info
 public final class Dispatcher extends Handler.Abstract {
   private static final Logger LOG = System.getLogger(Dispatcher.class.getName());
@@ -37,7 +37,7 @@ public final class Dispatcher extends Handler.Abstract {
   private final Watches watches;
   private final DoorTable doors;
 
-  /** What counts and bounds requests of all doors. */
+  /** Counts and bounds the requests of all doors. */
   public record Watches(
       Metrics metrics,
       BaselineWatch baseline,
@@ -45,7 +45,7 @@ public final class Dispatcher extends Handler.Abstract {
       Disconnects disconnects,
       TenantMemory memory) {}
 
-  /** One of the doors is mounted everywhere, and answers what no other door does. */
+  /** One of the doors is mounted everywhere, and answers requests that match no other door. */
   public Dispatcher(Gate gate, Watches watches, List<? extends Door> doors) {
     this.gate = gate;
     this.watches = watches;
@@ -73,7 +73,7 @@ public final class Dispatcher extends Handler.Abstract {
     } catch (SandboxException e) {
       refuse(visit, Problem.of(e));
     } catch (EofException e) {
-      // The caller has gone.
+      // The caller has disconnected.
       callback.failed(e);
     } catch (IOException e) {
       LOG.log(Level.DEBUG, "event=request_broken", e);
@@ -90,7 +90,7 @@ public final class Dispatcher extends Handler.Abstract {
     return true;
   }
 
-  /** A request at its door, and the way to answer it. */
+  /** A request at its door, and its response. */
   private record Visit(Asked asked, DoorTable.Found found, Response response, Callback callback) {
     Request request() {
       return asked.request();
@@ -143,7 +143,10 @@ public final class Dispatcher extends Handler.Abstract {
     }
   }
 
-  /** Whose memory a request takes. Operators have a share of their own, whatever tenants do. */
+  /**
+   * Returns the account that a request's memory is charged to. Operators have a share of their own,
+   * whatever tenants use.
+   */
   private static String account(Caller caller) {
     return caller.isAdmin() ? OPERATORS : caller.tenant();
   }
@@ -199,13 +202,13 @@ public final class Dispatcher extends Handler.Abstract {
         String.valueOf(refusal.getMessage()));
   }
 
-  /** In the form of the door. */
+  /** Answers with an error in the form of the door. */
   private void refuse(Visit visit, Problem problem) {
     watches.metrics().refused(problem.code().wireName());
     Response response = visit.response();
     Callback callback = visit.callback();
     if (response.isCommitted()) {
-      // Half an answer is cut off, so that nobody takes it for a whole one.
+      // A partial answer is cut off, so that no client takes it for a complete one.
       callback.failed(new IOException(problem.getMessage()));
       return;
     }

@@ -9,58 +9,63 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A protocol by which clients use the daemon. It brings its routes, says where a request carries
- * its key, which hosts and origins it accepts, and how an error looks; the {@link Dispatcher} does
+ * A protocol by which clients use the daemon. A door defines its routes, the place of the key in a
+ * request, the hosts and origins it accepts, and the form of an error; the {@link Dispatcher} does
  * the rest for all doors. Thread-safe.
  */
 @SuppressWarnings("exports") // for doors in modules of their own, see module-info
 public interface Door {
-  /** A word for logs and messages, and the directory of its jars if it is a module of its own. */
+  /**
+   * Returns the name for logs and messages, and of the directory of its jars if it is a module of
+   * its own.
+   */
   String name();
 
-  /** Where requests find it; of several mounts that match, the longest counts. */
+  /** Returns where the door is reached; of several mounts that match, the longest wins. */
   Set<Mount> mounts();
 
-  /** Where a request carries the key that lets it in. */
+  /** Returns where a request carries its key. */
   KeyPlace key();
 
-  /** The caller behind a secret that the door itself gave out, such as the cookie of a login. */
+  /** Returns the caller for a secret that the door itself issued, such as the cookie of a login. */
   default Optional<Caller> vouched(Asked asked) {
     return Optional.empty();
   }
 
-  /** Whether it is called by this name as well, beside the server's names and its own mounts. */
+  /**
+   * Returns whether the door accepts this host name, beside the server's names and its own mounts.
+   */
   default boolean acceptsHost(Asked asked) {
     return false;
   }
 
-  /** Whether web pages of this origin may use it. */
+  /** Returns whether web pages of this origin may use the door. */
   default boolean acceptsOrigin(String origin, Asked asked) {
     return false;
   }
 
-  /** How its errors look. */
+  /** Returns the form of its errors. */
   default ErrorForm errors() {
     return ErrorForm.PROBLEM_JSON;
   }
 
-  /** Whether query parameters that a route does not know are ignored instead of refused. */
+  /** Returns whether unknown query parameters are ignored instead of refused. */
   default boolean toleratesQueries() {
     return false;
   }
 
-  /** All that it answers; asked for once. */
+  /** Returns all its routes; called once. */
   List<Route> routes();
 
-  /** The clients that it keeps something for. */
+  /** Returns the sessions that it keeps for clients. */
   default DoorSessions sessions() {
     return DoorSessions.NONE;
   }
 
   /**
-   * What a door works with.
+   * The parts of the daemon that a door works with.
    *
-   * @param sessions what its sessions may have, if it has any
+   * @param sessions the limits of its sessions, if it has any
    * @param clock of this process: it stands still while the process does not run, and tells no date
    * @param version of the daemon
    */

@@ -11,11 +11,11 @@ import java.util.ServiceLoader;
 import java.util.Set;
 
 /**
- * The jars of a door as a layer of modules above the daemon's own. They lie beside the server's,
+ * Loads the jars of a door as a module layer above the daemon's own. They lie beside the server's,
  * off the module path: the JVM does not look at them when it starts.
  */
 final class DoorLayer {
-  /** What a door may use of the server. */
+  /** The packages of the server that a door may use. */
   private static final List<String> SHOWN =
       List.of(
           "dev.ebb.server.answer",
@@ -29,10 +29,10 @@ final class DoorLayer {
   static Door open(ModuleDoor.Sign sign, Door.House house, BaselineWatch baseline) {
     Module server = DoorLayer.class.getModule();
     ModuleLayer layer = layer(sign, directory(sign.name()));
-    // A jar stays open as long as anything of it may be loaded.
+    // A jar stays open as long as classes may be loaded from it.
     baseline.expect("descriptor regular", layer.modules().size());
     Module module = layer.findModule(sign.module()).orElseThrow();
-    // An export to a module that was not there when the server's layer was made is forgotten.
+    // The JVM forgets an export to a module that did not exist when the server's layer was made.
     SHOWN.forEach(name -> server.addExports(name, module));
     return ServiceLoader.load(layer, Door.Provider.class).stream()
         .filter(provider -> provider.type().getModule() == module)
@@ -57,7 +57,7 @@ final class DoorLayer {
     }
   }
 
-  /** Beside the directory with the server's own jar. */
+  /** Returns the directory of a door's jars, beside that of the server's own jar. */
   private static Path directory(String name) {
     try {
       var here = DoorLayer.class.getProtectionDomain().getCodeSource().getLocation();

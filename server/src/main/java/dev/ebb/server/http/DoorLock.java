@@ -9,11 +9,11 @@ import java.util.concurrent.locks.Lock;
  * of the services; with assertions enabled, any other order throws.
  */
 public enum DoorLock {
-  /** For what is known of one client. Held for computing only. */
+  /** Guards the state of one client. Held for computing only. */
   SESSION(LockOrder.DOOR_SESSION),
-  /** For one request of a client. Held for computing only. */
+  /** Guards one request of a client. Held for computing only. */
   CALL(LockOrder.DOOR_CALL),
-  /** For what is written to one client. May be held while that client is waited for. */
+  /** Guards writes to one client. May be held while waiting for that client. */
   STREAM(LockOrder.DOOR_STREAM);
 
   private final LockOrder place;
@@ -22,7 +22,7 @@ public enum DoorLock {
     this.place = place;
   }
 
-  /** A new lock of this place. */
+  /** Makes a lock of this rank. */
   public Lock make() {
     return new OrderedLock(place);
   }

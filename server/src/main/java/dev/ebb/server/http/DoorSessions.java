@@ -6,7 +6,7 @@ import java.util.List;
 
 /** The sessions of a door, as its operator sees them. Thread-safe. */
 public interface DoorSessions {
-  /** Of a door that keeps nothing for its clients. */
+  /** For a door without sessions. */
   DoorSessions NONE =
       new DoorSessions() {
         @Override
@@ -28,11 +28,11 @@ public interface DoorSessions {
   /**
    * One session.
    *
-   * @param id enough of its id to tell it from others, and too little to speak in its name
-   * @param client what the client calls itself
-   * @param calls how many of its requests are under way
-   * @param isListening whether the client has a stream open for what it did not ask for
-   * @param boxes the ids of those that end with it
+   * @param id a prefix of its id: enough to tell it from others, too short to use it
+   * @param client the name that the client gave itself
+   * @param calls how many of its requests are running
+   * @param isListening whether the client has a stream open for messages that answer no request
+   * @param boxes the ids of the boxes that end with it
    */
   record Entry(
       String id,
@@ -47,12 +47,12 @@ public interface DoorSessions {
     }
   }
 
-  /** Those that a caller may know of. */
+  /** Lists the sessions that a caller may see. */
   List<Entry> list(Caller caller);
 
-  /** How many there are. */
+  /** Returns how many are open. */
   int open();
 
-  /** How many there were. */
+  /** Returns how many were begun since the start. */
   long begun();
 }

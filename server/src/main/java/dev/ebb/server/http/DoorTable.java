@@ -7,23 +7,23 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Doors by host and path: finding one costs at most two looks for the host and as many steps as its
- * path has parts. Immutable.
+ * Finds a door by host and path, in at most two lookups for the host and one step for each part of
+ * the path. Immutable.
  */
 final class DoorTable {
   private final Map<String, Node> hosts = new HashMap<>();
   private final Node anyHost = new Node();
 
-  /** A path, the door mounted there, and what follows. */
+  /** One path: the door mounted there, and longer paths. */
   private static final class Node {
     private final Map<String, Node> parts = new HashMap<>();
     private @Nullable MountedDoor door;
   }
 
   /**
-   * What answers a request.
+   * The door that answers a request.
    *
-   * @param byHost its mount names the host of the request
+   * @param byHost whether its mount names the host of the request
    */
   record Found(MountedDoor door, boolean byHost) {}
 
@@ -49,7 +49,10 @@ final class DoorTable {
     node.door = door;
   }
 
-  /** A mount at a host comes before one at any host; of these the longest path counts. */
+  /**
+   * Finds the door for a request. A mount at this host wins over one at any host; then the longest
+   * path wins.
+   */
   Optional<Found> find(String host, List<String> path) {
     return at(hosts.get(host), path)
         .or(() -> at(hosts.get(wildcard(host)), path))

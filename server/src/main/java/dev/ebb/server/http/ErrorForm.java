@@ -2,7 +2,7 @@ package dev.ebb.server.http;
 
 import java.util.Map;
 
-/** How a door puts what went wrong. */
+/** The form in which a door reports an error. */
 @FunctionalInterface
 public interface ErrorForm {
   /** {@code application/problem+json} of RFC 9457. */
@@ -16,10 +16,10 @@ public interface ErrorForm {
                   ? Map.of("WWW-Authenticate", "Bearer")
                   : Map.of());
 
-  /** What to answer. When to try again is added to it, as all clients of HTTP know it. */
+  /** Makes the answer for a problem. The dispatcher adds the Retry-After header. */
   Answer of(Problem problem, Asked asked);
 
-  /** A whole answer. */
+  /** A complete answer. */
   @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
   record Answer(int status, String type, byte[] body, Map<String, String> headers) {
     public Answer {

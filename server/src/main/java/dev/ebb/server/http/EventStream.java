@@ -6,7 +6,10 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
-/** Server-sent events. Whoever has gone is noticed at the next word: one a second at least. */
+/**
+ * Server-sent events. A message or heartbeat goes out at least once a second, which detects a
+ * caller that has disconnected.
+ */
 @SuppressWarnings("exports") // for the door of MCP, see module-info
 public final class EventStream {
   public static final Duration HEARTBEAT = RunClient.HEARTBEAT;
@@ -26,7 +29,7 @@ public final class EventStream {
     out.flush();
   }
 
-  /** One message that is JSON already. */
+  /** Sends one message that is JSON already. */
   public void message(byte[] json) throws IOException {
     out.write("event: message\ndata: ".getBytes(StandardCharsets.UTF_8));
     out.write(json);

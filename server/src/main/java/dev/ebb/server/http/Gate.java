@@ -10,7 +10,7 @@ import java.util.Set;
 import jdk.net.ExtendedSocketOptions;
 import org.eclipse.jetty.server.Request;
 
-/** Lets a request in to its door, or not. */
+/** Authenticates the caller of a request, or refuses the request. */
 public final class Gate {
   private static final String CALLER = Caller.class.getName();
 
@@ -19,9 +19,10 @@ public final class Gate {
   private final UserPrincipal owner;
 
   /**
-   * A gate for what comes over TCP with a key, and over the unix socket from its owner.
+   * Makes a gate for requests over TCP, which need a key, and over the unix socket, which need its
+   * owner.
    *
-   * @param hosts names this server is called by, for what comes over TCP
+   * @param hosts the names of this server over TCP
    * @param owner of the unix socket; root may use it too
    */
   public Gate(Keys keys, Set<String> hosts, UserPrincipal owner) {
@@ -30,7 +31,7 @@ public final class Gate {
     this.owner = owner;
   }
 
-  /** Not let in. */
+  /** A request that was not let in. */
   static final class Refusal extends RuntimeException {
     private static final long serialVersionUID = 1L;
     private final boolean forbidden;
@@ -40,13 +41,13 @@ public final class Gate {
       this.forbidden = forbidden;
     }
 
-    /** False: the request may be let in with a key. */
+    /** Returns false if the request could be let in with a key. */
     boolean isForbidden() {
       return forbidden;
     }
   }
 
-  /** SAFETY: a browser can be made to call us by another site, or by a name that is not ours. */
+  /** SAFETY: another site, or a name that is not ours, can make a browser call us. */
   void checkOrigin(Asked asked, DoorTable.Found found) {
     Door door = found.door().door();
     Optional<String> origin = asked.origin();
@@ -61,7 +62,7 @@ public final class Gate {
     }
   }
 
-  /** The caller of a request; throws a Refusal if it shows nothing that lets it in. */
+  /** Returns the caller of a request; throws a Refusal if the request does not authenticate one. */
   Caller caller(Asked asked, Door door) {
     return asked.isLocal()
         ? unixCaller(asked.request())
@@ -69,7 +70,8 @@ public final class Gate {
   }
 
   /**
-   * KERNEL: the credentials are those of the process that connected, and stay; names take files.
+   * KERNEL: the credentials are those of the process that connected, and do not change. Looking up
+   * names opens files.
    */
   private Caller unixCaller(Request request) {
     var connection = request.getConnectionMetaData();

@@ -26,16 +26,16 @@ import org.eclipse.jetty.util.thread.Scheduler;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bounds the connections over TCP. Each takes a descriptor, also one that says nothing.
+ * Bounds the connections over TCP, each of which takes a descriptor even if it sends nothing.
  *
  * <p>A connection is a guest until a request on it has shown a valid key. Guests are few, each
  * address has a share of them, and they are closed when they are idle for some seconds. When there
- * are too many, the oldest one of the address with the most guests that has asked for nothing makes
- * room. A guest whose bytes wait to be read is not idle, however late the daemon is. Connections
- * that have shown a key are bounded apart from guests, and admins have a reserve. Thread-safe.
+ * are too many, the address with the most guests loses the oldest of those that have sent no
+ * request. A guest with unread bytes is not idle, however late the daemon is. Connections that have
+ * shown a key are bounded apart from guests, and admins have a reserve. Thread-safe.
  */
 final class Guests implements Connection.Listener {
-  /** Of a connection: that it is one too many, and how many there may be. */
+  /** The attribute of a connection beyond the bound; its value is the bound. */
   static final String TOO_MANY = "dev.ebb.too-many-connections";
 
   /** The attribute of a connection on which no request has shown a key yet. */
@@ -46,12 +46,12 @@ final class Guests implements Connection.Listener {
   private static final int SHARE_LEAST = 8;
   private static final int ADMINS_LEAST = 4;
 
-  /** A guest is closed when this many looks in a row found it idle. */
+  /** A guest is closed after it was found idle this many times in a row. */
   private static final int IDLE_LOOKS = 2;
 
   private static final Duration LOOK_AGAIN = Duration.ofMillis(2_500);
 
-  /** A guest of the same address is not closed sooner: its request may be on the way. */
+  /** A guest is not closed sooner for another of its address: its request may be on the way. */
   private static final Duration MOMENT = Duration.ofMillis(500);
 
   private final int most;
@@ -60,21 +60,21 @@ final class Guests implements Connection.Listener {
   private final Scheduler scheduler;
   private final OrderedLock lock = new OrderedLock(LockOrder.GUESTS);
 
-  /** By what carries them, the oldest first. */
+  /** By transport, the oldest first. */
   @GuardedBy("lock")
   private final Map<EndPoint, Guest> guests = new LinkedHashMap<>();
 
   /**
-   * What carries those that have shown a key. They are counted one by one: what else is connected
-   * may be on its way in or out, as many as a flood likes.
+   * The transports of connections that have shown a key. They are counted one by one: the other
+   * connections may be opening or closing, as many as a flood likes.
    */
   @GuardedBy("lock")
   private final Set<EndPoint> entered = new HashSet<>();
 
   /**
-   * For one door.
+   * Makes a bound for one listener.
    *
-   * @param most how many that have shown a key are served
+   * @param most how many connections with a key are served
    */
   Guests(int most, Scheduler scheduler) {
     this.most = most;
@@ -83,7 +83,7 @@ final class Guests implements Connection.Listener {
     share = Math.max(guestsMost / 4, Math.min(guestsMost, SHARE_LEAST));
   }
 
-  /** One connection that has shown no key yet. */
+  /** A connection that has shown no key yet. */
   final class Guest {
     private final EndPoint transport;
     private final String address;
@@ -104,7 +104,7 @@ final class Guests implements Connection.Listener {
       return connection.getMessagesIn() == 0 && !hasWaitingBytes();
     }
 
-    /** Bytes have arrived that the daemon has not read yet. */
+    /** Returns whether bytes have arrived that the daemon has not read yet. */
     private boolean hasWaitingBytes() {
       try {
         return transport.getTransport() instanceof SocketChannel channel
@@ -135,7 +135,7 @@ final class Guests implements Connection.Listener {
       return System.nanoTime() - since >= age.toNanos();
     }
 
-    /** A request has shown a valid key. */
+    /** Called when a request has shown a valid key. */
     void enter(boolean isAdmin) {
       if (!hasEntered) {
         hasEntered = true;
@@ -152,7 +152,7 @@ final class Guests implements Connection.Listener {
     }
   }
 
-  /** What counts as one address: of version 6 a whole network of 64 bits is one host's. */
+  /** Returns what counts as one address: an IPv6 network of 64 bits belongs to one host. */
   private static String network(SocketAddress address) {
     if (address instanceof InetSocketAddress inet && inet.getAddress() != null) {
       byte[] bytes = inet.getAddress().getAddress();
@@ -162,7 +162,7 @@ final class Guests implements Connection.Listener {
     return String.valueOf(address);
   }
 
-  /** What carries it, below TLS. */
+  /** Returns the transport of a connection, below TLS. */
   private static EndPoint transport(Connection connection) {
     EndPoint endPoint = connection.getEndPoint();
     return endPoint instanceof SslConnection.SslEndPoint tls
@@ -190,7 +190,7 @@ final class Guests implements Connection.Listener {
         guests.put(transport, guest);
         verdict = verdict(guest);
         if (verdict.leaves != null) {
-          // RACE: a close takes a while, and the next newcomer must find another one to leave.
+          // RACE: a close takes a while, and the next newcomer must find another guest to close.
           leave(verdict.leaves.transport);
         }
       }
@@ -212,10 +212,10 @@ final class Guests implements Connection.Listener {
   }
 
   /**
-   * What becomes of a new guest.
+   * The decision about a new guest.
    *
-   * @param leaves the one to be closed, if any
-   * @param isTooMany it is refused in words, unless it shows a key
+   * @param leaves the guest to be closed, if any
+   * @param isTooMany whether its request is refused with a message, unless it shows a key
    */
   private record Verdict(@Nullable Guest leaves, boolean isTooMany) {
     private static final Verdict WELCOME = new Verdict(null, false);
@@ -241,7 +241,10 @@ final class Guests implements Connection.Listener {
     return isFarBeyond ? new Verdict(newcomer, false) : new Verdict(null, true);
   }
 
-  /** Of an address with {@code count} guests; one that has asked for nothing goes first. */
+  /**
+   * Returns the guest to close, of an address with {@code count} guests; those without a request go
+   * first.
+   */
   private static @Nullable Guest oldest(
       Collection<Guest> guests,
       Map<String, Integer> counts,
@@ -260,7 +263,7 @@ final class Guests implements Connection.Listener {
     return mustBeSilent ? null : spoken;
   }
 
-  /** An upgrade closes a connection, too, but not what carries it. */
+  /** An upgrade also closes a connection, but not its transport. */
   @Override
   public void onClosed(Connection connection) {
     EndPoint transport = transport(connection);
@@ -292,12 +295,12 @@ final class Guests implements Connection.Listener {
     }
   }
 
-  /** How many have shown a key, with this one. */
+  /** Returns how many have shown a key, including this one. */
   private int enter(EndPoint transport) {
     lock.lock();
     try {
       leave(transport);
-      // RACE: one that was closed meanwhile is not told of again.
+      // RACE: Jetty does not report again that a connection was closed meanwhile.
       if (transport.isOpen()) {
         entered.add(transport);
       }

@@ -11,8 +11,9 @@ import org.eclipse.jetty.server.ConnectionMetaData;
 import org.eclipse.jetty.util.thread.Scheduler;
 
 /**
- * Closes a connection whose peer takes too long over the head of a request, or over the handshake
- * of TLS: each byte begins the idle timeout anew. A connection that says nothing is just idle.
+ * Closes a connection whose peer takes too long to send the head of a request, or to finish the TLS
+ * handshake: each byte restarts the idle timeout, so that alone does not help. A connection that
+ * sends nothing is just idle.
  */
 final class HeaderTimeout implements Connection.Listener {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -51,7 +52,7 @@ final class HeaderTimeout implements Connection.Listener {
     }
   }
 
-  /** One connection, looked at now and then. */
+  /** Looks at one connection now and then. */
   private final class Watch implements Runnable {
     private final Connection connection;
     private long heads;
@@ -77,7 +78,7 @@ final class HeaderTimeout implements Connection.Listener {
       }
     }
 
-    /** Whether a head was begun, and is not whole, for longer than we wait. */
+    /** Returns whether a head was begun too long ago and is still incomplete. */
     private boolean isSlow(long now) {
       if (heads != connection.getMessagesIn() || !isBetweenRequests()) {
         heads = connection.getMessagesIn();

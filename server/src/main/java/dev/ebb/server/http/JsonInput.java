@@ -7,14 +7,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a JSON text as RFC 8259 has it and nothing beside: what is malformed, doubled or too large
- * is refused rather than bent. Half a surrogate pair may stand for a byte, see BoxText.
+ * Reads a JSON text as RFC 8259 defines it: refuses malformed input, duplicate names and texts that
+ * are too large. Half a surrogate pair may stand for a byte, see BoxText.
  */
 final class JsonInput {
-  /** SAFETY: each level takes some of the thread's stack. */
+  /** SAFETY: each level of nesting takes some of the thread's stack. */
   private static final int DEEPEST = 32;
 
-  /** SAFETY: a value of two bytes becomes some twenty. */
+  /** SAFETY: a value of two bytes takes some twenty in memory. */
   private static final int MOST_VALUES = 100_000;
 
   private static final int LONGEST_NUMBER = 40;
@@ -28,7 +28,7 @@ final class JsonInput {
     this.text = text;
   }
 
-  /** Its values are maps, lists, strings, longs, doubles, booleans and null. */
+  /** Reads an object; values are maps, lists, strings, longs, doubles, booleans and null. */
   static Map<String, @Nullable Object> object(String text) {
     var input = new JsonInput(text);
     input.skipSpace();
@@ -188,7 +188,7 @@ final class JsonInput {
     require(at > start, "a value");
   }
 
-  /** NUL at the end, and where there is one, which is allowed nowhere. */
+  /** Returns NUL at the end. A NUL in the text is valid nowhere, so it needs no other value. */
   private char next() {
     return at < text.length() ? text.charAt(at) : '\0';
   }

@@ -11,23 +11,23 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes a document of maps, lists, strings, numbers and booleans, a buffer at a time. A name that
- * is not UTF-8 has halves of surrogate pairs, see BoxText: they are escaped, which UTF-8 could not
- * hold.
+ * Writes a document of maps, lists, strings, numbers and booleans, one buffer at a time. Escapes
+ * halves of surrogate pairs, which UTF-8 could not hold: they stand for the bytes of a name that is
+ * not UTF-8, see BoxText.
  */
 public final class JsonOutput {
   private static final int BUFFER = 16 * 1024;
 
-  /** The longest that one character becomes. */
+  /** The most characters that one character is escaped to. */
   private static final int CHARACTER_MOST = 6;
 
-  /** Of which the last alone is padded: a multiple of three. */
+  /** A multiple of three, so that only the last piece is padded. */
   private static final int BASE64_PIECE = 3 * 1024;
 
   private static final byte[] HEX =
       "0123456789abcdef".getBytes(java.nio.charset.StandardCharsets.US_ASCII);
 
-  /** How the stream is had that a long document goes to. */
+  /** Opens the stream for a long document. */
   interface Opening {
     OutputStream open() throws IOException;
   }
@@ -41,7 +41,7 @@ public final class JsonOutput {
     this.opening = opening;
   }
 
-  /** All of it, for what is short. */
+  /** Writes a short document. */
   public static byte[] write(Object document) {
     var bytes = new ByteArrayOutputStream();
     try {
@@ -59,10 +59,10 @@ public final class JsonOutput {
   }
 
   /**
-   * Writes a document that is longer than a buffer to what {@code opening} opens, which is closed
-   * then: if that fails half-way it is not, and does not look whole.
+   * Writes a document that is longer than a buffer to the stream from {@code opening}, and closes
+   * the stream only if all was written: a partial document does not look complete.
    *
-   * @return all of a document that is short, for which nothing was opened
+   * @return a short document, for which nothing was opened
    */
   public static Optional<byte[]> write(Object document, Opening opening) throws IOException {
     var output = new JsonOutput(opening);

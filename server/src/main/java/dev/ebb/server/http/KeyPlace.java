@@ -5,16 +5,16 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
-/** Where a request carries its key. A place may look at all of the request's head. */
+/** Where a request carries its key. May look at the whole head of the request. */
 @FunctionalInterface
 public interface KeyPlace {
   /** {@code Authorization: Bearer KEY}. */
   KeyPlace BEARER = authorization("Bearer");
 
-  /** The key; empty: there is none at this place. */
+  /** Returns the key; empty if there is none at this place. */
   Optional<String> find(Asked asked);
 
-  /** The query parameters that are the key's and no route's. */
+  /** Returns the query parameters that carry the key and belong to no route. */
   default Set<String> queries() {
     return Set.of();
   }
@@ -29,7 +29,7 @@ public interface KeyPlace {
             .map(value -> value.substring(prefix.length()).strip());
   }
 
-  /** A header of its own, such as {@code X-API-Key: KEY}. */
+  /** A header such as {@code X-API-Key: KEY}. */
   static KeyPlace header(String name) {
     return asked -> asked.header(name).map(String::strip);
   }
@@ -38,7 +38,7 @@ public interface KeyPlace {
     return asked -> asked.cookie(name);
   }
 
-  /** A query parameter, such as {@code ?token=KEY}; no route need know it. */
+  /** A query parameter such as {@code ?token=KEY}; routes need not declare it. */
   static KeyPlace query(String name) {
     return new KeyPlace() {
       @Override
@@ -53,7 +53,7 @@ public interface KeyPlace {
     };
   }
 
-  /** This place, or the other one if there is no key here. */
+  /** Looks at this place first, then at {@code other}. */
   default KeyPlace or(KeyPlace other) {
     KeyPlace first = this;
     return new KeyPlace() {

@@ -48,8 +48,8 @@ public final class Listeners {
    * Where a daemon listens.
    *
    * @param listen the TCP address, if it has one
-   * @param hosts names it may be called by over TCP, beside those of the loopback
-   * @param connections most at a time, within what descriptors there are
+   * @param hosts names by which clients may address it over TCP, beside those of the loopback
+   * @param connections most at a time, within the limit of descriptors
    */
   public record Addresses(
       Path socket,
@@ -61,7 +61,7 @@ public final class Listeners {
       hosts = Set.copyOf(hosts);
     }
 
-    /** All names that a request over TCP may use for this server, in lower case. */
+    /** Returns all names that a request over TCP may use for this server, in lower case. */
     public Set<String> allHosts() {
       var all = new HashSet<>(Set.of("localhost", "127.0.0.1", "[::1]", "::1"));
       hosts.forEach(host -> all.add(host.toLowerCase(Locale.ROOT)));
@@ -82,7 +82,7 @@ public final class Listeners {
    */
   public static Listeners of(Addresses addresses, long descriptors) throws IOException {
     var threads = new VirtualThreadPool();
-    // A stream is a task for as long as it flows.
+    // A stream counts as a task for as long as it lasts.
     threads.setMaxConcurrentTasks(0);
     var server = new Server(threads);
     server.addConnector(unixConnector(server, addresses.socket()));
@@ -112,7 +112,7 @@ public final class Listeners {
     Files.setPosixFilePermissions(addresses.socket(), PosixFilePermissions.fromString("rw-------"));
   }
 
-  /** How many connections are open. */
+  /** Returns how many connections are open. */
   public int connections() {
     int count = 0;
     for (var connector : server.getConnectors()) {
@@ -121,7 +121,7 @@ public final class Listeners {
     return count;
   }
 
-  /** The TCP port it listens on, 0 if it does not. */
+  /** Returns the TCP port, or 0 if the daemon does not listen on TCP. */
   public int port() {
     for (var connector : server.getConnectors()) {
       if (connector instanceof ServerConnector tcp) {
@@ -150,7 +150,9 @@ public final class Listeners {
     return new HttpConnectionFactory(configuration);
   }
 
-  /** The daemon is alone in its home: a socket file that exists is that of a dead daemon. */
+  /**
+   * The daemon is the only one in its home, so an existing socket file belongs to a dead daemon.
+   */
   private static UnixDomainServerConnector unixConnector(Server server, Path socket)
       throws IOException {
     if (socket.toString().getBytes(StandardCharsets.UTF_8).length > SOCKET_PATH_MOST) {

@@ -6,11 +6,11 @@ import java.util.Locale;
 /**
  * Where a door is reached: below a path, at a host, or both.
  *
- * @param host in lower case; {@code *.} at its beginning stands for one label; empty: any host
+ * @param host in lower case; a leading {@code *.} matches one label; empty: any host
  * @param path its parts; none: every path
  */
 public record Mount(String host, List<String> path) {
-  /** Every path of every host that no other mount takes. */
+  /** Matches every request that no other mount matches. */
   public static final Mount EVERYWHERE = new Mount("", List.of());
 
   public Mount {

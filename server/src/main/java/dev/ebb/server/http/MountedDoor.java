@@ -10,7 +10,7 @@ final class MountedDoor {
   private final Door door;
   private volatile @Nullable RouteTable routes;
 
-  /** Routes that contradict each other are found here, unless the door is loaded later. */
+  /** Mounts a door. Conflicting routes fail here, unless the door is loaded later. */
   MountedDoor(Door door) {
     this.door = door;
     if (isLoaded()) {
@@ -30,12 +30,15 @@ final class MountedDoor {
     return !(door instanceof ModuleDoor module) || module.isLoaded();
   }
 
-  /** The routes of a path without loading anything. */
+  /** Finds the routes of a path without loading anything. */
   Optional<Found> look(List<String> path) {
     return isLoaded() ? find(path) : Optional.empty();
   }
 
-  /** The routes of a path. RACE: two first callers may make the table twice, and both are right. */
+  /**
+   * Finds the routes of a path. RACE: two first callers may each make the table; both tables are
+   * right.
+   */
   Optional<Found> find(List<String> path) {
     RouteTable table = routes;
     if (table == null) {

@@ -11,18 +11,22 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** The parameters of a request. Any byte can be in one: a name in a box may be any bytes. */
+/** The query parameters of a request. A value may hold any bytes, as may a name in a box. */
 record Query(Map<String, List<String>> values) {
   static final Query NONE = new Query(Map.of());
 
-  /** What a route knows: its own names, and those to be skipped because they are none of its. */
+  /**
+   * The parameters that a route knows, and those that it skips because they belong to another part.
+   */
   record Known(Set<String> names, Predicate<String> skipped) {}
 
   static Query parse(String text, Set<String> known) {
     return parse(text, new Known(known, _ -> false));
   }
 
-  /** Of the raw text after the question mark; what is neither known nor skipped is refused. */
+  /**
+   * Parses the raw text after the question mark; refuses names that are neither known nor skipped.
+   */
   static Query parse(String text, Known known) {
     var values = new LinkedHashMap<String, List<String>>();
     for (String pair : text.split("&")) {
@@ -50,7 +54,7 @@ record Query(Map<String, List<String>> values) {
         Problem.Code.BAD_REQUEST, "unknown query \"" + name + "\"; known here: " + names);
   }
 
-  /** The first value of one name, whatever else there is. */
+  /** Returns the first value of one name, and ignores everything else. */
   static Optional<String> first(String text, String name) {
     return parse(text, new Known(Set.of(name), _ -> true)).all(name).stream().findFirst();
   }
@@ -59,7 +63,7 @@ record Query(Map<String, List<String>> values) {
     return values.getOrDefault(name, List.of());
   }
 
-  /** Percent and plus, as forms have them. */
+  /** Decodes percent and plus, as in forms. */
   static String decode(String text) {
     var bytes = new ByteArrayOutputStream(text.length());
     for (int i = 0; i < text.length(); i++) {

@@ -8,11 +8,11 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Routes by path: finding one costs as many steps as its path has parts. */
+/** Finds routes by path, in one step for each part of the path. */
 final class RouteTable {
   private final Node root = new Node();
 
-  /** The routes of one path, by their method, and what follows that path. */
+  /** One path: its routes by method, and longer paths. */
   private static final class Node {
     private final Map<String, Node> parts = new HashMap<>();
     private final Map<String, Route> routes = new TreeMap<>();
@@ -21,10 +21,10 @@ final class RouteTable {
   }
 
   /**
-   * What was found at a path.
+   * The routes of a path.
    *
    * @param routes by their method
-   * @param names the parts of the path that templates name
+   * @param names the parts of the path that match names of the template
    */
   record Found(Map<String, Route> routes, Map<String, String> names) {
     Optional<Route> route(String method) {
@@ -72,7 +72,7 @@ final class RouteTable {
     return node.any;
   }
 
-  /** Literal parts come before named ones. */
+  /** Finds a path; literal parts win over named ones. */
   Optional<Found> find(List<String> path) {
     var names = new HashMap<String, String>();
     Node node = root;

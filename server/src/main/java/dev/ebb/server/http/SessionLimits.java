@@ -3,10 +3,10 @@ package dev.ebb.server.http;
 import java.time.Duration;
 
 /**
- * What the sessions of a door may have.
+ * The limits of a door's sessions.
  *
- * @param idle how long one may go on without a request or a stream
- * @param most of a tenant at a time
+ * @param idle how long a session may last without a request or a stream
+ * @param most how many a tenant may have at a time
  */
 public record SessionLimits(Duration idle, int most) {
   public static final SessionLimits DEFAULT = new SessionLimits(Duration.ofMinutes(10), 100);

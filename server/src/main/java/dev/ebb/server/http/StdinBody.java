@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.eclipse.jetty.io.Content;
 import org.jspecify.annotations.Nullable;
 
-/** A body that is waited for while a command runs; after its end what has not come is late. */
+/** A body that is read while a command runs; fails once the command has ended and no bytes wait. */
 public final class StdinBody implements Content.Source, AutoCloseable {
   private final Content.Source body;
   private final TenantExec exec;

@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 import org.eclipse.jetty.util.ssl.SslContextFactory;
 
-/** A certificate and its key, out of PEM files. */
+/** Loads a certificate and its key from PEM files. */
 public final class Tls {
   /** A certificate chain and its key, in PEM files. */
   public record PemFiles(Path certificate, Path key) {}
@@ -63,7 +63,7 @@ public final class Tls {
     }
   }
 
-  /** The JDK does not ask, and whoever connects would be told of a failed handshake, no more. */
+  /** The JDK does not check this, and clients would see nothing but a failed handshake. */
   private static void requirePair(PublicKey certified, PrivateKey key)
       throws GeneralSecurityException {
     byte[] words = "of one pair".getBytes(StandardCharsets.US_ASCII);

@@ -1,9 +1,9 @@
 package dev.ebb.server.http;
 
 /**
- * Turns on the processors. A virtual thread keeps its carrier until it waits for something, and
- * there are as few carriers as processors: a tenant whose long bodies are read on all of them would
- * keep every other request waiting. Work whose length a caller decides gives way now and then.
+ * Shares the processors between requests. A virtual thread keeps its carrier until it waits for
+ * something, and there are as few carriers as processors: long bodies of one tenant on all of them
+ * would delay every other request. Work whose length a caller decides yields now and then.
  */
 final class Turns {
   /** A power of two; so many bytes are read in a fraction of a millisecond. */
@@ -12,7 +12,7 @@ final class Turns {
   private Turns() {}
 
   /**
-   * Lets the others go on that can, once for each {@value #LENGTH} steps.
+   * Yields once for each {@value #LENGTH} steps.
    *
    * @param step counts up
    */
@@ -22,8 +22,8 @@ final class Turns {
     }
   }
 
-  /** Lets the others go on that can. */
-  @SuppressWarnings("ThreadPriorityCheck") // nothing relies on it but how soon others go on
+  /** Yields to other threads. */
+  @SuppressWarnings("ThreadPriorityCheck") // nothing relies on it but how soon other threads run
   static void giveWay() {
     Thread.yield();
   }

@@ -20,11 +20,11 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every metric of a daemon. What happens is counted when it happens; what is there is asked for
- * when somebody looks. No label ever holds what a tenant chose. Thread-safe.
+ * All metrics of a daemon. Events are counted when they happen; gauges are read when a scraper
+ * asks. No label ever holds a value that a tenant chose. Thread-safe.
  */
 public final class Metrics {
-  /** From a warm box to one on a busy host. */
+  /** From a warm box to a box on a busy host. */
   private static final double[] SECONDS = {
     .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 300
   };
@@ -77,29 +77,29 @@ public final class Metrics {
         .classicUpperBounds(SECONDS);
   }
 
-  // --- what happens ---
+  // --- events ---
 
-  /** A box was made, or not. */
+  /** Counts the making of a box, or its failure. */
   public void created(Duration took, boolean isMade) {
     create.labelValues(isMade ? "made" : "failed").observe(seconds(took));
   }
 
-  /** A command has ended, in the word of its status. */
+  /** Counts a command that has ended, by its status. */
   public void ended(String status, Duration took) {
     exec.labelValues(status).observe(seconds(took));
   }
 
-  /** A command that was to be killed has gone. */
+  /** Counts a command that has ended after a kill. */
   public void killed(Duration took) {
     kill.observe(seconds(took));
   }
 
-  /** A box was released. */
+  /** Counts a box that was released. */
   public void released(Duration took, boolean isClean) {
     gone.labelValues(Boolean.toString(isClean)).observe(seconds(took));
   }
 
-  /** Somebody was let in, or refused, who wanted to begin something. */
+  /** Counts a request for admission, and whether it was admitted. */
   public void queued(Duration took, boolean isLetIn) {
     queue.labelValues(isLetIn ? "begun" : "refused").observe(seconds(took));
   }
@@ -116,9 +116,9 @@ public final class Metrics {
     return (double) duration.toNanos() / TimeUnit.SECONDS.toNanos(1);
   }
 
-  // --- what is there ---
+  // --- values that are read on demand ---
 
-  /** A number that goes up and down. */
+  /** Registers a gauge. */
   public void gauge(String name, String help, DoubleSupplier now) {
     GaugeWithCallback.builder()
         .name(name)
@@ -127,7 +127,7 @@ public final class Metrics {
         .register(registry);
   }
 
-  /** One such number for each value of {@code label}. */
+  /** Registers a gauge for each value of {@code label}. */
   public void gauge(String name, String help, String label, Supplier<Map<String, Double>> now) {
     GaugeWithCallback.builder()
         .name(name)
@@ -137,7 +137,7 @@ public final class Metrics {
         .register(registry);
   }
 
-  /** A number that only goes up. */
+  /** Registers a counter. */
   public void counter(String name, String help, DoubleSupplier now) {
     CounterWithCallback.builder()
         .name(name)
@@ -146,7 +146,7 @@ public final class Metrics {
         .register(registry);
   }
 
-  /** One such number for each value of {@code label}. */
+  /** Registers a counter for each value of {@code label}. */
   public void counter(String name, String help, String label, Supplier<Map<String, Double>> now) {
     CounterWithCallback.builder()
         .name(name)
@@ -156,13 +156,13 @@ public final class Metrics {
         .register(registry);
   }
 
-  // --- what is told ---
+  // --- output ---
 
-  /** All of it, in a form that a scraper asked for. */
+  /** All metrics, in a format that a scraper accepts. */
   @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
   public record Page(String type, byte[] text) {}
 
-  /** In the form that {@code accept}, a header, prefers. */
+  /** Returns the page in the format that {@code accept}, a header, prefers. */
   public Page page(@Nullable String accept) throws IOException {
     var openMetrics = OpenMetricsTextFormatWriter.create();
     ExpositionFormatWriter writer =

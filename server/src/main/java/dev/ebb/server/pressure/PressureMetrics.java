@@ -12,7 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
-/** What a watch knows, for Prometheus. */
+/** Exports the state of the pressure watch to Prometheus. */
 public final class PressureMetrics {
   private PressureMetrics() {}
 

@@ -11,10 +11,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Looks once a second whether the daemon still moves. What stands still for some seconds is logged
- * with its stacks and fails the health check; if it stays so, the process is ended with a dump of
- * its threads. The end is that of a killed daemon: attached boxes die with it, and the next daemon
- * adopts the detached ones. Thread-safe; owns one platform thread.
+ * Checks once a second that the daemon makes progress. A part that stands still for some seconds is
+ * logged with its stacks and fails the health check; if it stays so, the process is ended with a
+ * dump of its threads. The effect is that of a killed daemon: attached boxes die with it, and the
+ * next daemon adopts the detached ones. Thread-safe; owns one platform thread.
  */
 public final class Watchdog implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Watchdog.class.getName());
@@ -34,7 +34,7 @@ public final class Watchdog implements AutoCloseable {
   private volatile boolean isGoingDown;
 
   /**
-   * How many looks in a row something may stand still.
+   * How many checks in a row something may stand still.
    *
    * @param healthy until the health check fails
    * @param alive until the process is ended
@@ -42,7 +42,9 @@ public final class Watchdog implements AutoCloseable {
   public record Patience(int healthy, int alive) {
     private static final Patience DEFAULT = new Patience(10, 60);
 
-    /** For tests only: the system property {@code ebb.watchdog} names both, as in "2,5". */
+    /**
+     * Parses the system property {@code ebb.watchdog}, for tests only: both numbers, as in "2,5".
+     */
     static Patience of(String text) {
       if (text.isEmpty()) {
         return DEFAULT;
@@ -52,7 +54,7 @@ public final class Watchdog implements AutoCloseable {
     }
   }
 
-  /** One that watches from now on; {@code end} ends the process. */
+  /** Starts a watchdog; {@code end} ends the process. */
   public static Watchdog start(Runnable end) {
     return start(Patience.of(System.getProperty("ebb.watchdog", "")), end);
   }
@@ -70,9 +72,9 @@ public final class Watchdog implements AutoCloseable {
   }
 
   /**
-   * Something in the daemon that stands still.
+   * A part of the daemon that stands still.
    *
-   * @param isDeadlock it will never move
+   * @param isDeadlock whether it can never move again
    */
   public record Standstill(String what, int seconds, boolean isDeadlock, List<Stack> stacks) {
     private static Standstill of(Stall stall) {
@@ -82,15 +84,15 @@ public final class Watchdog implements AutoCloseable {
     }
   }
 
-  /** One thread and where it is. */
+  /** One thread and its stack. */
   public record Stack(String thread, List<String> frames) {}
 
-  /** What stands still now, for so long that the daemon is not healthy. */
+  /** Returns what stands still now, for so long that the daemon is not healthy. */
   public List<Standstill> stalls() {
     return stalls.stream().map(Standstill::of).toList();
   }
 
-  /** The daemon was told to end: what stands still is not waited for any longer. */
+  /** Called when the daemon begins to stop: nothing that stands still is awaited any longer. */
   public void goDown() {
     isGoingDown = true;
   }
@@ -120,7 +122,7 @@ public final class Watchdog implements AutoCloseable {
     }
   }
 
-  /** Whether the process is ended for what stands still so long. */
+  /** Returns whether the process must end because of this stall. */
   boolean isTheEnd(Stall stall) {
     int most =
         isGoingDown
@@ -151,7 +153,9 @@ public final class Watchdog implements AutoCloseable {
         .forEach(frame -> text.append("\n\tat ").append(frame));
   }
 
-  /** Of every platform thread; virtual ones that matter are among what stands still. */
+  /**
+   * Dumps every platform thread; the virtual threads that matter are listed with what stands still.
+   */
   private static String threads() {
     var text = new StringBuilder("\nall platform threads:");
     Thread.getAllStackTraces()

@@ -3,16 +3,16 @@ package dev.ebb.server.service;
 import java.time.Duration;
 
 /**
- * How long to wait before the next try of what failed: twice as long each time.
+ * How long to wait before retrying what failed: twice as long each time.
  *
- * @param first after the first failure
- * @param most never longer
+ * @param first the wait after the first failure
+ * @param most the longest wait
  */
 record Backoff(Duration first, Duration most) {
-  /** Beyond, a shift would overflow. */
+  /** A larger shift would overflow. */
   private static final int DOUBLINGS = 20;
 
-  /** After so many failures in a row, at least one. */
+  /** Returns the wait after this many failures in a row, at least one. */
   Duration after(int failures) {
     Duration wait = first.multipliedBy(1L << Math.clamp(failures - 1L, 0, DOUBLINGS));
     return wait.compareTo(most) < 0 ? wait : most;

@@ -19,28 +19,28 @@ final class BoxContexts {
   private final Map<String, TenantContext> contexts = new ConcurrentSkipListMap<>();
   private final OrderedLock newContexts = new OrderedLock(LockOrder.CONTEXT_CREATE);
 
-  /** Of contexts, by which each has its id. */
+  /** How many contexts were made; each takes its id from it. */
   private final AtomicInteger count = new AtomicInteger();
 
   BoxContexts(TenantBox box) {
     this.box = box;
   }
 
-  /** Those that were not removed, the oldest first. */
+  /** Returns the contexts that were not removed, the oldest first. */
   List<TenantContext> all() {
     return contexts.values().stream()
         .sorted(Comparator.comparing(TenantContext::createdAt))
         .toList();
   }
 
-  /** By id, or by name. */
+  /** Finds a context by id or by name. */
   Optional<TenantContext> find(String word) {
     return contexts.values().stream()
         .filter(each -> each.id().equals(word) || each.name().equals(Optional.of(word)))
         .findFirst();
   }
 
-  /** By id, or by name. */
+  /** Finds a context by id or by name; throws if there is none. */
   TenantContext require(String word) {
     return find(word)
         .orElseThrow(
@@ -51,7 +51,7 @@ final class BoxContexts {
                         .formatted(box.id(), word)));
   }
 
-  /** Makes one at a time, so that no two have one name. */
+  /** Makes contexts one at a time, so that no two get one name. */
   TenantContext create(TenantContext.Order what, TenantContext.Start start)
       throws InterruptedException {
     newContexts.lockInterruptibly();
@@ -80,7 +80,7 @@ final class BoxContexts {
     contexts.remove(context.id(), context);
   }
 
-  /** True for an interpreter that waits for code: it does not count as work. */
+  /** Returns true for an interpreter that waits for code, which does not count as work. */
   boolean isWaiting(TenantExec exec) {
     return contexts.values().stream().anyMatch(each -> each.exec() == exec && each.isIdle());
   }

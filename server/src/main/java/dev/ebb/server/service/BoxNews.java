@@ -7,7 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.OptionalLong;
 
-/** Publishes what happens to one box and in it to its tenant. Thread-safe. */
+/** Publishes the events of one box to its tenant. Thread-safe. */
 final class BoxNews {
   private final Events events;
   private final TenantBox box;

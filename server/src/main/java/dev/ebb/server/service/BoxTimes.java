@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * When a box is to be ended: its time to live and its idle timeout. Time in which this daemon did
- * not run does not count, except for the time to live of a detached box: its init counts that
+ * not run does not count, except for the time to live of a detached box, which its init counts
  * without any daemon. Thread-safe.
  */
 final class BoxTimes {
@@ -24,12 +24,12 @@ final class BoxTimes {
     this.createdAt = createdAt;
   }
 
-  /** A request uses the box now. */
+  /** Notes that a request uses the box now. */
   void use() {
     usedAt = ProcessClock.nanos();
   }
 
-  /** As long as the work lasts the box is not idle. */
+  /** Does work; the box is not idle until it is done. */
   void use(TenantBox.Work work) throws IOException, InterruptedException {
     users.incrementAndGet();
     try {
@@ -44,12 +44,12 @@ final class BoxTimes {
     return users.get() > 0;
   }
 
-  /** When it was used last, on the {@link ProcessClock}. */
+  /** Returns when the box was used last, on the {@link ProcessClock}. */
   long usedAt() {
     return usedAt;
   }
 
-  /** When its time to live is over, as far as that is known now. */
+  /** Returns when its time to live is over, as far as that is known now. */
   Optional<Instant> expiresAt() {
     Duration stalled =
         order.detached() ? Duration.ZERO : ProcessClock.stalled().minus(stalledBefore);

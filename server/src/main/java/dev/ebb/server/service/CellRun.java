@@ -9,8 +9,8 @@ import java.io.IOException;
 import java.util.function.BooleanSupplier;
 
 /**
- * One run of code in a context that is there, and what it wrote. Context and box stay. Its owner
- * closes it; until then the output and the displays of the cell are there.
+ * One run of code in an existing context, and what it wrote. Context and box stay. Its owner closes
+ * it; until then the output and the displays of the cell are kept.
  */
 public final class CellRun implements AutoCloseable {
   private final TenantContext context;
@@ -27,9 +27,9 @@ public final class CellRun implements AutoCloseable {
   }
 
   /**
-   * Writes its files, and has it run when all that were ordered before have.
+   * Writes its files, and queues the cell behind earlier ones.
    *
-   * @param hasLeft whether the caller has gone meanwhile
+   * @param hasLeft whether the caller has disconnected meanwhile
    */
   static CellRun begin(
       BoxRegistry boxes, TenantContext context, CellTask task, BooleanSupplier hasLeft)
@@ -58,7 +58,7 @@ public final class CellRun implements AutoCloseable {
     return ordered.cell();
   }
 
-  /** The changes in the working directory since, by any process. */
+  /** Returns the changes in the working directory since the beginning, by any process. */
   public Written written(Room room) throws IOException, InterruptedException {
     return watch.written(task.outputs(), room);
   }

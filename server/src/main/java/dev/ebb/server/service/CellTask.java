@@ -8,8 +8,8 @@ import java.util.List;
 /**
  * Code for an interpreter that keeps its state.
  *
- * @param files all are there before it runs
- * @param outputs which of the files that it writes are wanted with their content
+ * @param files written before the code runs
+ * @param outputs globs for the written files to return with their content
  */
 public record CellTask(CellOrder cell, List<NewFile> files, List<Glob> outputs) {
   public CellTask {

@@ -8,8 +8,8 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Waits for a command or a cell on behalf of a client. A client that goes away, or cancels the
- * call, ends what it waits for: once, however often that is said.
+ * Waits for a command or a cell on behalf of a client. When the client disconnects or cancels the
+ * call, ends the command or cell, once.
  */
 final class ClientWait implements Room {
   /** How much longer than its grace a kill may take. */
@@ -33,12 +33,12 @@ final class ClientWait implements Room {
     void run() throws IOException, InterruptedException;
   }
 
-  /** Waits for the end of a command of whose output the client is sent nothing. */
+  /** Waits for the end of a command that sends its client no output. */
   void await(TenantExec exec) throws IOException, InterruptedException {
     guard(exec, () -> untilEnd(exec, client));
   }
 
-  /** Waits for the end of a command whose output the client may follow. */
+  /** Waits for the end of a command with output that the client may follow. */
   void follow(TenantExec exec) throws IOException, InterruptedException {
     guard(exec, () -> client.follow(exec));
   }
@@ -63,7 +63,8 @@ final class ClientWait implements Room {
   }
 
   /**
-   * Waits for the end of a cell, which is interrupted, and ended with its interpreter if need be.
+   * Waits for the end of a cell. A cell to be ended is interrupted first, then killed with its
+   * interpreter.
    */
   void follow(TenantContext context, TenantContext.Ordered ordered, CellOrder order)
       throws IOException, InterruptedException {
@@ -90,12 +91,12 @@ final class ClientWait implements Room {
     };
   }
 
-  /** Waits for the end of a command, with a beat for the client now and then. */
+  /** Waits for the end of a command, and sends the client heartbeats. */
   static void untilEnd(TenantExec exec, RunClient client) throws IOException, InterruptedException {
     if (exec.box().awaitEnd(exec, RunClient.HEARTBEAT).isPresent()) {
       return;
     }
-    // ORDER: what never began is refused, which cannot be said any more once it is 200.
+    // ORDER: a command that never began is refused, which is impossible once the status is 200.
     exec.awaitStart();
     while (exec.ending().isEmpty()) {
       long written = exec.exec().stdout().size() + exec.exec().stderr().size();
@@ -104,7 +105,7 @@ final class ClientWait implements Room {
     }
   }
 
-  /** Waits for the end of a cell, with a beat for the client now and then. */
+  /** Waits for the end of a cell, and sends the client heartbeats. */
   static void untilEnd(Cell cell, Duration timeout, RunClient client)
       throws IOException, InterruptedException {
     while (cell.await(RunClient.HEARTBEAT).isEmpty()) {

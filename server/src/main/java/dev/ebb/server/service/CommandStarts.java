@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /**
- * Starts processes in boxes when there is room: commands, interpreters of contexts, and those that
- * work with files. Thread-safe.
+ * Starts processes in boxes when there is room: commands, interpreters of contexts, and helpers for
+ * files. Thread-safe.
  */
 final class CommandStarts {
   private static final Cost FILES = Cost.COMMAND;
@@ -28,7 +28,7 @@ final class CommandStarts {
   /**
    * Starts a command when there is room; the caller awaits its end.
    *
-   * @param input all that it is to read, for {@link TenantExec#feed}
+   * @param input everything that it is to read, for {@link TenantExec#feed}
    */
   TenantExec start(TenantBox box, ExecSpec spec, Optional<byte[]> input, BooleanSupplier hasLeft)
       throws InterruptedException {
@@ -41,7 +41,7 @@ final class CommandStarts {
     }
   }
 
-  /** Starts a command that was admitted, with its box perhaps. */
+  /** Starts a command that was already admitted, perhaps with its box. */
   TenantExec startAdmitted(TenantBox box, ExecSpec spec, Optional<byte[]> input)
       throws InterruptedException {
     Instant begun = Instant.now();
@@ -76,11 +76,11 @@ final class CommandStarts {
     return admission.explain(failure, exec.startedAt());
   }
 
-  /** Works with the files of a box, which takes a process in it for a moment. */
+  /** Works with the files of a box, which starts a short-lived process in it. */
   void useFiles(TenantBox box, TenantBox.Work work, BooleanSupplier hasLeft)
       throws IOException, InterruptedException {
     Instant begun = Instant.now();
-    // How long it lasts is up to the caller: it is counted until the next reading sees it.
+    // The caller decides how long it lasts: it is counted until the next reading sees it.
     admission.admit(box.tenant(), FILES, hasLeft).close();
     try {
       box.use(work);

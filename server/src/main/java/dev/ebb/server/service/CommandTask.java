@@ -4,9 +4,9 @@ import dev.ebb.model.ExecSpec;
 import java.util.Optional;
 
 /**
- * A command that is to be run.
+ * A command to run.
  *
- * @param input all that it is to read; empty: what is written to it later, or nothing
+ * @param input everything that it is to read; empty: nothing, or what is written later
  */
 @SuppressWarnings("OptionalOfArray") // never compared, never changed
 public record CommandTask(ExecSpec spec, Optional<byte[]> input) {}

@@ -4,8 +4,8 @@ import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Which requests of a box to its proxy are told of: a few each second, for what a box does is not
- * to wash away what others did. Thread-safe.
+ * Decides which proxy requests of a box become events: a few each second, so that one box does not
+ * push the events of others out of the ring. Thread-safe.
  */
 final class EgressNews {
   private static final int A_SECOND = 10;
@@ -16,7 +16,7 @@ final class EgressNews {
   private int told;
   private long omitted;
 
-  /** How many were omitted since the last one; empty when this one is omitted, too. */
+  /** Returns how many were omitted since the last one; empty if this one is omitted, too. */
   synchronized OptionalLong admit(long nanos) {
     if (!hasBegun || nanos - begun >= SECOND) {
       hasBegun = true;

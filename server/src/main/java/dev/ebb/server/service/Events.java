@@ -19,20 +19,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 
 /**
- * What happened lately, numbered; whoever reads too slowly misses some and is told. Each tenant has
- * a ring of its own, so what one does takes nothing from the others, and admins have one of all.
- * Thread-safe.
+ * The latest events, numbered; a slow reader misses some and is notified of the gap. Each tenant
+ * has a ring of its own, so one tenant cannot push out the events of others, and admins have one of
+ * all. Thread-safe.
  */
 public final class Events {
   private static final int KEPT = 4096;
 
-  /** Of one ring. */
+  /** The most bytes of one ring. */
   private static final long KEPT_BYTES = Math.min(8 << 20, Runtime.getRuntime().maxMemory() / 32);
 
-  /** What an event takes beside what it says. */
+  /** The memory of an event beyond its text. */
   private static final long OVERHEAD = 200;
 
-  /** Of one tenant, or of all admins, at a time. */
+  /** The most subscribers of one tenant, or of all admins. */
   private static final int SUBSCRIBERS_MOST = 64;
 
   private static final Duration RETRY = Duration.ofSeconds(1);
@@ -45,13 +45,13 @@ public final class Events {
   @GuardedBy("lock")
   private final Map<String, Ring> rings = new HashMap<>();
 
-  /** What the numbers of this daemon lie above, and those of the one before it below. */
+  /** Separates the numbers of this daemon, above it, from those of the one before. */
   private final long begin;
 
   @GuardedBy("lock")
   private long last;
 
-  /** One thing that happened. */
+  /** One event. */
   public record Event(long id, String tenant, String kind, Map<String, Object> data) {
     private long weight() {
       long weight = OVERHEAD;
@@ -64,13 +64,13 @@ public final class Events {
   }
 
   /**
-   * What came after an event.
+   * The events after a given one.
    *
-   * @param missed some of it is forgotten already
+   * @param missed whether some of them were dropped already
    */
   public record Batch(List<Event> events, boolean missed) {}
 
-  /** The latest of some; under the lock. */
+  /** The latest events of one reader group; guarded by the lock. */
   private final class Ring {
     private final Deque<Event> latest = new ArrayDeque<>();
     private final Condition news = lock.newCondition();
@@ -135,7 +135,7 @@ public final class Events {
     return caller.isAdmin() ? all : ring(caller.tenant());
   }
 
-  /** The number of the latest. */
+  /** Returns the number of the latest event. */
   public long last() {
     lock.lock();
     try {
@@ -146,8 +146,8 @@ public final class Events {
   }
 
   /**
-   * From where whoever has seen an event goes on; after 0 comes all that there is. What an earlier
-   * daemon told counts as missed.
+   * Returns where a reader continues that has seen an event; 0 means from the oldest. Events of an
+   * earlier daemon count as missed.
    */
   public long after(long seen) {
     return seen == 0 || seen > last() ? begin : seen;
@@ -162,8 +162,7 @@ public final class Events {
     }
 
     /**
-     * Waits for something after {@code seen} that the caller may see; nothing when it has not come
-     * in time.
+     * Waits for events after {@code seen} that the caller may see; returns none if the time is up.
      */
     public Batch await(long seen, Duration patience) throws InterruptedException {
       lock.lockInterruptibly();
@@ -190,7 +189,7 @@ public final class Events {
     }
   }
 
-  /** Begins to listen, unless too many of the same tenant do. */
+  /** Begins to listen, unless the tenant has too many subscribers. */
   public Subscription subscribe(Caller caller) {
     lock.lock();
     try {

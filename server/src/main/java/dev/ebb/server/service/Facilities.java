@@ -4,5 +4,5 @@ import dev.ebb.engine.Engine;
 import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.service.access.TenantMemory;
 
-/** What the boxes of all tenants share. */
+/** The parts that the boxes of all tenants share. */
 record Facilities(Engine engine, Events events, Metrics metrics, TenantMemory memory) {}

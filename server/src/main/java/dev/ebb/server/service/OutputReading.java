@@ -9,8 +9,8 @@ import dev.ebb.model.SandboxException;
 import java.util.Arrays;
 
 /**
- * One reader of what a command wrote, who is told what cannot be read any more instead of failing:
- * the box may be removed meanwhile, or a disk may break. Not thread-safe.
+ * Reads the output of a command, and reports unreadable parts instead of failing: the box may be
+ * removed meanwhile, or a disk may break. Not thread-safe.
  */
 public final class OutputReading {
   private final Segment segment;
@@ -20,12 +20,12 @@ public final class OutputReading {
     this.segment = segment;
   }
 
-  /** What was there, and could not be read. */
+  /** Returns what could not be read. */
   public OutputLoss unread() {
     return unread;
   }
 
-  /** What there is from {@code offset} on, up to {@code most} bytes, or less if it is lost. */
+  /** Reads up to {@code most} bytes from {@code offset} on, or less if output is lost. */
   public byte[] stdout(long offset, int most) {
     return read(segment.stdout(), true, offset, most);
   }
@@ -51,7 +51,7 @@ public final class OutputReading {
     return done == bytes.length ? bytes : Arrays.copyOf(bytes, done);
   }
 
-  /** The kernel's number for why an output could not be read. */
+  /** Returns the errno that explains why an output could not be read. */
   public static int errno(SandboxException e) {
     int number = e.getCause() instanceof KernelException cause ? cause.errno().number() : 0;
     return number == 0 ? Errno.EIO.number() : number;

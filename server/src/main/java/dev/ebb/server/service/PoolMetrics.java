@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
-/** What is measured of a pool, by the interpreter that waits in its boxes. */
+/** Metrics of a pool, by the interpreter that waits in its boxes. */
 record PoolMetrics(WarmPool pool) {
   private static final String PLAIN = "none";
 
@@ -44,7 +44,7 @@ record PoolMetrics(WarmPool pool) {
 
   private Map<String, Double> kinds(ToDoubleFunction<PoolState.Kind> value) {
     var values = new LinkedHashMap<String, Double>();
-    // So that none is missing on a board.
+    // Present even when zero, so that a dashboard shows it.
     values.put(PLAIN, 0.0);
     for (PoolState.Kind kind : pool.state().kinds()) {
       values.put(

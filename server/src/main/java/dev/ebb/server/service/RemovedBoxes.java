@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The boxes that were removed last, so that a repeated removal gets the same answer. Lasts as long
- * as the daemon. Thread-safe.
+ * The boxes that were removed last, so that a repeated removal gets its answer again. Kept in
+ * memory only. Thread-safe.
  */
 final class RemovedBoxes {
   static final int MOST_OF_A_TENANT = 100;
@@ -49,7 +49,7 @@ final class RemovedBoxes {
     }
   }
 
-  /** By id, or by name: the latest that had it. */
+  /** Finds the latest removed box of this id or name. */
   Optional<Removed> find(Caller caller, String word, Instant now) {
     lock.lock();
     try {

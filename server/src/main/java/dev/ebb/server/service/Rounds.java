@@ -6,14 +6,14 @@ import java.time.Duration;
 import java.util.function.BooleanSupplier;
 
 /**
- * Housekeeping at a steady pace, by a virtual thread of its own. A round in which the process was
- * found to have stood still is left out: clients may have said something that is unread.
+ * Housekeeping at a steady pace, by a virtual thread of its own. A round after a standstill of the
+ * process is skipped: requests that arrived meanwhile may be unread.
  */
 public final class Rounds {
   private Rounds() {}
 
   /**
-   * Does the work again and again.
+   * Repeats the work.
    *
    * @param name of the thread
    * @param isOver asked before each round

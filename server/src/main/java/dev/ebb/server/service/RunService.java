@@ -18,8 +18,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Runs commands, code and cells for a client that waits: in a box that is there, or in a box of
- * their own that is removed with the answer. Every door uses it. Thread-safe.
+ * Runs commands, code and cells for a client that waits: in an existing box, or in a box of their
+ * own that is removed with the answer. Every door uses it. Thread-safe.
  */
 public final class RunService {
   private final BoxRegistry boxes;
@@ -49,10 +49,10 @@ public final class RunService {
   }
 
   /**
-   * The box of a run, as it is wanted.
+   * The box to make for a run.
    *
-   * @param files all are there before anything runs
-   * @param certificate whether the answer holds the proof of its release; without it the box is
+   * @param files written before anything runs
+   * @param certificate whether the answer holds the certificate of the box; if not, the box is
    *     removed after the answer
    */
   public record Place(BoxOrder order, List<NewFile> files, boolean certificate) {
@@ -61,7 +61,7 @@ public final class RunService {
     }
   }
 
-  /** Reads the result of a run for the answer, while its box is there. */
+  /** Reads the result of a run for the answer, before the box is removed. */
   public interface Reading<R> {
     Sending read(R result) throws IOException, InterruptedException;
 
@@ -71,7 +71,7 @@ public final class RunService {
     }
   }
 
-  /** Sends the answer; when it holds a certificate, the box is gone. */
+  /** Sends the answer; if it holds a certificate, the box is gone. */
   public interface Sending {
     void send(Optional<Certificate> certificate) throws IOException;
   }
@@ -81,7 +81,7 @@ public final class RunService {
     T read(C cell) throws IOException, InterruptedException;
   }
 
-  // --- in a box that is there ---
+  // --- in an existing box ---
 
   /**
    * Runs a command to its end.
@@ -116,7 +116,7 @@ public final class RunService {
     return exec;
   }
 
-  /** The input is kept until the command has read it, or has ended, however long that takes. */
+  /** Keeps the input until the command has read it or has ended. */
   private static void feed(TenantExec exec, CommandTask task, RunClient client) {
     task.input().ifPresent(bytes -> exec.feed(bytes, client.keep(bytes)));
     client.onStarted();
@@ -157,7 +157,7 @@ public final class RunService {
       Caller caller, Place place, CommandTask task, RunClient client, Reading<TenantExec> reading)
       throws IOException, InterruptedException {
     try (Permit permit = boxes.admitRun(caller, client::hasLeft)) {
-      // Only one that is to hold nothing can have been waiting for its command.
+      // Only a box that starts empty can have its command waiting in the pool.
       PlannedStart planned =
           place.files().isEmpty() ? PlannedStart.of(task.spec()) : PlannedStart.UNKNOWN;
       OwnBox<TenantBox> own = create(caller, place, planned);
@@ -169,7 +169,7 @@ public final class RunService {
     }
   }
 
-  /** ORDER: what was admitted with the box is over with its first command. */
+  /** ORDER: the permit of the box ends with its first command. */
   private TenantExec startFirst(TenantBox box, CommandTask task, Permit permit)
       throws InterruptedException {
     TenantExec exec = boxes.startAdmitted(box, task.spec());
@@ -177,7 +177,9 @@ public final class RunService {
     return exec;
   }
 
-  /** Starts a command in a box of its own that goes with it, and answers when it runs. */
+  /**
+   * Starts a command in a box of its own, which ends with the command, and answers when it runs.
+   */
   public void startAlone(
       Caller caller, Place place, CommandTask task, RunClient client, Reading<TenantExec> reading)
       throws IOException, InterruptedException {
@@ -249,7 +251,10 @@ public final class RunService {
         });
   }
 
-  /** ORDER: the output is read before the box goes, and the box is gone before its proof does. */
+  /**
+   * ORDER: the output is read before the box goes, and the box is gone before its certificate is
+   * sent.
+   */
   private static Optional<Certificate> answer(OwnBox<TenantBox> own, Place place, Sending sending)
       throws IOException, InterruptedException {
     Optional<Certificate> certificate =

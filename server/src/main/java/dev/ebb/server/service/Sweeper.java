@@ -21,18 +21,18 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sweeps every now and then, and when asked: compares the host with the ledger, and releases what
- * other runtimes left that died. Counts what it finds. Thread-safe; owns one thread.
+ * Sweeps periodically and on request: compares the host with the ledger, and releases what dead
+ * runtimes left. Counts what it finds. Thread-safe; owns one thread.
  */
 public final class Sweeper implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Sweeper.class.getName());
 
-  /** Daemons that were started together do not sweep together. */
+  /** Keeps daemons that were started together from sweeping together. */
   private static final double JITTER = 0.2;
 
   private static final Duration SOON = Duration.ofSeconds(5);
 
-  /** Whose events these are: nobody's, so admins alone see them. */
+  /** Events without a tenant go to admins only. */
   static final String NO_TENANT = "";
 
   private final Engine engine;
@@ -40,7 +40,7 @@ public final class Sweeper implements AutoCloseable {
   private final Duration interval;
   private final Thread thread;
 
-  /** One sweep at a time; whoever asks for the counts does not wait for it. */
+  /** One sweep at a time; reading the counts does not wait for it. */
   private final OrderedLock sweeping = new OrderedLock(LockOrder.SWEEPING);
 
   private final OrderedLock lock = new OrderedLock(LockOrder.SWEEPER);
@@ -51,7 +51,7 @@ public final class Sweeper implements AutoCloseable {
   private @Nullable Sweep last;
 
   /**
-   * One sweep.
+   * The result of one sweep.
    *
    * @param own what differed from the ledger of this daemon: nothing, in a healthy system
    * @param others what dead runtimes had left
@@ -73,9 +73,9 @@ public final class Sweeper implements AutoCloseable {
   }
 
   /**
-   * All of them since the start; dry runs do not count.
+   * The sum of all sweeps since the start, without dry runs.
    *
-   * @param interval zero: only when asked
+   * @param interval zero: only on request
    */
   public record Totals(
       Duration interval,
@@ -92,7 +92,7 @@ public final class Sweeper implements AutoCloseable {
   /**
    * Begins to sweep.
    *
-   * @param interval zero: only when asked
+   * @param interval zero: only on request
    */
   public Sweeper(Engine engine, BoxRegistry boxes, Duration interval, Metrics metrics) {
     this.engine = engine;
@@ -147,7 +147,10 @@ public final class Sweeper implements AutoCloseable {
     }
   }
 
-  /** About an interval; sooner while something is stuck, and later again the longer it is. */
+  /**
+   * Returns about one interval; less while something is stuck, and more again the longer it is
+   * stuck.
+   */
   static Duration pause(Duration interval, int stuckInARow, RandomGenerator random) {
     Duration base = stuckInARow == 0 ? interval : new Backoff(SOON, interval).after(stuckInARow);
     double factor = 1 + JITTER * (2 * random.nextDouble() - 1);
@@ -163,7 +166,7 @@ public final class Sweeper implements AutoCloseable {
     }
   }
 
-  /** Sweeps now; a dry run only tells. What cannot be reached is tried again, when it is time. */
+  /** Sweeps now; a dry run only reports. Unreachable boxes are retried when their time has come. */
   public Sweep sweep(boolean dryRun) {
     sweeping.lock();
     try {
@@ -192,7 +195,7 @@ public final class Sweeper implements AutoCloseable {
     news.forEach(this::publish);
   }
 
-  /** Counts what a sweep found, and returns what is news of it. */
+  /** Counts the findings of a sweep, and returns the new ones. */
   private List<Finding> add(Sweep sweep) {
     sweeps++;
     stuckInARow = sweep.stuck() > 0 ? stuckInARow + 1 : 0;
@@ -205,7 +208,7 @@ public final class Sweeper implements AutoCloseable {
     return news;
   }
 
-  /** What was stuck or lost the last time is no news. */
+  /** Returns false for what the last sweep already found stuck or lost. */
   private boolean isNews(Finding finding) {
     boolean isWord =
         !(finding.fate() instanceof Fate.Absent || finding.fate() instanceof Fate.Kept);
@@ -232,7 +235,7 @@ public final class Sweeper implements AutoCloseable {
     }
   }
 
-  /** What it is at, it finishes. */
+  /** Ends the thread, and waits for a sweep that is running. */
   @Override
   public void close() {
     thread.interrupt();

@@ -18,21 +18,21 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * A stateful interpreter of a served box: one exec at a time, which a restart replaces.
+ * A stateful interpreter in the box of a tenant: one exec at a time, which a restart replaces.
  * Thread-safe.
  */
 public final class TenantContext {
-  /** Of an interpreter that is killed. */
+  /** How long a killed interpreter may take to end. */
   private static final Duration KILL_PATIENCE = Duration.ofSeconds(30);
 
   /**
-   * What is wanted.
+   * A request for a context.
    *
    * @param spec of its exec
    */
   public record Order(Optional<String> name, Runner runner, ExecSpec spec) {}
 
-  /** What its cells show is kept for its tenant. */
+  /** Charges what its cells show to its tenant. */
   private record TenantRoom(TenantMemory.Claim claim) implements ShowRoom {
     @Override
     public boolean take(long bytes) {
@@ -90,7 +90,7 @@ public final class TenantContext {
     return createdAt;
   }
 
-  /** The interpreter, as the command that it is. */
+  /** Returns the interpreter as a command. */
   public TenantExec exec() {
     return interpreter.exec;
   }
@@ -99,17 +99,17 @@ public final class TenantContext {
     return interpreter.context.state();
   }
 
-  /** How many cells wait for their turn. */
+  /** Returns how many cells wait for their turn. */
   public int waiting() {
     return interpreter.context.waiting();
   }
 
-  /** Why it was ended, if for what it said. */
+  /** Returns how the interpreter broke the protocol, if it was ended for that. */
   public Optional<String> broken() {
     return interpreter.context.broken();
   }
 
-  /** How its interpreter ended. */
+  /** Returns how its interpreter ended. */
   public Optional<ExitCause> cause() {
     Interpreter now = interpreter;
     // RACE: a cell may know it before the thread that waits for the exec.
@@ -122,7 +122,7 @@ public final class TenantContext {
         : Optional.empty();
   }
 
-  /** A cell, and the interpreter that it is for. */
+  /** A cell, and the interpreter that runs it. */
   public final class Ordered implements AutoCloseable {
     private final Context context;
     private final Cell cell;
@@ -136,7 +136,7 @@ public final class TenantContext {
       return cell;
     }
 
-    /** No client waits for it any more. */
+    /** Cancels the cell: no client waits for it any more. */
     public void cancel() {
       context.cancel(cell);
     }
@@ -148,13 +148,13 @@ public final class TenantContext {
     }
   }
 
-  /** Has it run after all that were ordered before; to be closed. */
+  /** Queues a cell behind earlier ones; the caller closes it. */
   public Ordered submit(CellOrder code) {
     box.use();
     return new Ordered(interpreter.context, code);
   }
 
-  /** False when no cell runs. */
+  /** Interrupts the running cell; returns false if none runs. */
   public boolean interrupt() {
     return interpreter.context.interrupt();
   }
@@ -163,7 +163,7 @@ public final class TenantContext {
     return state() != Context.State.BUSY;
   }
 
-  /** Ends the interpreter with all that it started; its cells end with it. */
+  /** Ends the interpreter and everything it started; its cells end with it. */
   public void end() throws InterruptedException {
     TenantExec exec = exec();
     exec.kill(Duration.ZERO);
@@ -181,7 +181,7 @@ public final class TenantContext {
     }
   }
 
-  /** How another interpreter is had. */
+  /** Starts another interpreter. */
   interface Start {
     TenantExec start() throws InterruptedException;
   }
@@ -199,7 +199,10 @@ public final class TenantContext {
     }
   }
 
-  /** Restarts one that has ended; false: it has not, or was restarted meanwhile. */
+  /**
+   * Restarts an interpreter that has ended; returns false if it has not, or was restarted
+   * meanwhile.
+   */
   boolean revive(Start start) throws InterruptedException {
     restarting.lockInterruptibly();
     try {

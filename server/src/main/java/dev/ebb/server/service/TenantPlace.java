@@ -20,7 +20,7 @@ final class TenantPlace implements CodeRun.Place<TenantExec> {
   private final BooleanSupplier hasLeft;
   private final boolean isNew;
 
-  /** Of a client that was admitted with the box, until its first command starts. */
+  /** The permit that admitted the box, until its first command starts. */
   private @Nullable Permit permit;
 
   private TenantPlace(BoxRegistry boxes, TenantBox box, RunClient client, @Nullable Permit permit) {
@@ -32,12 +32,12 @@ final class TenantPlace implements CodeRun.Place<TenantExec> {
     hasLeft = client::hasLeft;
   }
 
-  /** A box that is there. */
+  /** Uses an existing box. */
   static TenantPlace of(BoxRegistry boxes, TenantBox box, RunClient client) {
     return new TenantPlace(boxes, box, client, null);
   }
 
-  /** A box that was made for the run; the caller closes the permit in any case. */
+  /** Uses a box that was made for the run; the caller closes the permit in any case. */
   static TenantPlace ofNew(BoxRegistry boxes, TenantBox box, RunClient client, Permit permit) {
     return new TenantPlace(boxes, box, client, permit);
   }
@@ -76,7 +76,7 @@ final class TenantPlace implements CodeRun.Place<TenantExec> {
     }
   }
 
-  /** ORDER: what was admitted with the box is over with its first command. */
+  /** ORDER: the permit of the box ends with its first command. */
   @Override
   public TenantExec start(ExecSpec spec) throws InterruptedException {
     Permit first = permit;

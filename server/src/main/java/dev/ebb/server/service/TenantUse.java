@@ -10,14 +10,14 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What each tenant uses, held below its quota. Thread-safe. */
+/** Keeps the use of each tenant below its quota. Thread-safe. */
 final class TenantUse {
   private final Engine engine;
   private final Quotas quotas;
   private final BoxList list;
   private final OrderedLock counting = new OrderedLock(LockOrder.BOX_COUNTS);
 
-  /** Commands that were let in and are not on the list of their box yet, by tenant. */
+  /** Commands that were admitted and are not on the list of their box yet, by tenant. */
   @GuardedBy("counting")
   private final Map<String, Integer> starting = new HashMap<>();
 
@@ -27,7 +27,7 @@ final class TenantUse {
     this.list = list;
   }
 
-  /** What a tenant has now, as its quota counts it: boxes by what they may use. */
+  /** Returns what a tenant uses now, as its quota counts it: boxes by their limits. */
   Map<Quota.Kind, Double> of(String tenant) {
     var use = new EnumMap<Quota.Kind, Double>(Quota.Kind.class);
     list.present(tenant)
@@ -40,13 +40,13 @@ final class TenantUse {
     return use;
   }
 
-  /** Lists a box, unless it is beyond the quota. One at a time: two must not both be the last. */
+  /** Lists a box, unless it exceeds the quota. One at a time: only one of two can be the last. */
   void list(TenantBox box) {
     counting.lock();
     try {
       requireUserLeft(box.tenant());
       Quota quota = quotas.of(box.tenant());
-      // All boxes are looked at to know what one tenant has.
+      // Finding the use of one tenant looks at all boxes.
       var use = quota.isNone() ? Map.<Quota.Kind, Double>of() : of(box.tenant());
       Quota.ofBox(box.order().spec().limits())
           .forEach((kind, more) -> quota.check(kind, use.getOrDefault(kind, 0.0), more));
@@ -61,12 +61,12 @@ final class TenantUse {
         engine.uids().most(), engine.uids().left(), () -> list.present(tenant).count());
   }
 
-  /** A command is about to start, unless it is beyond the quota. */
+  /** Notes that a command is about to start; refuses it if it exceeds the quota. */
   void beginStart(String tenant) {
     countStarting(tenant, 1);
   }
 
-  /** The command is listed, or failed to start. */
+  /** Notes that the command is listed, or failed to start. */
   void endStart(String tenant) {
     countStarting(tenant, -1);
   }

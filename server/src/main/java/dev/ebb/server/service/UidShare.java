@@ -7,11 +7,11 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.function.LongSupplier;
 
-/** Of the host uids that boxes are lent the last eighth is for tenants that have few boxes. */
+/** Reserves the last eighth of the host uids for tenants that have few boxes. */
 final class UidShare {
   private static final int KEPT_BACK = 8;
 
-  /** A sixty-fourth of all is few. */
+  /** Few means a sixty-fourth of all. */
   private static final int FEW = 64;
 
   private static final Duration RETRY = Duration.ofSeconds(2);
@@ -19,9 +19,9 @@ final class UidShare {
   private UidShare() {}
 
   /**
-   * Refuses one more box to a tenant that has many when few uids are left.
+   * Refuses a box to a tenant that has many boxes when few uids are left.
    *
-   * @param most empty: all boxes share one
+   * @param most empty: all boxes share one uid
    */
   static void require(OptionalInt most, int left, LongSupplier boxes) {
     if (most.isEmpty() || left > most.getAsInt() / KEPT_BACK) {

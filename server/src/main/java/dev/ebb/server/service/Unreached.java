@@ -8,8 +8,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Detached boxes whose init did not answer when the daemon came up: each is tried again by a thread
- * of its own, until it answers or is ended. Thread-safe.
+ * Detached boxes with an init that did not answer when the daemon started: a thread for each
+ * retries until it answers or the box is ended. Thread-safe.
  */
 final class Unreached implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Unreached.class.getName());
@@ -27,7 +27,7 @@ final class Unreached implements AutoCloseable {
     this.attempt = attempt;
   }
 
-  /** Begins to try. */
+  /** Begins to retry. */
   void watch(TenantBox box) {
     Thread thread =
         Thread.ofVirtual().name("ebb-adopt-" + box.id()).unstarted(() -> tryUntilReached(box));
@@ -59,7 +59,7 @@ final class Unreached implements AutoCloseable {
     }
   }
 
-  /** Tries no more. */
+  /** Ends all retries. */
   @Override
   public void close() {
     threads.forEach(Thread::interrupt);

@@ -52,7 +52,7 @@ final class AcceptBoundTest {
   }
 
   @Test
-  void oneThatWentOnWithoutAPermitGivesNoneBack() throws Exception {
+  void aConnectionWithoutAPermitReleasesNone() throws Exception {
     var bound = new AcceptBound(1, Duration.ofMillis(1));
     try (var channel = SocketChannel.open()) {
       for (int i = 0; i < 3; i++) {

@@ -18,7 +18,7 @@ class ExchangeTest {
 
   @ParameterizedTest
   @CsvSource({"15001, 0", "15001, 65535", "16001, 65536", "31001, 1048576"})
-  void oneThatDripsIsNot(long millis, long bytes) {
+  void aBodyThatDripsIsRefused(long millis, long bytes) {
     long nanos = Duration.ofMillis(millis).toNanos();
     assertThatThrownBy(() -> Exchange.requireInTime(nanos, bytes))
         .isInstanceOf(Problem.class)

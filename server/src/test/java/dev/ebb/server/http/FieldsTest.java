@@ -17,7 +17,7 @@ class FieldsTest {
   }
 
   @Test
-  void whatIsThereIsReadAndWhatIsNotIsAbsent() {
+  void presentFieldsAreReadAndMissingOnesAreAbsent() {
     Fields fields =
         parse("{\"a\":\"x\",\"n\":3,\"f\":0.5,\"t\":true,\"m\":{\"k\":\"v\"},\"l\":[\"p\",\"q\"]}");
     assertThat(fields.text("a")).hasValue("x");
@@ -65,7 +65,7 @@ class FieldsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"{", "[]", "nonsense", "{\"a\":}", "{\"a\" 1}", "\"text\"", "{\"a\":1"})
-  void whatIsNoObjectIsRefused(String body) {
+  void aBodyThatIsNoObjectIsRefused(String body) {
     assertThatExceptionOfType(Problem.class)
         .isThrownBy(() -> parse(body))
         .satisfies(problem -> assertThat(problem.status()).isEqualTo(400));

@@ -93,7 +93,7 @@ class HeaderTimeoutTest {
   /** Jetty's own idle timeout, 30 s, begins anew with each byte: it would never come. */
   @ParameterizedTest
   @ValueSource(strings = {"", WHOLE})
-  void whoeverDripsAHeadIsCutOff(String before) throws IOException {
+  void aConnectionThatDripsAHeadIsCutOff(String before) throws IOException {
     try (Socket socket = connect()) {
       if (!before.isEmpty()) {
         write(socket, before);
@@ -111,7 +111,7 @@ class HeaderTimeoutTest {
   }
 
   @Test
-  void whoeverSaysNothingIsJustIdle() throws IOException {
+  void aConnectionThatSendsNothingIsIdle() throws IOException {
     try (Socket socket = connect()) {
       for (int request = 0; request < 2; request++) {
         long begun = System.nanoTime();

@@ -27,7 +27,7 @@ class QueryTest {
   }
 
   @Test
-  void whatIsUnknownIsRefused() {
+  void anUnknownParameterIsRefused() {
     assertThatExceptionOfType(Problem.class)
         .isThrownBy(() -> Query.parse("b=1", Set.of("a", "c")))
         .withMessage("unknown query \"b\"; known here: a, c");

@@ -28,7 +28,7 @@ class RouteTableTest {
   }
 
   @Test
-  void whatIsNoWholePathIsNotFound() {
+  void aPartOfAPathIsNotFound() {
     var table = new RouteTable(List.of(route("GET", "/v1/boxes/{box}/files/stat")));
     for (var path :
         List.of(

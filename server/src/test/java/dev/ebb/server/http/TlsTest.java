@@ -65,7 +65,7 @@ class TlsTest {
   }
 
   @Test
-  void whatIsNoCertificateOrNoKeyIsRefused() throws Exception {
+  void aFileWithoutACertificateOrKeyIsRefused() throws Exception {
     Files.createFile(files.resolve("empty.pem"));
     Files.writeString(files.resolve("old.key"), "-----BEGIN EC PRIVATE KEY-----\n");
 

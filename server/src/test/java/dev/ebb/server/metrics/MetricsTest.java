@@ -16,7 +16,7 @@ class MetricsTest {
   }
 
   @Test
-  void whatHappensIsCounted() throws IOException {
+  void eventsAreCounted() throws IOException {
     metrics.created(Duration.ofMillis(15), true);
     metrics.ended("exited", Duration.ofMillis(3));
     metrics.killed(Duration.ofSeconds(1));
@@ -35,7 +35,7 @@ class MetricsTest {
   }
 
   @Test
-  void whatIsThereIsAskedForWhenSomebodyLooks() throws IOException {
+  void gaugesAreReadWhenAScraperAsks() throws IOException {
     double[] now = {1};
     metrics.gauge("ebb_things", "Things.", () -> now[0]);
     metrics.counter("ebb_found_total", "Found.", "kind", () -> Map.of("file", now[0]));

@@ -20,7 +20,7 @@ class WatchdogTest {
   }
 
   @Test
-  void whatMayMoveAgainIsWaitedForLonger() {
+  void aStallThatMayEndIsAwaitedLonger() {
     assertThat(isTheEnd(59, false)).isFalse();
     assertThat(isTheEnd(60, false)).isTrue();
   }
@@ -32,7 +32,7 @@ class WatchdogTest {
   }
 
   @Test
-  void aDaemonThatIsToldToEndWaitsNoLongerThanHealthDoes() {
+  void aDaemonThatIsStoppingWaitsNoLongerThanHealthDoes() {
     watchdog.goDown();
     assertThat(isTheEnd(9, false)).isFalse();
     assertThat(isTheEnd(10, false)).isTrue();

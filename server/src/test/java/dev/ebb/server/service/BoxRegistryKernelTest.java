@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Many who want the same thing at the same instant. */
+/** Many callers that want one thing at one instant. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -106,7 +106,7 @@ final class BoxRegistryKernelTest {
   }
 
   @Test
-  void aNameHasOneWinnerAndNobodyElseMakesABox() throws Exception {
+  void aNameHasOneWinnerAndNoOtherCallerMakesABox() throws Exception {
     for (int round = 0; round < 15; round++) {
       BoxOrder order = named("n" + round);
       var outcomes = atOnce(() -> boxes.create(Caller.OWNER, order, Optional.empty()));
@@ -187,7 +187,7 @@ final class BoxRegistryKernelTest {
   }
 
   @Test
-  void whatFailsUnderABoxThatEndsIsToldAsItsEnd() throws Exception {
+  void aFailureInABoxThatEndsIsReportedAsItsEnd() throws Exception {
     TenantBox box = boxes.create(Caller.OWNER, named("n"), Optional.empty()).box();
     var refused = new SandboxException(ErrorCode.BAD_REQUEST, "no such thing");
     var bug = new IllegalStateException("a bug");

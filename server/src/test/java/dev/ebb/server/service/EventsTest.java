@@ -47,7 +47,7 @@ class EventsTest {
   }
 
   @Test
-  void eachIsToldOnceAndInOrder() throws Exception {
+  void eachEventArrivesOnceAndInOrder() throws Exception {
     long begin = events.last();
     publish(3);
 
@@ -63,7 +63,7 @@ class EventsTest {
   }
 
   @Test
-  void whoeverWaitsIsWokenLongBeforeTheirPatienceEnds() throws Exception {
+  void aWaitingReaderIsWokenLongBeforeItsPatienceEnds() throws Exception {
     long begin = events.last();
     var waiting = new FutureTask<>(() -> await(begin, Duration.ofHours(1)));
     Thread waiter = Thread.ofPlatform().name("waiter").start(waiting);
@@ -73,7 +73,7 @@ class EventsTest {
   }
 
   @Test
-  void whoeverIsTooSlowMissesTheOldestAndIsTold() throws Exception {
+  void aSlowReaderMissesTheOldestEventsAndLearnsOfTheGap() throws Exception {
     long begin = events.last();
     publish(KEPT);
     assertThat(await(begin, AT_ONCE).missed()).isFalse();
@@ -85,7 +85,7 @@ class EventsTest {
   }
 
   @Test
-  void whoeverComesBackAfterARestartMissedSome() throws Exception {
+  void aReaderThatReturnsAfterARestartHasMissedEvents() throws Exception {
     publish(100);
     long seen = events.last();
     var next = new Events(BEGUN.plusSeconds(1));
@@ -109,7 +109,7 @@ class EventsTest {
   }
 
   @Test
-  void whatOneTenantDoesTakesNothingFromAnother() throws Exception {
+  void eventsOfOneTenantPushOutNoneOfAnother() throws Exception {
     long begin = events.last();
     events.publish("quiet", "box", new HashMap<>(Map.of("number", 7)));
     publish(2 * KEPT);
@@ -131,7 +131,7 @@ class EventsTest {
   }
 
   @Test
-  void aTenantHasAShareOfThoseWhoListen() {
+  void aTenantHasAShareOfTheSubscribers() {
     var all = new ArrayList<Events.Subscription>();
     var acme = new Caller("acme", false);
     for (int i = 0; i < 64; i++) {

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** How long a box that is gone is remembered: by whoever saw it end, and by whoever came later. */
+/** How long an ended box is remembered: by the engine that saw it end, and by a later one. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

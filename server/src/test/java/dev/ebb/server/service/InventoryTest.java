@@ -12,7 +12,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Of an init that was killed the moment before, and that nobody has reaped yet. */
+/** The inventory of an init that was killed the moment before, and is not reaped yet. */
 @LeakChecked
 @Timeout(60)
 class InventoryTest {
@@ -36,19 +36,19 @@ class InventoryTest {
   }
 
   @Test
-  void oneThatLivesHasMounts() throws Exception {
+  void aLivingProcessHasMounts() throws Exception {
     assertThat(Inventory.mounts(init)).contains("/proc");
   }
 
   @Test
-  void oneThatWasJustKilledHasNone() throws Exception {
+  void aKilledProcessHasNoMounts() throws Exception {
     ProcessHandle.of(init).orElseThrow().destroyForcibly();
     await().until(() -> ProcFs.stat(init).orElseThrow().isZombie());
     assertThat(Inventory.mounts(init)).isEmpty();
   }
 
   @Test
-  void oneThatIsGoneHasNone() throws Exception {
+  void aGoneProcessHasNoMounts() throws Exception {
     end();
     assertThat(Inventory.mounts(init)).isEmpty();
   }

@@ -96,7 +96,7 @@ final class KeptOutputKernelTest {
   }
 
   @Test
-  void whatIsReadIsSparedWhenMemoryIsShort() throws Exception {
+  void outputThatIsReadIsSparedWhenMemoryIsShort() throws Exception {
     TenantExec first = run();
     read(first);
     run();
@@ -106,7 +106,7 @@ final class KeptOutputKernelTest {
 
   /** Of one that has ended the beginning of its command is kept, and no environment. */
   @Test
-  void whatIsKeptOfACommandCountsForItsTenant() throws Exception {
+  void keptOutputCountsForItsTenant() throws Exception {
     int length = 100_000;
     long before = boxes.memory().used(box.tenant());
     var spec = ExecSpec.of("sleep", "1000").withEnvironment(Map.of("X", "x".repeat(length)));

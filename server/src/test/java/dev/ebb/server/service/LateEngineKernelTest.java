@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A caller that waits is told what init has said by then, however late the engine reads it. */
+/** A caller that waits gets what init has sent by then, however late the engine reads it. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -83,7 +83,7 @@ final class LateEngineKernelTest {
     }
   }
 
-  /** The command is gone, and init, which has said so, waits for the next event. */
+  /** The command is gone, and init, which has reported that, waits for the next event. */
   private static boolean hasTold(Box box) throws Exception {
     int init = box.footprint().initPid();
     return box.footprint().pids().equals(List.of(init))

@@ -103,7 +103,7 @@ final class RunServiceKernelTest {
     }
   }
 
-  /** A client that waits for ever, unless it is told otherwise. */
+  /** A client that waits for ever, unless a test changes that. */
   private class Client implements RunClient {
     @Nullable Runnable stop;
 
@@ -284,7 +284,7 @@ final class RunServiceKernelTest {
   }
 
   @Test
-  void aDetachedRunThatIsNotHeardOfIsRemovedOnce() throws Exception {
+  void aDetachedRunWithoutAnAnswerIsRemovedOnce() throws Exception {
     var place = new Place(BoxOrder.of(BoxSpec.defaults()).forOneCommand(), List.of(), false);
     assertThatThrownBy(
             () -> runs.startAlone(Caller.OWNER, place, command(STUBBORN), client, _ -> lost()))

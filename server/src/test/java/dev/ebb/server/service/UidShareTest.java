@@ -11,7 +11,7 @@ class UidShareTest {
   private static final OptionalInt MOST = OptionalInt.of(1024);
 
   @Test
-  void whoHasManyLeavesTheLastOnesToWhoHasFew() {
+  void tenantsWithManyBoxesLeaveTheLastUidsToOthers() {
     assertThatCode(() -> UidShare.require(MOST, 129, () -> 895)).doesNotThrowAnyException();
     assertThatThrownBy(() -> UidShare.require(MOST, 128, () -> 896))
         .isInstanceOf(SandboxException.class)

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A box that waits, and those who have to wait for room. */
+/** A waiting box, and requests that have to wait for room. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -40,7 +40,7 @@ final class WarmBoxesKernelTest {
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
-  /** Lets nobody in. */
+  /** Admits no request. */
   private static final AdmissionControl SHUT =
       new AdmissionControl() {
         @Override
@@ -55,7 +55,7 @@ final class WarmBoxesKernelTest {
       };
 
   @Test
-  void whoIsNotLetInTakesNoBoxThatWaits() throws Exception {
+  void aRefusedRequestTakesNoBoxFromThePool() throws Exception {
     var policy = new PoolPolicy(1, 1, PoolPolicy.DEFAULT_AGE, Map.of(), List.of());
     var quotas = new Quotas(host.home(), Quota.NONE);
     try (var engine = Engine.open(host.home());

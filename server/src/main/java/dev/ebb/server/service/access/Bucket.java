@@ -4,14 +4,14 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
-/** A token bucket: as many at once as come in a second, at least one. Thread-safe. */
+/** A token bucket that holds the tokens of one second, at least one. Thread-safe. */
 final class Bucket {
   private static final double SECOND = TimeUnit.SECONDS.toNanos(1);
 
   private double tokens = Double.MAX_VALUE;
   private long at;
 
-  /** Takes one; else tells when there will be one again. */
+  /** Takes a token; if there is none, returns how long to wait for the next. */
   synchronized Optional<Duration> take(double rate, long nanos) {
     double most = Math.max(1, rate);
     tokens = tokens > most ? most : Math.min(most, tokens + (nanos - at) * rate / SECOND);

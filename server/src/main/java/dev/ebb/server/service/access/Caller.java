@@ -1,17 +1,17 @@
 package dev.ebb.server.service.access;
 
 /**
- * Whoever sent a request.
+ * The sender of a request.
  *
- * @param tenant whose boxes they see; an admin sees all
+ * @param tenant the owner of the boxes that the caller sees; an admin sees all
  */
 public record Caller(String tenant, boolean isAdmin) {
   public static final String DEFAULT_TENANT = "default";
 
-  /** Whoever may use the unix socket owns the daemon. */
+  /** A user who may open the unix socket owns the daemon. */
   public static final Caller OWNER = new Caller(DEFAULT_TENANT, true);
 
-  /** Whoever has not said who they are: no tenant has this name. */
+  /** A caller that has not authenticated; no tenant has this name. */
   public static final Caller NOBODY = new Caller("", false);
 
   public boolean mayTouch(String otherTenant) {

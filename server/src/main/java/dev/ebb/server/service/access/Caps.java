@@ -8,8 +8,8 @@ import dev.ebb.model.SandboxException;
 import java.time.Duration;
 
 /**
- * The most that anybody may ask for, admins too. Who asks for nothing gets the default, or this
- * where it is less.
+ * The most that any caller may ask for, admins included. A request that sets no value gets the
+ * default, or the cap if that is less.
  *
  * @param output of a command, stdout and stderr together
  * @param timeout of a command, and of its grace; zero: any
@@ -43,12 +43,12 @@ public record Caps(
 
   private static final int LEAST_FILES = 3;
 
-  /** A grace, or the longest there may be where that is less. */
+  /** Returns the wanted grace, or the cap if that is less. */
   public Duration grace(Duration wanted) {
     return timeout.isZero() || wanted.compareTo(timeout) <= 0 ? wanted : timeout;
   }
 
-  /** A command with the defaults, or less where less is allowed. */
+  /** Returns a command with defaults filled in and values reduced to the caps. */
   public ExecSpec cap(ExecSpec spec) {
     return spec.withOutputLimit(least(ExecSpec.DEFAULT_OUTPUT_LIMIT, output))
         .withOpenFiles(Math.min(ExecSpec.DEFAULT_OPEN_FILES, openFiles))
@@ -60,7 +60,7 @@ public record Caps(
     return one.bytes() <= other.bytes() ? one : other;
   }
 
-  /** What cannot be granted to anybody is no cap. */
+  /** Refuses values that no box could have. */
   public Caps {
     var _ = new Limits(memory, pids, cpus, disk, Limits.defaults().temporary());
     if (openFiles < LEAST_FILES) {

@@ -16,9 +16,9 @@ import java.util.stream.Stream;
 /**
  * What a caller may ask of the host. An admin may ask for anything within the caps.
  *
- * @param mounts directories that may be shown, with all below them; read-only
- * @param writableMounts those that may be written too
- * @param hostNetwork boxes may see the host's network
+ * @param mounts directories that may be mounted with all below them, read-only
+ * @param writableMounts directories that may also be mounted writable
+ * @param hostNetwork whether boxes may use the host's network
  * @param egress what boxes may be allowed to reach
  */
 public record Policy(
@@ -36,10 +36,10 @@ public record Policy(
   }
 
   /**
-   * Whether the caller may have such a box, and the host has what it is to be shown.
+   * Checks that the caller may have such a box, and that the host has what it mounts.
    *
-   * <p>SAFETY: what a tenant may not name is not looked at, and whatever is wrong with what it
-   * names, it is told the same: neither a refusal nor the time to it tells what the host has.
+   * <p>SAFETY: a path that a tenant may not name is not looked at, and every error about a path
+   * that it names has one text: neither the refusal nor its timing reveals what the host has.
    */
   public void check(Caller caller, BoxSpec spec) {
     if (caller.isAdmin()) {
@@ -111,7 +111,7 @@ public record Policy(
             });
   }
 
-  /** Links are not followed on the way to a mount, so its name says where it is. */
+  /** Links are not followed on the way to a mount, so its name is its place. */
   private boolean allows(Path path, boolean readOnly) {
     Path plain = path.toAbsolutePath().normalize();
     return writableMounts.stream().anyMatch(plain::startsWith)

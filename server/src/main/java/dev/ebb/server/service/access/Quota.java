@@ -13,17 +13,17 @@ import java.util.StringJoiner;
 import java.util.stream.Stream;
 
 /**
- * The most that a tenant may have at a time; what is not named may be any.
+ * The most that a tenant may have at a time; kinds without a limit are unlimited.
  *
  * @param limits by kind: memory in bytes, the rate in requests a second
  */
 public record Quota(Map<Kind, Double> limits) {
   public static final Quota NONE = new Quota(Map.of());
 
-  /** A box or a command may end any moment, so there is no telling. */
+  /** A box or a command may end at any moment, so a better value is not known. */
   private static final Duration RETRY = Duration.ofSeconds(2);
 
-  /** What is counted. Memory, processors and pids are the sums of what its boxes may use. */
+  /** What a quota counts. Memory, processors and pids are the sums of the limits of its boxes. */
   public enum Kind {
     BOXES,
     EXECS,
@@ -57,7 +57,7 @@ public record Quota(Map<Kind, Double> limits) {
     }
   }
 
-  /** The same with a limit of this kind, as people write it. */
+  /** Returns a copy with a limit of this kind, as people write it. */
   public Quota with(Kind kind, String text) {
     try {
       double limit =
@@ -78,7 +78,7 @@ public record Quota(Map<Kind, Double> limits) {
     }
   }
 
-  /** Where this says nothing, {@code other} holds. */
+  /** Returns these limits, with those of {@code other} for kinds without one. */
   public Quota or(Quota other) {
     var all = new EnumMap<Kind, Double>(Kind.class);
     all.putAll(other.limits);
@@ -86,12 +86,12 @@ public record Quota(Map<Kind, Double> limits) {
     return new Quota(all);
   }
 
-  /** It says nothing, so nothing needs to be counted. */
+  /** Returns whether it has no limit, so nothing needs to be counted. */
   public boolean isNone() {
     return limits.isEmpty();
   }
 
-  /** What a box of these limits counts for. */
+  /** Returns what a box of these limits counts for. */
   public static Map<Kind, Double> ofBox(Limits box) {
     return Map.of(
         Kind.BOXES,
@@ -104,7 +104,7 @@ public record Quota(Map<Kind, Double> limits) {
         (double) box.pids());
   }
 
-  /** Refuses what would be more than it may be. */
+  /** Refuses an amount that would exceed the limit. */
   public void check(Kind kind, double use, double more) {
     Double limit = limits.get(kind);
     if (limit != null && use + more > limit) {
@@ -125,7 +125,7 @@ public record Quota(Map<Kind, Double> limits) {
     return number == Math.rint(number) ? Long.toString((long) number) : Double.toString(number);
   }
 
-  /** As {@code boxes=10 memory=2147483648}. */
+  /** Formats it as {@code boxes=10 memory=2147483648}. */
   @Override
   public String toString() {
     var text = new StringJoiner(" ");
@@ -138,7 +138,7 @@ public record Quota(Map<Kind, Double> limits) {
     return text.toString();
   }
 
-  /** What {@link #toString} made. */
+  /** Parses the format of {@link #toString}. */
   static Quota parse(String text) {
     Quota quota = NONE;
     for (String word : text.strip().split(" +")) {

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Keys and quotas whose file is damaged: refused when the daemon starts, and told where. */
+/** A damaged file of keys or quotas is refused when the daemon starts, with the damaged line. */
 final class DamagedFilesTest {
   private static final String GARBAGE = "\0\1\377nonsense\n=\n";
 
@@ -76,7 +76,7 @@ final class DamagedFilesTest {
   }
 
   @Test
-  void oneThatCannotBeReadIsRefused() throws Exception {
+  void anUnreadableFileIsRefused() throws Exception {
     Files.delete(home.resolve("keys"));
     Files.createDirectory(home.resolve("keys"));
     assertThatThrownBy(this::check)
@@ -84,9 +84,9 @@ final class DamagedFilesTest {
         .hasMessageStartingWith("cannot read " + home.resolve("keys"));
   }
 
-  /** While the daemon runs, a damaged line locks out nobody but the one whose key it was. */
+  /** While the daemon runs, a damaged line locks out only the owner of that key. */
   @Test
-  void aDamagedLineKeepsNobodyElseOut() throws Exception {
+  void aDamagedLineLocksOutNoOtherKey() throws Exception {
     String before = Files.readString(home.resolve("keys"));
     write("keys", GARBAGE + "a\tb\tuser\tyesterday\tdigest\t\n" + before);
     assertThat(keys.holder(key)).contains(new Caller("second", false));

@@ -48,13 +48,13 @@ class KeysTest {
   }
 
   @Test
-  void whatWasStoredOpensNothing() {
+  void aStoredDigestOpensNothing() {
     var made = keys.create("acme", false, "");
     assertThat(keys.holder(made.entry().digest())).isEmpty();
   }
 
   @Test
-  void manyWhoMakeKeysAtOnceLoseNone() throws Exception {
+  void manyThreadsThatMakeKeysAtOnceLoseNone() throws Exception {
     var making = new ArrayList<Future<String>>();
     try (var threads = Executors.newFixedThreadPool(8)) {
       for (int i = 0; i < 40; i++) {

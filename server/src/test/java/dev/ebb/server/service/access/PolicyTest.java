@@ -63,7 +63,7 @@ class PolicyTest {
     assertThatCode(() -> Policy.STRICT.check(ADMIN, network("host"))).doesNotThrowAnyException();
   }
 
-  /** What a tenant is told of a path, to which nothing of the host may contribute. */
+  /** The error for a path, which nothing of the host may influence. */
   private static String refusal(Policy policy, Path source, boolean isPackages) {
     var spec =
         isPackages
@@ -113,7 +113,7 @@ class PolicyTest {
   }
 
   @Test
-  void anAdminIsToldWhatIsWrong(@TempDir Path host) {
+  void anAdminLearnsWhatIsWrong(@TempDir Path host) {
     var absent =
         BoxSpec.defaults()
             .asking(List.of(new Mount(host.resolve("absent"), "/mnt", true)), List.of());

@@ -23,7 +23,7 @@ class QuotasTest {
   private static final Quota TEN_BOXES = Quota.NONE.with(Quota.Kind.BOXES, "10");
 
   @Test
-  void whatATenantHasNoQuotaOfItsOwnForIsTheDefault() {
+  void aKindWithoutAQuotaOfTheTenantHasTheDefault() {
     var quotas = new Quotas(home, TEN_BOXES.with(Quota.Kind.MEMORY, "1g"));
     quotas.set("a", Quota.NONE.with(Quota.Kind.BOXES, "3"));
     assertThat(quotas.of("a")).hasToString("boxes=3 memory=1073741824");
@@ -52,7 +52,7 @@ class QuotasTest {
   }
 
   @Test
-  void theLastThatFitsFitsAndTheNextIsToldWhy() {
+  void theLastThatFitsIsAcceptedAndTheNextGetsAReason() {
     assertThatCode(() -> TEN_BOXES.check(Quota.Kind.BOXES, 9, 1)).doesNotThrowAnyException();
     assertThatCode(() -> TEN_BOXES.check(Quota.Kind.PIDS, 1e9, 1)).doesNotThrowAnyException();
     var refusal =
@@ -73,7 +73,7 @@ class QuotasTest {
   }
 
   @Test
-  void aBucketGivesItsRateAndTellsWhenToComeBack() {
+  void aBucketGivesItsRateAndSaysWhenToRetry() {
     var bucket = new Bucket();
     long now = 1_000_000_000L;
     for (int i = 0; i < 5; i++) {

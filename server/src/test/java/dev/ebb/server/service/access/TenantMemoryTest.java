@@ -34,13 +34,13 @@ class TenantMemoryTest {
   }
 
   @Test
-  void whatIsTooLargeForEverIsSaidToBe() {
+  void aClaimThatCanNeverFitIsReportedAsTooLarge() {
     assertRefused(ErrorCode.TOO_LARGE, () -> memory.claim("a", 61));
     assertThat(memory.used()).isZero();
   }
 
   @Test
-  void allThatWasClaimedComesBackOnce() {
+  void everyClaimIsReleasedOnce() {
     var claim = memory.claim("a", 50);
     claim.add(5);
     var part = claim.split(20);
@@ -58,7 +58,7 @@ class TenantMemoryTest {
   }
 
   @Test
-  void whatATenantCanDoWithoutGoesBeforeAClaimIsRefused() {
+  void dispensableMemoryGoesBeforeAClaimIsRefused() {
     var ended = memory.claim("a", 60);
     var asked = new ArrayList<String>();
     memory.whenShort(
@@ -72,7 +72,7 @@ class TenantMemoryTest {
   }
 
   @Test
-  void whoWaitsIsLetInWhenThereIsRoom() throws Exception {
+  void aWaitingRequestIsAdmittedWhenThereIsRoom() throws Exception {
     var first = memory.claim("a", 60);
     var second = memory.claim("a");
     assertThat(second.tryAdd(1, Duration.ofMillis(1))).isFalse();
