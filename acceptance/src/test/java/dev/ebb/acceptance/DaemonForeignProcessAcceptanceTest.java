@@ -122,4 +122,31 @@ final class DaemonForeignProcessAcceptanceTest {
     assertThat(stranger.waitFor()).isEqualTo(128 + 9);
     assertThat(counter()).isEqualTo(1);
   }
+
+  @Test
+  void itsEndIsToldAndCountedIfTheInitOfItsBoxIsDead() throws Exception {
+    TestHost.require(Feature.ROOT);
+    TestHost.require(Feature.CGROUPS);
+    daemon.client().boxes().create(BoxRequest.defaults().withName("box").withDetached());
+    long init = pidOf("box", false);
+    Process stranger = enter(cgroupOf(init));
+    daemon.kill();
+    assertThat(ProcessHandle.of(init).orElseThrow().destroyForcibly()).isTrue();
+    daemon.start();
+    assertThat(daemon.client().boxes().remove("box", true).clean()).isTrue();
+    assertThat(stranger.waitFor()).isEqualTo(128 + 9);
+    assertThat(counter()).isEqualTo(1);
+  }
+
+  @Test
+  void itIsAmongWhatASweepHasFound() throws Exception {
+    TestHost.require(Feature.ROOT);
+    TestHost.require(Feature.CGROUPS);
+    daemon.client().boxes().create(BoxRequest.defaults().withName("box"));
+    Process stranger = enter(cgroupOf(pidOf("box", false)));
+    daemon.kill();
+    assertThat(daemon.ebb().call("sweep").text()).contains(stranger.pid() + "@");
+    assertThat(stranger.waitFor()).isEqualTo(128 + 9);
+    daemon.start();
+  }
 }

@@ -4,13 +4,12 @@ import static dev.ebb.acceptance.NameHistory.absent;
 import static dev.ebb.acceptance.NameHistory.beginEnd;
 import static dev.ebb.acceptance.NameHistory.end;
 import static dev.ebb.acceptance.NameHistory.find;
-import static dev.ebb.acceptance.NameHistory.findAny;
 import static dev.ebb.acceptance.NameHistory.findOrRemember;
-import static dev.ebb.acceptance.NameHistory.foundIsNot;
 import static dev.ebb.acceptance.NameHistory.is;
 import static dev.ebb.acceptance.NameHistory.made;
 import static dev.ebb.acceptance.NameHistory.present;
 import static dev.ebb.acceptance.NameHistory.reserve;
+import static dev.ebb.acceptance.NameHistory.someBoxIsNot;
 import static dev.ebb.acceptance.NameHistory.unlist;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -84,6 +83,36 @@ final class DaemonLinearAcceptanceTest {
     check(600);
   }
 
+  /** With a key no look at the name comes before its reservation, which alone decides. */
+  @Test
+  void oneOfManyCreatesAtOnceGetsTheName() throws Exception {
+    String key = "Authorization: Bearer " + daemon.key("--admin");
+    for (int i = 0; i < NAMES; i++) {
+      String body = "{\"name\":\"only%d\"}".formatted(i);
+      var gate = new CyclicBarrier(CLIENTS);
+      var answers = new ArrayList<Future<Integer>>();
+      try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+        for (int client = 0; client < CLIENTS; client++) {
+          String once = "Idempotency-Key: " + i + "-" + client;
+          answers.add(
+              threads.submit(
+                  () -> {
+                    gate.await(DaemonProcess.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+                    return Wire.ask(daemon.uri(), "POST", "/v1/boxes", body, key, once).status();
+                  }));
+        }
+      }
+      var statuses = new ArrayList<Integer>();
+      for (var answer : answers) {
+        statuses.add(answer.get());
+      }
+      assertThat(statuses).containsOnly(201, 409).containsOnlyOnce(201);
+    }
+    for (Box box : daemon.client().boxes().list(BoxQuery.all())) {
+      daemon.client().boxes().remove(box.id(), true);
+    }
+  }
+
   private void check(int each) throws Exception {
     EbbClient client = daemon.client();
     // All begin each round at once, most of them with one name: what comes apart, comes apart then.
@@ -144,7 +173,7 @@ final class DaemonLinearAcceptanceTest {
             name,
             "exec",
             () -> ran(client.execs(name).run(request), token),
-            List.of(findAny(), foundIsNot(Phase.RUNNING)));
+            List.of(someBoxIsNot(Phase.RUNNING)));
       }
       case 7 ->
           record(
@@ -159,7 +188,7 @@ final class DaemonLinearAcceptanceTest {
             "remove " + force,
             () -> removed(client.boxes().remove(name, force).subject(), force),
             // A box that is not gone, without force.
-            List.of(findAny(), foundIsNot(Phase.GONE)));
+            List.of(someBoxIsNot(Phase.GONE)));
       }
       default ->
           record(name, "inspect", () -> seen(client.boxes().inspect(name)), List.of(present()));

@@ -1,13 +1,18 @@
 package dev.ebb.acceptance;
 
+import static java.util.Objects.requireNonNull;
+
+import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,7 +22,8 @@ import org.jspecify.annotations.Nullable;
  * has a history of its own (linearizability is local).
  *
  * <p>The history is cut into blocks at the moments at which no operation was under way. The search
- * finds every model in which a block can end, and begins the next block with each of them.
+ * finds every model in which a block can end, and begins the next block with each of them. Only
+ * steps that change something are tried in every order, so the search is short.
  */
 final class NameHistory {
   /** The state of a box, as far as callers can tell. */
@@ -33,10 +39,10 @@ final class NameHistory {
    *
    * @param box that has the name now
    * @param phases of all boxes that were reserved
-   * @param found by operations in the middle of their steps: the box that each found
+   * @param found by operations that wait for a step: the boxes that each may have found
    */
   record Model(
-      @Nullable String box, TreeMap<String, Phase> phases, TreeMap<Integer, String> found) {
+      @Nullable String box, TreeMap<String, Phase> phases, TreeMap<Integer, Set<String>> found) {
     static final Model START = new Model(null, new TreeMap<>(), new TreeMap<>());
 
     boolean is(@Nullable String id, Phase phase) {
@@ -53,13 +59,20 @@ final class NameHistory {
       return new Model(box, changed, found);
     }
 
-    Model bind(int operation, String id) {
+    /** The operation may have found the box that has the name now. */
+    Model withFound(int operation) {
+      Set<String> before = found.getOrDefault(operation, Set.of());
+      if (box == null || before.contains(box)) {
+        return this;
+      }
+      var boxes = new HashSet<>(before);
+      boxes.add(box);
       var changed = new TreeMap<>(found);
-      changed.put(operation, id);
+      changed.put(operation, Set.copyOf(boxes));
       return new Model(box, phases, changed);
     }
 
-    Model unbind(int operation) {
+    Model withoutFound(int operation) {
       if (!found.containsKey(operation)) {
         return this;
       }
@@ -69,9 +82,15 @@ final class NameHistory {
     }
   }
 
-  /** Part of an operation that happens at one moment; empty: not now. */
+  /** Part of an operation that happens at one moment. */
   interface Step {
+    /** Empty: not now. */
     Optional<Model> at(Model now, int operation);
+
+    /** What it sees while it is not possible yet. */
+    default Model watch(Model now, int operation) {
+      return now;
+    }
   }
 
   /**
@@ -100,13 +119,12 @@ final class NameHistory {
     Set<Model> models = Set.of(Model.START);
     for (List<Operation> operationsOfBlock : blocks(operations)) {
       var block = new Block(operationsOfBlock, most);
-      models.forEach(block::search);
-      if (block.ends.isEmpty()) {
-        return new Judgement(
-            block.isCutOff() ? Verdict.UNKNOWN : Verdict.NOT_LINEARIZABLE, block.stuck);
-      }
+      block.search(models);
       if (block.isCutOff()) {
-        return new Judgement(Verdict.UNKNOWN, "too many orders of " + operationsOfBlock.size());
+        return new Judgement(Verdict.UNKNOWN, "too many orders; " + block.describe());
+      }
+      if (block.ends.isEmpty()) {
+        return new Judgement(Verdict.NOT_LINEARIZABLE, block.describe());
       }
       models = block.ends;
     }
@@ -127,85 +145,117 @@ final class NameHistory {
     return blocks;
   }
 
-  /** Operations of which each overlaps with another, in the order of their calls. */
+  /**
+   * Operations of which each overlaps with another, in the order of their calls. The search visits
+   * each moment once, from a list of those still to visit.
+   */
   private static final class Block {
     private final List<Operation> operations;
     private final long most;
-    private final int[] done;
     private final Set<Moment> seen = new HashSet<>();
+    private final Deque<Moment> open = new ArrayDeque<>();
     private final Set<Model> ends = new HashSet<>();
-    private int furthest = -1;
-    private String stuck = "";
+    private long furthest = -1;
+    private @Nullable Moment stuck;
 
-    private record Moment(String progress, Model model) {}
+    /** How many steps of each operation are done, and what that has led to. */
+    private record Moment(List<Integer> done, Model model) {}
 
     Block(List<Operation> operations, long most) {
       this.operations = operations;
       this.most = most;
-      done = new int[operations.size()];
     }
 
     boolean isCutOff() {
       return seen.size() >= most;
     }
 
-    void search(Model now) {
-      search(now, 0);
+    void search(Set<Model> models) {
+      List<Integer> nothing = Collections.nCopies(operations.size(), 0);
+      models.forEach(model -> visitLater(new Moment(nothing, model)));
+      while (!open.isEmpty() && !isCutOff()) {
+        visit(open.pop());
+      }
     }
 
-    /** ORDER: an operation that ended before another began comes before it. */
-    private void search(Model now, int finished) {
-      if (finished == operations.size()) {
-        ends.add(now);
+    private void visitLater(Moment moment) {
+      if (seen.add(moment)) {
+        open.push(moment);
+      }
+    }
+
+    private void visit(Moment first) {
+      List<Integer> candidates = candidates(first);
+      Model model = first.model();
+      for (int each : candidates) {
+        model = next(first, each).watch(model, each);
+      }
+      var now = new Moment(first.done(), model);
+      note(now);
+      if (candidates.isEmpty()) {
+        ends.add(now.model());
         return;
       }
-      if (isCutOff() || !seen.add(new Moment(Arrays.toString(done), now))) {
-        return;
-      }
-      if (finished > furthest) {
-        furthest = finished;
-        stuck = describe(now);
-      }
-      List<Integer> candidates = candidates();
       // A step that changes nothing now changes nothing later, so no other order need be tried.
       for (int each : candidates) {
-        Optional<Model> after = step(each).at(now, each);
-        if (after.isPresent() && after.get().equals(now)) {
-          searchAfter(now, each, finished);
+        Optional<Model> after = step(now, each);
+        if (after.isPresent() && after.get().equals(now.model())) {
+          visitLater(after(now, each, after.get()));
           return;
         }
       }
       for (int each : candidates) {
-        step(each).at(now, each).ifPresent(after -> searchAfter(after, each, finished));
+        step(now, each).ifPresent(after -> visitLater(after(now, each, after)));
       }
     }
 
-    private Step step(int operation) {
-      return operations.get(operation).steps().get(done[operation]);
+    private void note(Moment now) {
+      long finished =
+          IntStream.range(0, operations.size()).filter(each -> isOver(now.done(), each)).count();
+      if (finished > furthest) {
+        furthest = finished;
+        stuck = now;
+      }
     }
 
-    private void searchAfter(Model after, int operation, int finished) {
-      done[operation]++;
-      boolean isOver = done[operation] == operations.get(operation).steps().size();
-      search(isOver ? after.unbind(operation) : after, finished + (isOver ? 1 : 0));
-      done[operation]--;
+    private boolean isOver(List<Integer> done, int operation) {
+      return done.get(operation) == operations.get(operation).steps().size();
     }
 
-    /** The operations that began before any unfinished one ended. */
-    private List<Integer> candidates() {
+    private Step next(Moment now, int operation) {
+      return operations.get(operation).steps().get(now.done().get(operation));
+    }
+
+    private Optional<Model> step(Moment now, int operation) {
+      return next(now, operation).at(now.model(), operation);
+    }
+
+    private Moment after(Moment now, int operation, Model after) {
+      var done = new ArrayList<>(now.done());
+      done.set(operation, done.get(operation) + 1);
+      return new Moment(
+          List.copyOf(done), isOver(done, operation) ? after.withoutFound(operation) : after);
+    }
+
+    /**
+     * The operations that began before any unfinished one ended. ORDER: an operation that ended
+     * before another began comes before it.
+     */
+    private List<Integer> candidates(Moment now) {
       long bound = Long.MAX_VALUE;
-      var open = new ArrayList<Integer>();
+      var candidates = new ArrayList<Integer>();
       for (int i = 0; i < operations.size() && operations.get(i).call() < bound; i++) {
-        if (done[i] < operations.get(i).steps().size()) {
-          open.add(i);
+        if (!isOver(now.done(), i)) {
+          candidates.add(i);
           bound = Math.min(bound, operations.get(i).end());
         }
       }
-      return open;
+      return candidates;
     }
 
-    private String describe(Model now) {
-      var text = new StringBuilder("nothing can follow ").append(now);
+    private String describe() {
+      Moment now = requireNonNull(stuck);
+      var text = new StringBuilder("nothing can follow ").append(now.model());
       for (int i = 0; i < operations.size(); i++) {
         Operation each = operations.get(i);
         text.append(
@@ -214,7 +264,7 @@ final class NameHistory {
                     (each.call() - operations.getFirst().call()) / 1000,
                     (each.end() - operations.getFirst().call()) / 1000,
                     each.text(),
-                    done[i],
+                    now.done().get(i),
                     each.steps().size()));
       }
       return text.toString();
@@ -281,14 +331,24 @@ final class NameHistory {
     return (now, _) -> Optional.of(id.equals(now.box()) ? now.name(null) : now);
   }
 
-  /** Some box, which the operation goes on with. */
-  static Step findAny() {
-    return (now, operation) ->
-        now.box() == null ? Optional.empty() : Optional.of(now.bind(operation, now.box()));
-  }
+  /**
+   * Some box that was found had another phase. Which box that was does not matter: every box that
+   * had the name since the operation began may be it, so no order of finding need be tried.
+   */
+  static Step someBoxIsNot(Phase phase) {
+    return new Step() {
+      @Override
+      public Model watch(Model now, int operation) {
+        return now.withFound(operation);
+      }
 
-  static Step foundIsNot(Phase phase) {
-    return (now, operation) ->
-        now.is(now.found().get(operation), phase) ? Optional.empty() : Optional.of(now);
+      @Override
+      public Optional<Model> at(Model now, int operation) {
+        return now.found().getOrDefault(operation, Set.of()).stream()
+                .anyMatch(id -> !now.is(id, phase))
+            ? Optional.of(now)
+            : Optional.empty();
+      }
+    };
   }
 }

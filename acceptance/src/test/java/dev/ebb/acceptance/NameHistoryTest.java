@@ -10,12 +10,14 @@ import static dev.ebb.acceptance.NameHistory.is;
 import static dev.ebb.acceptance.NameHistory.made;
 import static dev.ebb.acceptance.NameHistory.present;
 import static dev.ebb.acceptance.NameHistory.reserve;
+import static dev.ebb.acceptance.NameHistory.someBoxIsNot;
 import static dev.ebb.acceptance.NameHistory.unlist;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.acceptance.NameHistory.Operation;
 import dev.ebb.acceptance.NameHistory.Step;
 import dev.ebb.acceptance.NameHistory.Verdict;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -83,5 +85,38 @@ final class NameHistoryTest {
                 at(3, 4, find("a"), is("a", GONE)),
                 at(5, 6, find("a"), is("a", RUNNING))))
         .isEqualTo(Verdict.NOT_LINEARIZABLE);
+  }
+
+  /** Each refused one found either box, at any moment. */
+  @Test
+  void manyRefusalsAtOnceAreDecided() {
+    var operations = new ArrayList<Operation>();
+    operations.add(create(0, 100, "a"));
+    operations.add(remove(1, 100, "a"));
+    operations.add(create(2, 100, "b"));
+    for (int i = 0; i < 30; i++) {
+      operations.add(at(3, 100, someBoxIsNot(RUNNING)));
+    }
+    assertThat(NameHistory.judge(operations, 10_000).verdict()).isEqualTo(Verdict.LINEARIZABLE);
+    operations.add(at(101, 102, someBoxIsNot(RUNNING)));
+    assertThat(NameHistory.judge(operations, 10_000).verdict()).isEqualTo(Verdict.NOT_LINEARIZABLE);
+  }
+
+  @Test
+  void whatIsRefusedWasFoundFirst() {
+    assertThat(judge(create(0, 1, "a"), remove(2, 9, "a"), at(3, 4, someBoxIsNot(RUNNING))))
+        .isEqualTo(Verdict.LINEARIZABLE);
+    assertThat(judge(create(0, 1, "a"), remove(2, 3, "a"), at(4, 5, someBoxIsNot(RUNNING))))
+        .isEqualTo(Verdict.NOT_LINEARIZABLE);
+  }
+
+  @Test
+  void aLongHistoryWithoutAPauseIsDecided() {
+    var operations = new ArrayList<Operation>();
+    operations.add(create(0, 5, "a"));
+    for (int i = 1; i < 3000; i++) {
+      operations.add(at(i * 10L, i * 10L + 15, find("a"), is("a", RUNNING)));
+    }
+    assertThat(NameHistory.judge(operations, 100_000).verdict()).isEqualTo(Verdict.LINEARIZABLE);
   }
 }

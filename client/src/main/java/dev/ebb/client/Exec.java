@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param exitCode as a shell would have it
  * @param truncated there was more than its limit, or than this holds
  * @param lost output that could not be stored, if any
+ * @param inputCut an earlier daemon ended before the caller ended the input
  * @param document all that the daemon said, also what this client does not know
  */
 public record Exec(
@@ -34,6 +35,7 @@ public record Exec(
     long stderrBytes,
     boolean truncated,
     @Nullable Lost lost,
+    boolean inputCut,
     List<Long> pids,
     @Nullable Leftovers leftovers,
     @Nullable Usage usage,
@@ -55,6 +57,7 @@ public record Exec(
         document.count("stderrBytes"),
         document.isTrue("truncated"),
         Documents.orNull(document.objectOrNull("lost"), Lost::read),
+        document.isTrue("inputCut"),
         document.numbers("pids"),
         Documents.orNull(document.objectOrNull("leftovers"), Leftovers::read),
         Documents.orNull(document.objectOrNull("usage"), Usage::read),

@@ -47,7 +47,7 @@ final class ExecReply {
       ObjectSchema.<Told>inline()
           .includes(
               ExecAnswers.EXEC.only(
-                  "box", "number", "state", "status", "exitCode", "durationMillis", "lost"),
+                  "box", "number", "state", "status", "exitCode", "durationMillis", "lost", "inputCut"),
               Told::state)
           .has("stdout", STDOUT, Told::stdout)
           .has("stderr", STDERR, Told::stderr)
@@ -75,6 +75,9 @@ final class ExecReply {
     String lost = lost(state.lost());
     if (told.isDropped()) {
       lost += "\n[output above the limit was cut]";
+    }
+    if (state.isInputCut().isPresent()) {
+      lost += "\n[input was cut: the daemon that held it ended before it did]";
     }
     return new Reply(
         head(state) + block("stdout", stdout) + block("stderr", stderr) + lost, EXEC.write(told));

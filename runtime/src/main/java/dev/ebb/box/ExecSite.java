@@ -81,7 +81,7 @@ public final class ExecSite {
   }
 
   public Leaf leaf(int exec) {
-    return new Leaf(parts.enclosure(), exec, has(Capability.LEAVES));
+    return new Leaf(parts, exec, has(Capability.LEAVES));
   }
 
   /** Whether an exec has a cgroup of its own. */

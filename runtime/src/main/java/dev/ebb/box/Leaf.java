@@ -4,12 +4,16 @@ import dev.ebb.cgroup.Enclosure;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
 import java.time.Duration;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.List;
 
 /** The place of one exec in its box, a cgroup where there are cgroups. Thread-safe. */
 public final class Leaf {
   private static final Duration END_BOUND = Duration.ofSeconds(2);
+  private static final Logger LOG = System.getLogger(Leaf.class.getName());
 
+  private final BoxParts box;
   private final Enclosure enclosure;
   private final int exec;
   private final boolean isOwn;
@@ -19,8 +23,9 @@ public final class Leaf {
    *
    * @param isOwn false: its backend has no leaves, and it cannot be told apart from the box
    */
-  Leaf(Enclosure enclosure, int exec, boolean isOwn) {
-    this.enclosure = enclosure;
+  Leaf(BoxParts box, int exec, boolean isOwn) {
+    this.box = box;
+    enclosure = box.enclosure();
     this.exec = exec;
     this.isOwn = isOwn;
   }
@@ -37,6 +42,7 @@ public final class Leaf {
   /** Kills what init should have killed: the exec, or where it cannot be told apart, the box. */
   public void kill() throws KernelException {
     if (isOwn) {
+      reportStrangers();
       enclosure.leaves().kill(exec);
     } else {
       enclosure.kill();
@@ -46,10 +52,23 @@ public final class Leaf {
   /** Kills what is left of an exec whose init is gone, and waits for it. */
   public void end() throws KernelException, InterruptedException {
     if (isOwn) {
+      reportStrangers();
       enclosure.leaves().end(exec);
     } else {
       enclosure.kill();
       enclosure.awaitEmpty(Deadline.in(END_BOUND));
+    }
+  }
+
+  /** A look that fails keeps no kill back. */
+  private void reportStrangers() {
+    if (enclosure.paths().isEmpty()) {
+      return;
+    }
+    try {
+      box.host().strangers().lookInLeaf(enclosure.leaves().procs(exec, 0), box.id(), exec);
+    } catch (KernelException e) {
+      LOG.log(Level.DEBUG, "event=members_unknown box=" + box.id() + ", killing all the same", e);
     }
   }
 

@@ -57,8 +57,9 @@ final class ProcessEnd {
   /** Kills all; returned are those that were seen. */
   private Set<Integer> kill(Killing killing, Deadline deadline) throws InterruptedException {
     var members = new LinkedHashSet<>(killing.members());
-    if (init.isThere() && !enclosure.paths().isEmpty()) {
-      box.host().strangers().lookAmong(members, box.id().toString());
+    // What makes a box is outside of it. An init that is dead already explains no such process.
+    if (!init.isStarting() && !enclosure.paths().isEmpty()) {
+      var _ = box.host().strangers().lookAmong(members, box.id().toString());
     }
     killing.killAll();
     if (init.isStarting()) {

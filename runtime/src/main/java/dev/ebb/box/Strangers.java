@@ -2,9 +2,14 @@ package dev.ebb.box;
 
 import dev.ebb.model.BoxId;
 import dev.ebb.process.ProcFs;
+import dev.ebb.process.ProcessRef;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -15,6 +20,9 @@ public final class Strangers {
   private static final Logger LOG = System.getLogger(Strangers.class.getName());
 
   private final AtomicLong killed = new AtomicLong();
+
+  /** Those that were reported and are not gone yet. */
+  private final Set<ProcessRef> told = ConcurrentHashMap.newKeySet();
 
   public Strangers() {}
 
@@ -34,21 +42,42 @@ public final class Strangers {
   }
 
   /**
-   * Looks for some among the members of a cgroup that is about to be killed.
+   * Looks for some among the members of a cgroup that is about to be killed; each is reported once,
+   * however often its kill is repeated.
    *
    * <p>KERNEL: what a box starts is in a pid namespace below ours, for good.
    *
    * @param box whose cgroup it is
+   * @return those that were not reported before
    */
-  public void lookAmong(Collection<Integer> members, String box) {
-    var strangers = members.stream().filter(pid -> ProcFs.depth(pid) == 0).toList();
+  public List<ProcessRef> lookAmong(Collection<Integer> members, String box) {
+    List<ProcessRef> strangers = find(members);
     if (!strangers.isEmpty()) {
       killed.incrementAndGet();
       LOG.log(
           Level.WARNING,
           "event=stranger_killed box={0} pids={1} reason=\"in the cgroup of the box\"",
           box,
-          strangers.toString());
+          strangers.stream().map(ProcessRef::pid).toList().toString());
     }
+    return strangers;
+  }
+
+  /** The engine kills the members of the leaf of a command itself, without its init. */
+  void lookInLeaf(Collection<Integer> members, BoxId box, int exec) {
+    if (!find(members).isEmpty()) {
+      killedWith(box, exec);
+    }
+  }
+
+  /** RACE: of a member that has just been reaped no namespace can be read. */
+  private List<ProcessRef> find(Collection<Integer> members) {
+    told.removeIf(process -> !process.exists());
+    return members.stream()
+        .map(ProcessRef::of)
+        .flatMap(Optional::stream)
+        .filter(process -> ProcFs.depth(process.pid()) == 0 && process.exists())
+        .filter(told::add)
+        .toList();
   }
 }

@@ -52,7 +52,7 @@ public final class Exec implements AutoCloseable {
   private final ExecProgress progress;
   private final ExecOutput output;
   private final ExecJournal journal;
-  private final Optional<Stdin> stdin;
+  private final ExecInput input;
   private final Optional<RunnerSocket> runnerSocket;
   private final Instant startedAt;
   private final long oomKillsBefore;
@@ -73,7 +73,6 @@ public final class Exec implements AutoCloseable {
       Optional<Stdin> stdin,
       Optional<RunnerSocket> runnerSocket) {
     this.site = site;
-    this.stdin = stdin;
     this.runnerSocket = runnerSocket;
     this.scope = scope;
     spec = record.spec();
@@ -88,6 +87,7 @@ public final class Exec implements AutoCloseable {
     journal =
         new ExecJournal(
             site, number, spec.kind(), output, () -> send(sandbox -> sandbox.forget(number)));
+    input = new ExecInput(stdin, record.input(), journal);
   }
 
   // --- beginning ---
@@ -106,8 +106,9 @@ public final class Exec implements AutoCloseable {
   }
 
   /** Has init start it; all that it needs is made. */
-  void begin(StartRequest request, List<Fd> fds, boolean isPiped) throws KernelException {
-    journal.begin(new ExecRecord(number, spec, startedAt, oomKillsBefore, Optional.empty()));
+  void begin(ExecRecord record, StartRequest request, List<Fd> fds, boolean isPiped)
+      throws KernelException {
+    journal.begin(record);
     setPending(true);
     site.sandbox().start(number, request, fds, isPiped, new ExecReports(site, this));
     site.whenOutOfMemory(oomListener);
@@ -127,9 +128,9 @@ public final class Exec implements AutoCloseable {
    * @param cpuSoFar of all commands of its box
    */
   public Exec rearm(ExecSpec order, Duration cpuSoFar) throws KernelException {
-    var record = new ExecRecord(number, order, Instant.now(), oomKillsBefore, Optional.empty());
-    Optional<Stdin> input = order.takesInput() ? stdin : Optional.empty();
-    var heir = new Exec(site, record, scope, input, Optional.empty());
+    Optional<Stdin> stdin = order.takesInput() ? stdin() : Optional.empty();
+    var record = ExecRecord.atStart(number, order, oomKillsBefore, stdin.isPresent());
+    var heir = new Exec(site, record, scope, stdin, Optional.empty());
     heir.progress.takeOver(progress);
     heir.cpuBefore = cpuSoFar;
     site.forget(oomListener);
@@ -182,7 +183,7 @@ public final class Exec implements AutoCloseable {
     setPending(false);
     spec = spec.ended();
     progress.onEnd(last, segment(), stdoutSize, stderrSize);
-    stdin.ifPresent(Stdin::close);
+    input.close();
   }
 
   /** One victim takes the whole exec along: what is left of it could only fail strangely. */
@@ -267,9 +268,13 @@ public final class Exec implements AutoCloseable {
     return output.pipe();
   }
 
+  public ExecInput input() {
+    return input;
+  }
+
   /** Empty unless the command takes input. */
   public Optional<Stdin> stdin() {
-    return stdin;
+    return input.pipe();
   }
 
   /** Empty unless it takes orders. */

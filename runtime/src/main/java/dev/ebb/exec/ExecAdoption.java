@@ -27,6 +27,9 @@ public final class ExecAdoption {
       if (record.spec().operator()) {
         site.leaf(record.number()).foundInLane();
       }
+      if (record.end().isEmpty()) {
+        exec.input().adopt();
+      }
       exec.adopt(record.end());
       boolean isOver = record.end().filter(end -> end.leftovers().kept().isEmpty()).isPresent();
       if (isOver) {

@@ -46,6 +46,20 @@ final class ExecJournal {
     }
   }
 
+  /**
+   * If this cannot be written, the next engine may report a whole input as cut, not the reverse.
+   */
+  void inputIs(ExecInput.State state) {
+    if (!isRecorded()) {
+      return;
+    }
+    try {
+      site.directory().journal().append(ExecRecord.input(exec, state));
+    } catch (KernelException e) {
+      LOG.log(Level.WARNING, "event=record_failed box=" + site.id() + " exec=" + exec, e);
+    }
+  }
+
   /** ORDER: written first, then init may forget it. One that never ran is not remembered. */
   void end(@Nullable ExecResult result, Outcome outcome) {
     if (!site.isDetached()) {

@@ -24,9 +24,21 @@ import java.util.Optional;
  * among it.
  */
 record ExecRecord(
-    int number, ExecSpec spec, Instant startedAt, long oomKillsBefore, Optional<ExecResult> end) {
+    int number,
+    ExecSpec spec,
+    Instant startedAt,
+    long oomKillsBefore,
+    ExecInput.State input,
+    Optional<ExecResult> end) {
   private static final String EXEC = "exec";
   private static final String ENDED = "ended";
+  private static final String INPUT = "input";
+
+  /** A command that begins now; its caller writes its input through a pipe, or not. */
+  static ExecRecord atStart(int number, ExecSpec spec, long oomKillsBefore, boolean isFed) {
+    var input = isFed ? ExecInput.State.OPEN : ExecInput.State.WHOLE;
+    return new ExecRecord(number, spec, Instant.now(), oomKillsBefore, input, Optional.empty());
+  }
 
   /** All of a journal, by the order they were started in. */
   static List<ExecRecord> of(List<JournalEntry> entries) throws IOException {
@@ -34,6 +46,10 @@ record ExecRecord(
     for (JournalEntry entry : entries) {
       switch (entry.about()) {
         case EXEC -> records.put(entry.integer("number"), started(entry));
+        case INPUT -> {
+          ExecInput.State input = input(entry, "is");
+          records.computeIfPresent(entry.integer("number"), (_, r) -> r.with(input));
+        }
         case ENDED -> {
           ExecResult end = end(entry);
           records.computeIfPresent(entry.integer("number"), (_, r) -> r.with(end));
@@ -45,7 +61,11 @@ record ExecRecord(
   }
 
   private ExecRecord with(ExecResult last) {
-    return new ExecRecord(number, spec, startedAt, oomKillsBefore, Optional.of(last));
+    return new ExecRecord(number, spec, startedAt, oomKillsBefore, input, Optional.of(last));
+  }
+
+  private ExecRecord with(ExecInput.State now) {
+    return new ExecRecord(number, spec, startedAt, oomKillsBefore, now, end);
   }
 
   // --- its start ---
@@ -64,6 +84,7 @@ record ExecRecord(
             .with("open-files", spec.openFiles())
             .with("file-size", spec.fileSize().bytes())
             .with("takes-input", spec.takesInput())
+            .with(INPUT, input)
             .with("keep", spec.keep())
             .with("operator", spec.operator());
     return spec.kind() instanceof ExecKind.Terminal(var rows, var columns)
@@ -95,7 +116,22 @@ record ExecRecord(
         spec,
         Instant.ofEpochMilli(entry.number("started-at")),
         entry.number("oom-kills"),
+        entry.find(INPUT).isPresent() ? input(entry, INPUT) : ExecInput.State.WHOLE,
         Optional.empty());
+  }
+
+  // --- its input ---
+
+  static JournalEntry input(int number, ExecInput.State state) {
+    return JournalEntry.about(INPUT).with("number", number).with("is", state);
+  }
+
+  private static ExecInput.State input(JournalEntry entry, String key) throws IOException {
+    try {
+      return ExecInput.State.valueOf(entry.text(key));
+    } catch (IllegalArgumentException e) {
+      throw new IOException("the record of a box knows no input " + entry.text(key), e);
+    }
   }
 
   // --- its end ---

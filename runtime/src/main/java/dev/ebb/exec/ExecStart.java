@@ -15,7 +15,6 @@ import dev.ebb.model.ExecKind;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.SandboxException;
 import java.nio.file.Path;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -108,7 +107,7 @@ final class ExecStart {
       Step.OPEN_STDIN.reach();
       fds.add(Fd.memory(passing, "stdin", input));
     }
-    ExecRecord record = newRecord();
+    ExecRecord record = newRecord(stdin.isPresent());
     var exec = new Exec(site, record, scope, stdin, runnerSocket);
     if (isPiped) {
       var output = new PipedOutput(scope, passing, site.poller());
@@ -120,7 +119,8 @@ final class ExecStart {
       LeafHandle handle = leaf.isPresent() ? LeafHandle.open(passing, leaf.get()) : LeafHandle.NONE;
       fds.addAll(0, handle.fds());
       fds.addAll(0, exec.output().firstLogs(passing));
-      exec.begin(request(site, spec, handle.form(), exec.output().isBuffered()), fds, isPiped);
+      exec.begin(
+          record, request(site, spec, handle.form(), exec.output().isBuffered()), fds, isPiped);
     } catch (KernelException | RuntimeException e) {
       exec.abandon();
       site.leaf(exec.number()).remove();
@@ -145,10 +145,10 @@ final class ExecStart {
     return Optional.of(new Stdin(scope, passing, site.poller()));
   }
 
-  private ExecRecord newRecord() throws KernelException {
+  private ExecRecord newRecord(boolean isFed) throws KernelException {
     int number = site.nextNumber();
     long oomKills = number == 1 ? 0 : site.oomKills();
-    return new ExecRecord(number, spec, Instant.now(), oomKills, Optional.empty());
+    return ExecRecord.atStart(number, spec, oomKills, isFed);
   }
 
   // --- the request ---

@@ -75,7 +75,7 @@ final class Leftovers {
       }
     }
     if (!dryRun) {
-      reportStrangers(dead);
+      findings.addAll(strangers(dead));
       endMembers(cgroups(dead));
     }
     for (Holding holding : latestFirst) {
@@ -89,17 +89,25 @@ final class Leftovers {
   /**
    * ORDER: the processes of the boxes were killed before, so what is not in a box is a stranger.
    */
-  private void reportStrangers(DeadInstance dead) {
-    dead.holdings().stream()
+  private List<Finding> strangers(DeadInstance dead) {
+    return dead.holdings().stream()
         .filter(held -> held.kind() == Kind.CGROUP && !held.box().isEmpty())
         .filter(held -> plan(dead, held) instanceof Fate.Planned)
-        .forEach(held -> reportStrangers(new Cgroup(Path.of(held.subject())), held.box()));
+        .flatMap(held -> strangers(new Cgroup(Path.of(held.subject())), held.box()).stream())
+        .map(each -> new Finding(dead.id(), Kind.PROCESS, each.toString(), new Fate.Released()))
+        .toList();
   }
 
-  private void reportStrangers(Cgroup cgroup, String box) {
-    if (cgroup.isVersion2()) {
-      strangers.lookAmong(members(cgroup), box);
-    }
+  /** Of version 1 no member is killed by recovery. */
+  private List<ProcessRef> strangers(Cgroup cgroup, String box) {
+    return cgroup.isVersion2() ? strangers.lookAmong(members(cgroup), box) : List.of();
+  }
+
+  /** The box that a cgroup belongs to by its path, which may be that of a command in it. */
+  private static String boxOf(Path cgroup) {
+    String name = String.valueOf(cgroup.getFileName());
+    int depth = cgroup.getNameCount();
+    return name.matches("\\d+") && depth > 2 ? cgroup.getName(depth - 3).toString() : name;
   }
 
   private Finding recover(DeadInstance dead, Holding holding, boolean dryRun) {
@@ -125,6 +133,7 @@ final class Leftovers {
     }
     try {
       Step.SWEEP_CGROUP.reach();
+      var _ = strangers(new Cgroup(cgroup), boxOf(cgroup));
       endMembers(List.of(new Cgroup(cgroup)));
       remove(new Cgroup(cgroup));
       return new Fate.Released();

@@ -27,7 +27,7 @@ class ExecRecordTest {
           .withKeep();
 
   private static ExecRecord record(ExecSpec spec) {
-    return new ExecRecord(3, spec, AT, 5, Optional.empty());
+    return new ExecRecord(3, spec, AT, 5, ExecInput.State.OPEN, Optional.empty());
   }
 
   @Test
@@ -42,6 +42,14 @@ class ExecRecordTest {
   void whatIsSecretIsNotWrittenDown() throws Exception {
     var entry = record(SPEC.withEnvironment(Map.of("TOKEN", "secret"))).entry();
     assertThat(ExecRecord.of(List.of(entry))).containsExactly(record(SPEC));
+  }
+
+  @Test
+  void theInputIsAsItWasSaidLast() throws Exception {
+    for (ExecInput.State state : ExecInput.State.values()) {
+      var read = ExecRecord.of(List.of(record(SPEC).entry(), ExecRecord.input(3, state)));
+      assertThat(read).singleElement().extracting(ExecRecord::input).isEqualTo(state);
+    }
   }
 
   static List<ExitCause> causes() {

@@ -8,7 +8,9 @@ import dev.ebb.box.Box;
 import dev.ebb.box.Strangers;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.engine.Engine;
+import dev.ebb.kernel.Signal;
 import dev.ebb.model.BoxSpec;
+import dev.ebb.process.ProcessRef;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.LogCapture;
@@ -91,6 +93,49 @@ final class StrangersKernelTest {
       enter(Workbench.cgroup(box).init());
       assertThat(engine.release(box).isClean()).isTrue();
       assertTold(engine, "box");
+    }
+  }
+
+  @Test
+  void inTheLeafOfACommandThatTheEngineKillsItself() throws Exception {
+    Duration usual = Exec.ladderSlack;
+    Exec.ladderSlack = Duration.ofMillis(200);
+    try (Engine engine = Engine.open(host.home())) {
+      Box box = engine.create(BoxSpec.defaults());
+      Exec exec = engine.start(box, sh("echo ready; exec sleep 1000"));
+      awaitOutput(exec, "ready");
+      enter(Workbench.cgroup(box).leaf(1));
+      var init = ProcessRef.of(box.footprint().initPid()).orElseThrow();
+      init.signal(Signal.STOP);
+      exec.kill(Duration.ZERO);
+      Thread waiting = Thread.ofVirtual().start(() -> awaitQuietly(exec));
+      assertTold(engine, "command");
+      init.signal(Signal.CONT);
+      waiting.join();
+      assertThat(engine.release(box).isClean()).isTrue();
+      assertThat(engine.strangers()).as("reported once").isEqualTo(1);
+    } finally {
+      Exec.ladderSlack = usual;
+    }
+  }
+
+  private static void awaitQuietly(Exec exec) {
+    try {
+      Workbench.await(exec);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
+  void inALeafThatASweepRemoves() throws Exception {
+    try (Engine engine = Engine.open(host.home())) {
+      Box box = engine.create(BoxSpec.defaults());
+      Cgroup stray = Cgroup.create(Workbench.cgroup(box).leaf(777).path());
+      enter(stray);
+      assertThat(engine.audit(false)).hasSize(1);
+      assertTold(engine, "box");
+      assertThat(log.lines()).singleElement().asString().contains("box=" + box.id() + " ");
     }
   }
 }

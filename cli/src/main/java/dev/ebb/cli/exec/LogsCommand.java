@@ -57,6 +57,10 @@ public final class LogsCommand {
 
   /** Prints what is missing in the output, and returns the exit code. */
   private static int explain(Exec exec) {
+    if (exec.inputCut()) {
+      System.err.println(
+          "ebb: the input of this command was cut: its daemon ended before the input did");
+    }
     if (exec.lost() != null) {
       System.err.println("ebb: " + ExecEnd.words(exec.lost()));
       return ExitCode.OWN_FAILURE;

@@ -137,6 +137,11 @@ public final class ExecAnswers {
           .may("durationMillis", MILLIS, state -> state.result().map(ExecResult::wall))
           .may("truncated", FLAG, ExecState::truncated)
           .may("lost", LOST, ExecState::lost)
+          .may(
+              "inputCut",
+              FLAG.described(
+                  "true when an earlier daemon ended before the caller ended the input"),
+              ExecState::isInputCut)
           .may("leftovers", LEFTOVERS, state -> state.result().map(ExecResult::leftovers))
           .may("usage", BoxAnswers.USAGE, state -> state.result().map(ExecResult::usage));
 

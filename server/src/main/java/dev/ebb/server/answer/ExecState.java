@@ -82,6 +82,11 @@ public record ExecState(
         .or(() -> Optional.of(true).filter(_ -> isCut));
   }
 
+  /** Present when an earlier daemon ended before the caller ended the input. */
+  public Optional<Boolean> isInputCut() {
+    return Optional.of(exec.exec().input().isCut()).filter(isCut -> isCut);
+  }
+
   public Optional<OutputLoss> lost() {
     OutputLoss stored = result().map(ExecResult::loss).orElse(OutputLoss.NONE);
     return Optional.of(stored.plus(unread)).filter(OutputLoss::isAny);

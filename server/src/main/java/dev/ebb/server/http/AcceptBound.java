@@ -13,7 +13,7 @@ import org.eclipse.jetty.io.SelectorManager;
  * {@link Guests} counts it. Excess connections stay in the listen backlog.
  *
  * <p>The acceptor thread itself waits. Jetty's {@code setAccepting} is no alternative: the
- * connector for unix sockets (12.1.13) registers its blocking channel with a selector there, which
+ * connector for unix sockets (12.1.12) registers its blocking channel with a selector there, which
  * closes it.
  */
 final class AcceptBound implements SelectorManager.AcceptListener {

@@ -33,7 +33,10 @@ import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 public final class Listeners {
   private static final Logger LOG = System.getLogger(Listeners.class.getName());
   private static final int HEADER_MOST = 16 * 1024;
-  private static final int IDLE_MILLIS = 60_000;
+
+  /** A test may shorten it. */
+  private static final int IDLE_MILLIS = Integer.getInteger("ebb.idle", 60_000);
+
   private static final int QUEUE = 128;
   private static final int SOCKET_PATH_MOST = 107;
   private static final int TEXT_MOST = 4 * 1024;
@@ -161,7 +164,7 @@ public final class Listeners {
           "the path of the socket is longer than " + SOCKET_PATH_MOST + " bytes: " + socket);
     }
     Files.deleteIfExists(socket);
-    var connector = new UnixDomainServerConnector(server, 1, 1, http());
+    var connector = new Connectors.Unix(server, http());
     connector.setUnixDomainPath(socket);
     connector.setAcceptQueueSize(QUEUE);
     connector.setIdleTimeout(IDLE_MILLIS);
@@ -174,7 +177,7 @@ public final class Listeners {
       Server server, Addresses addresses, InetSocketAddress address) {
     var http = http();
     http.getHttpConfiguration().setServerAuthority(null);
-    var connector = new ServerConnector(server, 1, 1, factories(addresses, http));
+    var connector = new Connectors.Tcp(server, factories(addresses, http));
     connector.setHost(address.getHostString());
     connector.setPort(address.getPort());
     connector.setAcceptQueueSize(QUEUE);

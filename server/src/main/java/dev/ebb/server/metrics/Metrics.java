@@ -56,17 +56,22 @@ public final class Metrics {
           .register(registry);
 
   private final Counter refusals =
-      Counter.builder()
+      counter()
           .name("ebb_refusals_total")
           .help("Requests that were refused, by the code of their problem document.")
           .labelNames("reason")
           .register(registry);
 
   private final CounterDataPoint requests =
-      Counter.builder()
+      counter()
           .name("ebb_requests_total")
           .help("Requests over HTTP, whatever became of them.")
           .register(registry);
+
+  /** Exemplars would take a thread, and nothing here has a trace. */
+  private static Counter.Builder counter() {
+    return Counter.builder().withoutExemplars();
+  }
 
   private static Histogram.Builder histogram(String name, String help) {
     return Histogram.builder()

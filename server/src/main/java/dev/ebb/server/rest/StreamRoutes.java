@@ -98,7 +98,7 @@ final class StreamRoutes {
       }
     }
     if (close) {
-      stdin.close();
+      exec.exec().input().end();
     }
     exchange.done();
   }
@@ -125,8 +125,11 @@ final class StreamRoutes {
   }
 
   private static SandboxException closed(TenantExec exec) {
-    return new SandboxException(
-        ErrorCode.WRONG_STATE, "exec " + exec.number() + " reads no input, or no longer");
+    String why =
+        exec.exec().input().isCut()
+            ? " has lost its input with an earlier daemon"
+            : " reads no input, or no longer";
+    return new SandboxException(ErrorCode.WRONG_STATE, "exec " + exec.number() + why);
   }
 
   private void terminal(Exchange exchange) {

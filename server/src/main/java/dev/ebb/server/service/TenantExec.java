@@ -164,10 +164,10 @@ public final class TenantExec {
     }
   }
 
-  private static void writeAll(Stdin stdin, byte[] bytes, TenantMemory.Claim room) {
+  private void writeAll(Stdin stdin, byte[] bytes, TenantMemory.Claim room) {
     try (room) {
       stdin.write(bytes, 0, bytes.length);
-      stdin.close();
+      exec.input().end();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
