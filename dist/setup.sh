@@ -177,10 +177,10 @@ become_java() {
 # would hang, be killed, or refuse all it is asked. beds/container/test starts it with just that, and with a little less.
 needs='--pids 48 --files 160 --memory 160'
 
-# The same for a command that makes a box by itself: java alone would hang, or be killed without a word.
+# Limits of a command that makes a box by itself: java alone would hang, or be killed without a word.
 needs_of_command='--pids 24 --files 64 --memory 64'
 
-# A command is a java of its own. Whoever asks doctor is told by doctor's list what java lacks.
+# A command is a java of its own. doctor prints in its own list what java lacks.
 become_command() {
   guard="preflight $needs_of_command"
   case "${1:-}: $* " in
@@ -193,14 +193,14 @@ become_command() {
 # The daemon lives long: it has the second compiler, and a supervisor that reaps what it leaves when it is killed.
 become_server() {
   [ "$1" != serve ] || guard="supervise $needs"
-  # A name server that does not answer holds a thread of the proxy for 4 s, not 10. Who has an opinion keeps it.
+  # A name server that does not answer holds a thread of the proxy for 4 s, not 10. A value that is set stays.
   export RES_OPTIONS="${RES_OPTIONS-timeout:2 attempts:2}"
   become_server_with -XX:AOTCache="$server_aot" -m "$server_main" "$@"
 }
 server_main=dev.ebb.server/dev.ebb.server.Main
 
-# Its heap begins small on a large host, too, where it would take a 64th of the memory before it collects anything. Whoever
-# has no memory left has lost something, nobody knows what: the next daemon begins with what is there.
+# Its heap begins small on a large host, too, where it would take a 64th of the memory before it collects anything. A
+# daemon without memory has lost an unknown part of its state: the next daemon begins with what is there.
 become_server_with() {
   more=$server
   become_java -Xms16m -XX:+ExitOnOutOfMemoryError "$@"

@@ -135,7 +135,7 @@ bool message_send(int socket, enum message_type type, uint32_t exec, const void 
 /* subreaper.c: the tree of an exec without a cgroup leaf: all that descends from its subreaper */
 struct start;
 
-struct news { /* from a subreaper: first who the leader is, then how it ended */
+struct news { /* from a subreaper: first the pid of the leader, then how it ended */
 	pid_t leader;
 	int32_t code, status; /* 0: not yet */
 	uint32_t memory;      /* its peak, KiB */

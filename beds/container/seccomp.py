@@ -96,8 +96,8 @@ ENOSYS = 38
 # What bubblewrap needs beyond docker's default to make a box, and no more; unshare is for --disable-userns.
 FOR_A_BOX = ["mount", "pivot_root", "sethostname", "umount2", "unshare"]
 
-# And for the forkserver, which clones boxes in a user namespace that there is already. It adds little: whoever may make
-# a user namespace may make all others in it by unshare, and enter only those that are below his own.
+# And for the forkserver, which clones boxes in a user namespace that there is already. It adds little: a process that
+# may make a user namespace may make all others in it by unshare, and enter only those that are below his own.
 FOR_A_FORKSERVER = ["clone", "setns"]
 
 

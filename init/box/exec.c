@@ -98,7 +98,7 @@ void exec_signal(struct exec *exec, int signal)
 	exec_pass_signals(exec);
 }
 
-/* The ladder: a signal, the grace, SIGKILL. Who climbs it first gives the reason. */
+/* The ladder: a signal, the grace, SIGKILL. The first caller to climb it gives the reason. */
 void exec_end(struct exec *exec, enum end_reason reason, int signal, uint64_t grace)
 {
 	if (exec->phase == EXEC_RUNNING) {

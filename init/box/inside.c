@@ -82,7 +82,7 @@ static void open_box(struct box *box, int control)
 }
 
 /*
- * The gate opens once the engine was told who we are. ORDER: only then may we leave the session
+ * The gate opens once the engine knows our pid. ORDER: only then may we leave the session
  * of the outside role, by which a half-made box is found.
  */
 static void pass(int gate)

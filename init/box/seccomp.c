@@ -112,8 +112,8 @@ static const struct rule rules[] = {
 	DENY_IF(setpriority, {EQUALS, 1, INIT}), DENY_IF(setpriority, {EQUALS, 0, PRIO_USER}),
 	DENY_IF(ioprio_set, {EQUALS, 1, INIT}), DENY_IF(ioprio_set, {EQUALS, 0, IOPRIO_WHO_USER}),
 
-	// Lowered from 1 to 0, the limit would have the host's handler of cores run, as root. Who
-	// wants no cores has none as it is.
+	// Lowered from 1 to 0, the limit would have the host's handler of cores run, as root. A
+	// program that wants no cores has none as it is.
 	IGNORE_IF(setrlimit, {EQUALS, 0, RLIMIT_CORE}),
 	IGNORE_IF(prlimit64, {EQUALS, 1, RLIMIT_CORE}, {DIFFERS, 2, 0}),
 	IGNORE_IF(prlimit64, {EQUALS, 1, RLIMIT_CORE}, {DIFFERS, UPPER(2), 0}),

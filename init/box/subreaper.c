@@ -287,8 +287,8 @@ static bool stands_still(const struct census *in)
 
 /*
  * KERNEL: kill(-1) reaches every process of the namespace but us, at one instant: a fork is either
- * begun, and the child will be reached too, or is not, for a signal is pending. Only one who is
- * woken by another between his stop and hers gets away, for this round.
+ * begun, and the child will be reached too, or is not, for a signal is pending. Only a
+ * process that another one wakes between their two stops gets away, for this round.
  *
  * RACE: a child can be born after /proc was listed and before its parent was seen to stand still.
  * So all are counted again.
@@ -344,7 +344,7 @@ static void forgive(void)
 		subreapers[i].is_doomed = false;
 }
 
-/* The doomed die and the others go on, where all can be told apart: who moves is for next time. */
+/* The doomed die and the others go on, where all can be told apart: a process that moves is for next time. */
 static void sort_out(void)
 {
 	// One look is enough for many kills in a row.

@@ -20,7 +20,7 @@ int terminal_open(const struct start_request *request, int *slave)
 	return master;
 }
 
-/* KERNEL: who works in the terminal hears of it by SIGWINCH. */
+/* KERNEL: the foreground process group of the terminal receives SIGWINCH. */
 bool terminal_resize(int master, uint16_t rows, uint16_t columns)
 {
 	struct winsize size = {.ws_row = rows, .ws_col = columns};

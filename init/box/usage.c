@@ -82,6 +82,6 @@ void box_check_usage(struct box *box)
 	subreaper_look();
 	uint64_t all = look_at_commands(box);
 	look_at_kept(box, all);
-	// A crowd takes long to look at, and shall not keep us from anything else.
+	// To look at many processes takes long, and must not keep us from anything else.
 	box->look_at = after(LOOK_EVERY + 10 * (now() - time));
 }

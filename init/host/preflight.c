@@ -114,7 +114,7 @@ static void take_limits_up(struct memory *least, const char *top, char *cgroup, 
 	}
 }
 
-/* The same as CgroupChain and Gauges see it. */
+/* The limit as CgroupChain and Gauges see it. */
 static void memory_limit(struct memory *least)
 {
 	struct sysinfo host;

@@ -1,4 +1,4 @@
-// Around the daemon: who waits for what it leaves, also where the host's pid 1 never does.
+// Around the daemon: the process that reaps what it leaves, also where the host's pid 1 never does.
 #include <poll.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -89,7 +89,7 @@ static bool next_signal(const struct supervisor *supervisor, struct signalfd_sig
 
 // -------------------------------------------------------------- the program
 
-/* Tells the daemon who its supervisor is: on version 2 they go to the same cgroup. */
+/* Tells the daemon its supervisor: on version 2 they go to the same cgroup. */
 static void introduce(const struct supervisor *supervisor)
 {
 	static char text[64];

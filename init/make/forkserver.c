@@ -107,7 +107,7 @@ static void write_map(const struct forkserver *forkserver, const char *process, 
 }
 
 /*
- * KERNEL: who owns a user namespace has every capability in it; others would need CAP_SYS_ADMIN,
+ * KERNEL: the owner of a user namespace has every capability in it; others would need CAP_SYS_ADMIN,
  * which no container has. To map uids takes CAP_SETUID as well, and that goes with the uid of root.
  */
 static void become_owner(uid_t owner)
@@ -122,7 +122,7 @@ static void become_owner(uid_t owner)
 		die("keep capabilities as uid %u", owner);
 }
 
-/* Only who stays outside may map other uids than his own. */
+/* Only a process that stays outside may map other uids than its own. */
 static pid_t fork_mapper(const struct forkserver *forkserver, int *go)
 {
 	int gate[2];

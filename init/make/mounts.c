@@ -145,8 +145,8 @@ static void map_ids(pid_t pid, const char *map, unsigned own, unsigned box)
 }
 
 /*
- * A user namespace in which everyone is who he was, but we may mount. Who may not change his uid
- * may map only his own, and only by himself; else a child of ours, out here, maps both.
+ * A user namespace in which every uid stays as it was, but we may mount. A process that may not
+ * change its uid may map only its own, and only by itself; else a child of ours, out here, maps both.
  */
 static void enter_user_namespace(uid_t uid, gid_t gid)
 {

@@ -90,7 +90,7 @@ static void parse(struct launch *launch, int argc, char **argv)
 		default: exit(EXIT_FAILURE);
 		}
 	if (launch->uid == geteuid())
-		launch->gid = getegid(); // who does not change his uid cannot change his group
+		launch->gid = getegid(); // without a change of uid the group cannot change
 	launch->bwrap = argv + optind;
 	launch->bwrap_count = argc - optind;
 	errno = EINVAL;

@@ -38,7 +38,7 @@ class DetachTest(Case):
         box.destroy()
 
     @contextlib.contextmanager
-    def nobody(self, box):
+    def without_engine(self, box):
         """While there is no engine."""
         box.control.close()
         yield
@@ -64,13 +64,13 @@ class DetachTest(Case):
         self.assertEqual([STARTED, MSG_ENDED], [word for word in exec_.words if word != OUTPUT])
         self.assertEqual([len(exec_.output(i)) for i in range(2)], [exec_.ended["stdout_size"], exec_.ended["stderr_size"]])
 
-    # ------------------------------------------------------- while nobody is there
+    # ----------------------------------------------------- while there is no engine
 
     def test_an_end_meanwhile_is_told_with_its_time(self):
         with self.a_detached_box() as box:
             exec_ = box.start("/bin/sleep", "0.3")
             box.pump(lambda: exec_.pid is not None, what="start")
-            with self.nobody(box):
+            with self.without_engine(box):
                 time.sleep(0.5 * PATIENCE)
                 over = time.monotonic_ns()
                 time.sleep(0.3)
@@ -82,7 +82,7 @@ class DetachTest(Case):
             both = box.start("/bin/sh", "-c", "echo a; read x; seq 100000; seq 100000 >&2", stdin=(pipe := os.pipe())[0])
             os.close(pipe[0])
             box.pump(lambda: both.sizes == (2, 0), what="the first line")
-            with self.nobody(box):
+            with self.without_engine(box):
                 os.write(pipe[1], b"\n")
                 os.close(pipe[1])
                 wait_until(lambda: both.output(1) == LINES, what="its output")
@@ -97,7 +97,7 @@ class DetachTest(Case):
             some = box.start("/bin/sh", "-c", "echo some; sleep 0.3; echo more", logs=fds)
             much = box.start("/bin/sh", "-c", "sleep 0.3; head -c 30000 /dev/zero", logs=fds)
             box.pump(lambda: some.buffered[0] and much.pid, what="the first line")
-            with self.nobody(box):
+            with self.without_engine(box):
                 wait_until(lambda: not some.members() + much.members(), what="their ends")
             some.wait(), much.wait()
             self.assertEqual((b"some\nmore\n", 0), (some.buffered[0], some.ended["stdout_lost"]))
@@ -109,7 +109,7 @@ class DetachTest(Case):
             mute = box.start("sleep", "100")
             loud.wait_started(), mute.wait_started()
             pids = [(each.pid, each.subreaper) for each in (loud, mute)]
-            with self.nobody(box):
+            with self.without_engine(box):
                 wait_until(lambda: loud.output(1) == LINES, what="its output")
             self.assertEqual([STARTED, OUTPUT], loud.words)
             self.assertEqual((len(LINES), len(LINES)), loud.sizes)
@@ -120,7 +120,7 @@ class DetachTest(Case):
         with self.a_detached_box() as box:
             polite, stubborn = box.start("sleep", "100", timeout=400), box.start(PYTHON, "-c", STUBBORN, timeout=400, grace=200)
             polite.wait_started(), stubborn.wait_started()
-            with self.nobody(box):
+            with self.without_engine(box):
                 wait_until(lambda: not polite.members() + stubborn.members(), what="their ends")
             self.assert_ended(polite, TIMED_OUT)
             self.assert_ended(stubborn, TIMED_OUT)
@@ -129,7 +129,7 @@ class DetachTest(Case):
         with self.a_detached_box() as box:
             flood = box.start("/bin/sh", "-c", "sleep 0.1; exec yes", limit=1000000)
             flood.wait_started()
-            with self.nobody(box):
+            with self.without_engine(box):
                 wait_until(lambda: not flood.members(), what="its end")
             self.assert_ended(flood, OUTPUT_LIMIT)
             self.assertEqual(TRUNCATED, flood.ended["flags"])
@@ -139,7 +139,7 @@ class DetachTest(Case):
             execs = [box.start("/bin/sh", "-c", f"sleep 0.3; exit {i}") for i in range(5)]
             missing, killed = box.start("nix"), box.start("/bin/sh", "-c", "sleep 0.3; kill -9 $$")
             box.pump(lambda: killed.pid and missing.refused and all(each.pid for each in execs), what="all starts")
-            with self.nobody(box):
+            with self.without_engine(box):
                 wait_until(lambda: members(box.cgroup) == [box.init_pid], what="all ends")
             box.pump(lambda: killed.ended and missing.refused and all(e.ended for e in execs), what="all ends")
             self.assertEqual({each.number for each in [*execs, missing, killed]}, set(box.synced))
@@ -154,7 +154,7 @@ class DetachTest(Case):
             self.assert_exited(box.shell("echo x"))
             exec_ = box.start("/bin/sh", "-c", "echo x; sleep 0.2; echo y; sleep 100")
             box.pump(lambda: exec_.sizes[0] >= 2, what="x")
-            with self.nobody(box):
+            with self.without_engine(box):
                 wait_until(lambda: exec_.output() == b"x\ny\n", what="y")
                 self.assert_idle(box)
             exec_.kill(grace=0)
@@ -167,7 +167,7 @@ class DetachTest(Case):
         with self.a_detached_box() as box:
             stubborn = box.start(PYTHON, "-c", STUBBORN)
             box.pump(lambda: stubborn.sizes[0] == 6, what="ready")
-            with self.nobody(box):
+            with self.without_engine(box):
                 pass
             self.assertEqual([STARTED, OUTPUT], stubborn.words)
             self.assert_exited(box.shell("exit 3"), 3)
@@ -184,14 +184,14 @@ class DetachTest(Case):
             box.send(MSG_FORGET, 4711)
             self.assert_exited(box.run("true"))  # so they were heard
             for _ in range(2):
-                with self.nobody(box):
+                with self.without_engine(box):
                     pass
                 self.assert_exited(ended, 7)
                 self.assertEqual([[STARTED, MSG_ENDED], [REFUSED], [STARTED]],
                                  [each.words for each in (ended, refused, running)])
             ended.forget()
             self.assert_exited(box.run("true"))
-            with self.nobody(box):
+            with self.without_engine(box):
                 pass
             self.assertEqual([[], [REFUSED], [STARTED]], [each.words for each in (ended, refused, running)])
             running.kill(grace=0)
@@ -212,7 +212,7 @@ class DetachTest(Case):
         before, running = box.run("true"), box.start("sleep", "100")
         running.wait_started()
         box.detach()
-        with self.nobody(box):
+        with self.without_engine(box):
             pass
         self.assertEqual(([], [STARTED]), (before.words, running.words))
 
@@ -234,7 +234,7 @@ class DetachTest(Case):
             box.send(MSG_START, last.number - 1)
             with self.assertRaisesRegex(AssertionError, "a word after the last word"):
                 box.pump(lambda: False, 20)
-            with self.nobody(box):
+            with self.without_engine(box):
                 pass
             self.assertEqual(([REFUSED], []), (last.words, none.words))
             last.forget()

@@ -12,7 +12,7 @@ SAY = "import socket; s = socket.create_connection(('127.0.0.1', 3128)); s.senda
 
 class EgressTest(Case):
     def serve(self, listener):
-        """Answers one who is in the box, from here."""
+        """Answers a client in the box, from here."""
         self.assertEqual((socket.AF_INET, socket.SOCK_STREAM), (listener.family, listener.type))
         self.assertEqual(("127.0.0.1", PORT), listener.getsockname())
         wait_until(lambda: self.is_answered(listener), what="a connection")

@@ -130,7 +130,7 @@ class ForkserverBox(Box):
 
 
 class ForkserverCase(Case):
-    """Ends the boxes before those who made them."""
+    """Ends the boxes before their makers."""
 
     def setUp(self):
         super().setUp()

@@ -10,7 +10,7 @@ import time
 from case import *
 from forkserver import *
 
-# What a command is and may do, in words that are the same whoever made its box.
+# What a command is and may do, in words that do not depend on the maker of its box.
 LOOK = r"""
 grep -E '^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp)' /proc/self/status; hostname; ulimit -a; cat /proc/self/oom_score_adj
 awk '{ print $5, $6, $(NF-2) }' /proc/self/mountinfo | sed 's/relatime//' | sort -u

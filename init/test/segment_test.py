@@ -125,7 +125,7 @@ class SegmentTest(Case):
         line.write("500000\n")
         line.flush()
         exec_.box.pump(lambda: exec_.sizes[0] >= 1000, what="the limit")
-        # Also its last word, which nobody hears: it would be of the next segment.
+        # Also its last word, which is not reported: it would be of the next segment.
         wait_until(lambda: len(exec_.members()) == 1 and self.writes(exec_) > before, what="its end")
 
     def test_the_end_tells_what_was_not_cut(self):

@@ -60,7 +60,7 @@ class SignalTest(Case):
             exec_ = box.start("/bin/sh", "-c", "while :; do echo x; sleep 0.01; done")
             exec_.wait_output(b"x")
             exec_.signal(signal.SIGSTOP)
-            # D: whoever waits in vfork(2) for a child that is stopped.
+            # D: a process that waits in vfork(2) for a child that is stopped.
             wait_until(lambda: all(field(pid, "State:").strip()[:1] in ("T", "D") for pid in exec_.members()), what="stop")
             exec_.signal(signal.SIGCONT)
             size = exec_.sizes[0]

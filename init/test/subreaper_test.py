@@ -18,7 +18,7 @@ while True:
     time.sleep(0.01)
 """
 
-# Two who wake each other all the time, so that neither stays stopped for long.
+# Two processes that wake each other all the time, so that neither stays stopped for long.
 NURSES = r"""
 import os, signal
 first = os.getpid()
@@ -165,12 +165,12 @@ class SubreaperTest(Case):
 
     def test_a_full_box_takes_no_more_and_can_be_emptied(self):
         with self.a_box() as box:
-            crowd = self.start(box, CROWD, processes=20)
-            self.assertEqual(20, len(crowd.members()))
+            many = self.start(box, CROWD, processes=20)
+            self.assertEqual(20, len(many.members()))
             self.assertEqual((STEP_CLONE, errno.EAGAIN), box.run("true", processes=20).refused)
-            crowd.kill(grace=0)
-            crowd.wait()
-            self.assertEqual((KILLED, CROWDED, 20), tuple(crowd.ended[k] for k in ("reason", "flags", "peak_processes")))
+            many.kill(grace=0)
+            many.wait()
+            self.assertEqual((KILLED, CROWDED, 20), tuple(many.ended[k] for k in ("reason", "flags", "peak_processes")))
             self.assert_exited(box.run("true", processes=20))
 
     def test_leftovers_die_kept_ones_live_and_end_with_the_box(self):
@@ -253,11 +253,11 @@ class SubreaperTest(Case):
             self.assertIn(b"MemoryError", big.output(1))
             forks = "import os, time\nn = 0\ntry:\n  while n < 100:\n    n += 1\n    os.fork() or time.sleep(1000)\n" \
                     "except OSError: print(n, flush=True)\ntime.sleep(0.3)"
-            crowd = box.run(PYTHON, "-c", forks, processes=20)
-            self.assert_exited(crowd)
-            self.assertEqual(b"20\n", crowd.output())
-            self.assertEqual((CROWDED, 20), (crowd.ended["flags"], crowd.ended["peak_processes"]))
-            self.assertEqual(19, crowd.ended["leftovers"])
+            many = box.run(PYTHON, "-c", forks, processes=20)
+            self.assert_exited(many)
+            self.assertEqual(b"20\n", many.output())
+            self.assertEqual((CROWDED, 20), (many.ended["flags"], many.ended["peak_processes"]))
+            self.assertEqual(19, many.ended["leftovers"])
 
     def test_what_it_used_is_told(self):
         with self.a_box() as box:

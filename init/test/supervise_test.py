@@ -68,7 +68,7 @@ def wait_to_read(file):
 
 
 class Supervised:
-    """A program that tells who it is, and the two around it."""
+    """A program that prints its pid and those of the two around it."""
 
     def __init__(self, argv, **options):
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE} | options
@@ -85,7 +85,7 @@ class Supervised:
         return self.outer.stdout.readline().decode().strip()
 
     def rest(self):
-        """All that it says until nobody can say more."""
+        """All that it writes until its last writer is gone."""
         said = b""
         while True:
             wait_to_read(self.outer.stdout)
@@ -102,7 +102,7 @@ class Supervised:
 
 class SuperviseTest(Case):
     def tearDown(self):
-        """Whoever is left of a failed test falls to us, one after the other."""
+        """Processes left by a failed test become our children, one after the other."""
         reap_orphans()
         left = children()
         while children():
@@ -344,7 +344,7 @@ print([line for line in open("/proc/self/status") if line.startswith(("SigB", "S
         supervised.outer.terminate()
         self.assertEqual(5, supervised.end())
         self.assertFalse(os.path.exists(f"/proc/{supervised.program}"))
-        self.assertEqual([supervised.orphan], children(), "what lives on is left to whoever comes next")
+        self.assertEqual([supervised.orphan], children(), "what lives on is left to the next subreaper")
         self.kill(supervised.orphan)
         self.adopt(supervised.orphan)
 
@@ -362,7 +362,7 @@ print([line for line in open("/proc/self/status") if line.startswith(("SigB", "S
         wait_until(lambda: state(supervised.inner) == "T", what="a stopped supervisor")
         self.kill(supervised.program)
         self.assertEqual(-signal.SIGKILL, supervised.end())
-        self.assertEqual(supervised.inner, int(field(supervised.orphan, "PPid:")), "who goes on to reap")
+        self.assertEqual(supervised.inner, int(field(supervised.orphan, "PPid:")), "the inner supervisor goes on to reap")
         self.kill(supervised.orphan)
         self.assertEqual(0, self.adopt(supervised.inner))
 

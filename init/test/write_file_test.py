@@ -162,7 +162,7 @@ class LookTest(Case):
             self.assertIsNone(exec_.seen)
 
     def test_a_file_system_of_others_in_it_is_not_looked_at(self):
-        """Whoever serves it may never answer."""
+        """The process that serves it may never answer."""
         with self.a_box(options=["--tmpfs", "/workspace/shown"]) as box:
             self.assertEqual(errno.EOPNOTSUPP, box.list_workspace())
             self.assertEqual(errno.EOPNOTSUPP, box.shell("touch file", lists=True).seen)

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who is let in, and to what. */
+/** Which callers the daemon admits, and to what. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -281,7 +281,7 @@ final class DaemonAccessAcceptanceTest {
           .startsWith("HTTP/1.1 403")
           .doesNotContain("Access-Control");
     }
-    // A name that resolves to the loopback by somebody else's doing.
+    // A foreign name that resolves to the loopback address.
     for (String host : List.of("evil.example", "evil.example:80", "127.0.0.1.evil.example", "")) {
       assertThat(ask(create, "{}", key, "Host: " + host).isRefusal()).as(host).isTrue();
     }
@@ -315,7 +315,7 @@ final class DaemonAccessAcceptanceTest {
     // Also where the directory would let them: the file itself does not.
     Files.setPosixFilePermissions(daemon.home(), PosixFilePermissions.fromString("rwxr-xr-x"));
     assertThat(connect(socket, "12345")).isEqualTo(13);
-    // And should even that fail, the daemon asks the kernel who calls.
+    // And should even that fail, the daemon asks the kernel for the uid of the caller.
     Files.setPosixFilePermissions(socket, PosixFilePermissions.fromString("rw-rw-rw-"));
     assertThat(connect(socket, "12345")).isEqualTo(43);
     assertThat(connect(socket, "0")).isZero();

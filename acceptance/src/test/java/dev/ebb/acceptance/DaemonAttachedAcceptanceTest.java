@@ -23,7 +23,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whoever is attached to a command: what ends with them, and what waits for them. */
+/** Clients attached to a command: what ends with them, and what waits for them. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -98,7 +98,7 @@ final class DaemonAttachedAcceptanceTest {
   }
 
   @Test
-  void whoFollowsABoxThatGoesWithItsCommandMissesNothing() throws Exception {
+  void aFollowerOfABoxThatEndsWithItsCommandMissesNothing() throws Exception {
     String zeros = "until [ -e followed ]; do sleep 0.05; done; head -c " + MUCH + " /dev/zero";
     Exec exec = client.start(BoxRequest.defaults(), ExecRequest.of("sh", "-c", zeros));
     var shown = new ByteArrayOutputStream();
@@ -112,7 +112,7 @@ final class DaemonAttachedAcceptanceTest {
   }
 
   @Test
-  void whoWritesNothingToACommandIsToldOfItsEnd() throws Exception {
+  void aWriterThatSendsNothingReceivesTheEndOfItsCommand() throws Exception {
     client.boxes().create(BoxRequest.defaults().withName("deaf"));
     Exec cat = client.execs("deaf").start(ExecRequest.of("cat").withStdin());
     String head =

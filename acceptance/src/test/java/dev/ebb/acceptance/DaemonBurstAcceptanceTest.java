@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Many who pause, resume, kill and stop one and the same box at once. */
+/** Many clients pause, resume, kill and stop one box at once. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(1800)
@@ -50,7 +50,7 @@ final class DaemonBurstAcceptanceTest {
 
   private static final ExecRequest SHOW_NETWORK = ExecRequest.of("cat", "/proc/net/dev");
 
-  /** What whoever comes too late is told. */
+  /** The answer to a call that comes too late. */
   private static final Set<String> REFUSALS = Set.of("wrong-state", "not-found", "conflict");
 
   @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
@@ -178,7 +178,7 @@ final class DaemonBurstAcceptanceTest {
     }
   }
 
-  /** There is one box by that name, it is gone, and everybody was told the same of it. */
+  /** There is one box by that name, it is gone, and all callers received one certificate. */
   private void assertEnded(EbbClient client, String id) throws IOException {
     see(client.boxes().stop("one", Duration.ZERO));
     List<Box> all = client.boxes().list(BoxQuery.all());

@@ -163,7 +163,7 @@ final class DaemonCliStartAcceptanceTest {
     assertThat(home).doesNotExist();
   }
 
-  /** Whoever has it locked lives. */
+  /** The process that has it locked lives. */
   private static Process hold(Path directory) throws Exception {
     Process process =
         new ProcessBuilder(
@@ -176,7 +176,7 @@ final class DaemonCliStartAcceptanceTest {
     return process;
   }
 
-  /** A link, and the place it names, are somebody's, as a mount would be. */
+  /** A link and its target belong to another user, as a mount would. */
   @Test
   void aHomeThatPurgeLeavesEmptyIsUsedAgain() throws Exception {
     Path link = home.resolveSibling(home.getFileName() + "-link");

@@ -448,7 +448,7 @@ final class DaemonContextAcceptanceTest {
 
   @ParameterizedTest
   @MethodSource("late")
-  void anInterruptBetweenCellsIsForNobody(String language, String code, String child)
+  void anInterruptBetweenCellsHasNoEffect(String language, String code, String child)
       throws Exception {
     String context = create(language);
     assertThat(run(context, code.formatted(child)).outcome()).isEqualTo("ok");

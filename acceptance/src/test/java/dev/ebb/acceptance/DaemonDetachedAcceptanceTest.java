@@ -132,7 +132,7 @@ final class DaemonDetachedAcceptanceTest {
   }
 
   @Test
-  void oneThatNobodyCanReadIsListedAndCanBeRemoved() throws Exception {
+  void aBoxWithAnUnreadableRecordIsListedAndCanBeRemoved() throws Exception {
     Box odd = create("odd");
     daemon.client().execs("odd").start(ExecRequest.of("sleep", "1000"));
     List<Long> pids = pids("odd");

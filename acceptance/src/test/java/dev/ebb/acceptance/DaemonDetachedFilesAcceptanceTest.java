@@ -116,7 +116,7 @@ final class DaemonDetachedFilesAcceptanceTest {
         missing.add(box + ": " + e.status() + " " + e.detail());
       }
     }
-    // Also those of callers who were not told that they had one.
+    // Also those of callers that received no answer.
     for (Box box : next.boxes().list(BoxQuery.all())) {
       next.boxes().remove(box.id(), true);
     }

@@ -35,7 +35,7 @@ final class DaemonEgressAcceptanceTest {
       new DaemonProcess(
           "--egress-private", "127.0.0.0/8,::1/128", "--policy-egress", "localhost:*,a.org");
 
-  /** Answers one who asks, and ends. */
+  /** Answers one request, and ends. */
   private record Once(ServerSocket server, Thread thread) implements AutoCloseable {
     static Once open() throws IOException {
       var server = new ServerSocket(0, 16, InetAddress.ofLiteral("127.0.0.1"));

@@ -207,7 +207,7 @@ final class DaemonEndAcceptanceTest {
     return full;
   }
 
-  /** Whoever comes second is told that it is gone, or that there is no such box. */
+  /** The second caller receives that the box is gone, or that there is no such box. */
   @Test
   void twoWhoEndItAtOnceBothSucceed() throws Exception {
     for (int i = 0; i < 5; i++) {
@@ -331,14 +331,14 @@ final class DaemonEndAcceptanceTest {
     }
   }
 
-  // --- without whoever stood around it ---
+  // --- without its supervisors ---
 
   /**
    * Of what wrapped it nothing is left once it runs; of what stood around the daemon the inner
    * supervisor, which is its parent when the daemon is gone.
    */
   @Test
-  void killingItsKeeperKeepsNobodyFromEndingIt() throws Exception {
+  void aDaemonWithoutItsSupervisorCanBeEnded() throws Exception {
     var boxes = new EnumMap<Way, HostBox>(Way.class);
     for (Way way : Way.values()) {
       HostBox box = create("kept-" + way, BoxRequest.defaults(), SLEEP);

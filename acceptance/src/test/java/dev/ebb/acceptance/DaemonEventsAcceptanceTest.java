@@ -84,7 +84,7 @@ final class DaemonEventsAcceptanceTest {
 
   /** The numbers of the next daemon lie above: what was told meanwhile counts as missed. */
   @Test
-  void whoHeardAnEarlierDaemonIsToldOfTheGapAndGoesOn() throws Exception {
+  void aFollowerOfAnEarlierDaemonReceivesTheGapAndGoesOn() throws Exception {
     String seen;
     EbbClient client = daemon.client();
     try (BoxEvents events = client.events()) {

@@ -40,7 +40,7 @@ final class DaemonFilesAcceptanceTest {
   private static final byte[] WORDS = "words".getBytes(UTF_8);
   private static final String SECRET = "of the host";
 
-  @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
+  @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
   @TempDir private Path host;
   private String key = "";
 
@@ -85,7 +85,7 @@ final class DaemonFilesAcceptanceTest {
   }
 
   private EbbClient box(BoxRequest request) throws IOException {
-    EbbClient client = DAEMON.client();
+    EbbClient client = daemon.client();
     client.boxes().create(request.withName("b"));
     return client;
   }
@@ -101,7 +101,7 @@ final class DaemonFilesAcceptanceTest {
         List.of("", "../../../../../..", "root", "up", "/proc/1/root", "/proc/self/root")) {
       ways.add(prefix + secret);
     }
-    ways.add("/proc/" + DAEMON.pid() + "/root" + secret);
+    ways.add("/proc/" + daemon.pid() + "/root" + secret);
     ways.add("/proc/" + ProcessHandle.current().pid() + "/root" + secret);
     ways.add("link");
     for (String way : ways) {
@@ -142,7 +142,7 @@ final class DaemonFilesAcceptanceTest {
   }
 
   @Test
-  void whatIsNoFileIsToldAndNobodyWaitsForIt() throws Exception {
+  void aPathThatIsNoFileIsRefusedWithoutWaiting() throws Exception {
     EbbClient client = box(BoxRequest.defaults());
     BoxFiles files = client.files("b");
     sh(client, "mkfifo fifo; ln -s loop loop; ln -s /dev/zero zero; mkdir dir; touch dir/file");
@@ -171,8 +171,8 @@ final class DaemonFilesAcceptanceTest {
   }
 
   private int raw(String method, String target) throws Exception {
-    key = key.isEmpty() ? "Authorization: Bearer " + DAEMON.key("--admin") : key;
-    return Wire.ask(DAEMON.uri(), method, "/v1/boxes/b" + target, "", key).status();
+    key = key.isEmpty() ? "Authorization: Bearer " + daemon.key("--admin") : key;
+    return Wire.ask(daemon.uri(), method, "/v1/boxes/b" + target, "", key).status();
   }
 
   @Test
@@ -230,7 +230,7 @@ final class DaemonFilesAcceptanceTest {
   }
 
   @Test
-  void aHostileTarHarmsNobody() throws Exception {
+  void aHostileTarStaysInItsBox() throws Exception {
     var small = new Limits(null, null, null, 16L << 20);
     EbbClient client = box(BoxRequest.defaults().withLimits(small));
     BoxFiles files = client.files("b");
@@ -242,7 +242,7 @@ final class DaemonFilesAcceptanceTest {
           .isEqualTo("forbidden");
     }
     assertThat(files.list("into")).isEmpty();
-    // A pipe may be made, and keeps nobody waiting.
+    // A pipe may be made, and no call waits for it.
     assertThat(unpack(files, Tar.of(Tar.PIPE, "pipe", "", 0666, new byte[0]))).isEmpty();
     assertThat(refusal(() -> files.read("into/pipe").close())).isEqualTo("conflict");
     assertThat(unpack(files, Tar.of(Tar.FILE, "pipe", "", 0644, WORDS))).isEmpty();
@@ -315,13 +315,13 @@ final class DaemonFilesAcceptanceTest {
     }
     InputStream content = client.files("b").read("large");
     assertThat(content.read()).isNotNegative();
-    ProcessHandle.of(DAEMON.pid()).orElseThrow().destroyForcibly();
+    ProcessHandle.of(daemon.pid()).orElseThrow().destroyForcibly();
     assertThatExceptionOfType(IOException.class)
         .isThrownBy(() -> content.transferTo(new Nowhere()));
     content.close();
-    DAEMON.start();
+    daemon.start();
     TestHost.reapOrphans();
-    assertThat(DAEMON.client().boxes().list(BoxQuery.all())).isEmpty();
+    assertThat(daemon.client().boxes().list(BoxQuery.all())).isEmpty();
   }
 
   private static void assertWholeOrBroken(InputStream content) {
@@ -345,12 +345,12 @@ final class DaemonFilesAcceptanceTest {
     EbbClient client = box(BoxRequest.defaults().withFile("kept", Output.of("old")));
     String head =
         "PUT /v1/boxes/b/files?path=kept HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
-            + DAEMON.key("--admin")
+            + daemon.key("--admin")
             + "\r\n";
     for (String body :
         List.of(
             "Content-Length: 1000\r\n\r\nnew", "Transfer-Encoding: chunked\r\n\r\n3\r\nnew\r\n")) {
-      try (Wire wire = Wire.to(DAEMON.uri())) {
+      try (Wire wire = Wire.to(daemon.uri())) {
         wire.write(head + body);
       }
     }

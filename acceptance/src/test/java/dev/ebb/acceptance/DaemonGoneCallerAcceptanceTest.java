@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Callers who hang up on a command that they wait for. */
+/** Callers that hang up on a command that they wait for. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -114,7 +114,7 @@ final class DaemonGoneCallerAcceptanceTest {
   }
 
   @Test
-  void whoGoesAwayTakesTheCommandAlong() throws Exception {
+  void aCallerThatHangsUpEndsItsCommand() throws Exception {
     for (SocketAddress door : doors()) {
       for (String accept : List.of(JSON, EVENTS)) {
         long before = last();
@@ -131,7 +131,7 @@ final class DaemonGoneCallerAcceptanceTest {
   }
 
   @Test
-  void whoIsDetachedGoesAwayAlone() throws Exception {
+  void aCallerOfADetachedCommandHangsUpAlone() throws Exception {
     String ticking = "echo ready; while :; do echo tick; sleep 0.1; done";
     for (String accept : List.of(JSON, EVENTS)) {
       long before = last();
@@ -148,7 +148,7 @@ final class DaemonGoneCallerAcceptanceTest {
   }
 
   @Test
-  void whoGoesAwayFromARunTakesItsBoxAlong() throws Exception {
+  void aCallerThatHangsUpOnARunEndsItsBox() throws Exception {
     var idle = HostProcesses.below(DAEMON.pid());
     try (var events = client.events()) {
       for (SocketAddress door : doors()) {

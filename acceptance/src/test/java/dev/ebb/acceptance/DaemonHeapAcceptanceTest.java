@@ -96,7 +96,7 @@ final class DaemonHeapAcceptanceTest {
   }
 
   @Test
-  void inputThatNobodyReadsIsBounded() throws Exception {
+  void unreadInputIsBounded() throws Exception {
     Box box = hostile.boxes().create(BoxRequest.defaults());
     String body =
         "{\"command\":[\"sleep\",\"600\"],\"input\":{\"text\":\"" + "x".repeat(6 * MIB) + "\"}}";

@@ -328,7 +328,7 @@ final class DaemonHostileContextAcceptanceTest {
     assertThat(cell.cause()).isNotNull();
   }
 
-  /** Between two cells nobody waits for it, but it is seen all the same. */
+  /** No call waits for its end between two cells, but the daemon sees it. */
   @Test
   void aThreadThatWritesToTheLineBetweenCellsIsEnded() throws Exception {
     String python = create("python");

@@ -114,7 +114,7 @@ final class DaemonHostileDescriptorAcceptanceTest {
 
     /** KERNEL: from 6.16 on the sender is refused, with EPERM. */
     @Test
-    void aSocketThatLingersForEverKeepsNobody() throws Exception {
+    void aSocketThatLingersForEverDelaysNoCaller() throws Exception {
       requireServed(daemon, SEND, isRefusedByTheKernel() ? "error" : "broken");
     }
   }

@@ -211,7 +211,7 @@ final class DaemonInventoryAcceptanceTest {
         .isEqualTo("more than 1000 are not listed");
   }
 
-  /** Whoever asks while a command starts is told of its process, or of none that is there. */
+  /** A request while a command starts is answered with its process, or with none. */
   @Test
   void aCommandIsListedRightAfterItsStart() throws Exception {
     String id = client.boxes().create(BoxRequest.defaults().withName("quick")).id();

@@ -101,7 +101,7 @@ final class DaemonKillAcceptanceTest {
   }
 
   @Test
-  void whatNobodyKnowsIsNotFound() throws IOException {
+  void anUnknownIdIsNotFound() throws IOException {
     assertThatThrownBy(() -> execs.kill(77, GRACE)).isInstanceOf(NotFoundException.class);
     assertThatThrownBy(() -> client.execs("b0123456789ab").kill(1, GRACE))
         .isInstanceOf(NotFoundException.class);
@@ -143,7 +143,7 @@ final class DaemonKillAcceptanceTest {
   private record Tree(String script, int processes) {}
 
   @Test
-  void whoIgnoresTheTermIsKilledAfterTheGrace() throws IOException {
+  void aCommandThatIgnoresTermIsKilledAfterTheGrace() throws IOException {
     Exec exec = startReady(STUBBORN);
     long start = System.nanoTime();
     Exec killed = execs.kill(exec.number(), GRACE);
@@ -155,7 +155,7 @@ final class DaemonKillAcceptanceTest {
   }
 
   @Test
-  void whoHeedsTheTermHasTheGraceForItsLastWords() throws IOException {
+  void aCommandThatHeedsTermCanWriteDuringTheGrace() throws IOException {
     Exec exec = startReady("trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.1; done");
     long start = System.nanoTime();
     Exec killed = execs.kill(exec.number(), Duration.ofSeconds(60));
@@ -194,7 +194,7 @@ final class DaemonKillAcceptanceTest {
   }
 
   @Test
-  void forkingDuringTheKillHelpsNobody() throws IOException {
+  void forkingDuringTheKillDoesNotHelp() throws IOException {
     String forking =
         "trap '' TERM; echo ready; while :; do setsid sh -c 'trap \"\" TERM; sleep 5 & sleep 5' & sleep 0.02; done";
     for (int i = 0; i < 2; i++) {

@@ -35,28 +35,27 @@ final class DaemonMcpAcceptanceTest {
   private static final Duration SOON = TestHost.patience(Duration.ofSeconds(30));
 
   @RegisterExtension
-  static final DaemonProcess DAEMON =
-      new DaemonProcess("--pressure-quiet=200ms", "--mcp-sessions=60");
+  final DaemonProcess daemon = new DaemonProcess("--pressure-quiet=200ms", "--mcp-sessions=60");
 
   private String ebb() {
     return TestHost.root().resolve("ebb").toString();
   }
 
   private String url() {
-    return DAEMON.uri() + "/mcp";
+    return daemon.uri() + "/mcp";
   }
 
   private NodePackage clients() throws IOException, InterruptedException {
-    return McpClients.of(DAEMON.home());
+    return McpClients.of(daemon.home());
   }
 
   private void awaitNoBox() throws IOException {
-    awaitNoBox(DAEMON.client());
+    awaitNoBox(daemon.client());
   }
 
   private void awaitNoBox(EbbClient client) {
     await().atMost(SOON).until(() -> client.boxes().list(BoxQuery.all()).isEmpty());
-    await().atMost(SOON).until(() -> HostProcesses.boxedBelow(DAEMON.pid()).isEmpty());
+    await().atMost(SOON).until(() -> HostProcesses.boxedBelow(daemon.pid()).isEmpty());
   }
 
   private static String target(Path link) throws IOException {
@@ -69,7 +68,7 @@ final class DaemonMcpAcceptanceTest {
 
   private int openJarsOfMcp() throws IOException {
     int jars = 0;
-    try (var files = Files.newDirectoryStream(Path.of("/proc/" + DAEMON.pid() + "/fd"))) {
+    try (var files = Files.newDirectoryStream(Path.of("/proc/" + daemon.pid() + "/fd"))) {
       for (Path file : files) {
         jars += target(file).contains("/ebb/mcp/") ? 1 : 0;
       }
@@ -87,17 +86,17 @@ final class DaemonMcpAcceptanceTest {
         "create_box execute_code kill_process list_boxes list_files process_output read_file"
             + " remove_box run_command start_process write_file";
     assertThat(clients.run("every-tool.mjs", "stdio", ebb())).contains("drove " + tools);
-    assertThat(clients.run("every-tool.mjs", "http", url(), DAEMON.key()))
+    assertThat(clients.run("every-tool.mjs", "http", url(), daemon.key()))
         .contains("drove " + tools);
     assertThat(openJarsOfMcp()).isPositive();
     awaitNoBox();
-    assertThat(DAEMON.threads()).isLessThanOrEqualTo(24);
+    assertThat(daemon.threads()).isLessThanOrEqualTo(24);
   }
 
   @Test
   void theInspectorListsAndCallsTools() throws Exception {
     var clients = clients();
-    String key = "Authorization: Bearer " + DAEMON.key();
+    String key = "Authorization: Bearer " + daemon.key();
     String[] http = {url(), "--transport", "http", "--header", key, "--method"};
     assertThat(inspect(clients, List.of(http), "tools/list").objects("tools"))
         .hasSize(11)
@@ -127,18 +126,18 @@ final class DaemonMcpAcceptanceTest {
   @Test
   void cancellationKillsTheTree() throws Exception {
     assertThat(clients().run("cancel.mjs", "stdio", ebb())).contains("cancelled");
-    assertThat(clients().run("cancel.mjs", "http", url(), DAEMON.key())).contains("cancelled");
+    assertThat(clients().run("cancel.mjs", "http", url(), daemon.key())).contains("cancelled");
     awaitNoBox();
   }
 
   @Test
   void theBoxOfAKilledClientIsReleased() throws Exception {
     for (String[] where : List.of(new String[] {"stdio", ebb()}, http())) {
-      try (BoxEvents events = DAEMON.client().events()) {
+      try (BoxEvents events = daemon.client().events()) {
         Process client = clients().start("hold.mjs", where);
         String box = client.inputReader().readLine();
         assertThat(box).startsWith("b");
-        assertThat(DAEMON.client().boxes().inspect(box).state()).isEqualTo(BoxState.RUNNING);
+        assertThat(daemon.client().boxes().inspect(box).state()).isEqualTo(BoxState.RUNNING);
         client.destroyForcibly();
         BoxEvent released = next(events, "released");
         assertThat(released.box()).isEqualTo(box);
@@ -154,7 +153,7 @@ final class DaemonMcpAcceptanceTest {
   }
 
   private String[] http() throws IOException, InterruptedException {
-    return new String[] {"http", url(), DAEMON.key()};
+    return new String[] {"http", url(), daemon.key()};
   }
 
   private static BoxEvent next(BoxEvents events, String state) throws IOException {
@@ -170,17 +169,17 @@ final class DaemonMcpAcceptanceTest {
   void fiftySessionsAtATimeLeaveTheDaemonAsItWas() throws Exception {
     var clients = clients();
     String[] http = http();
-    EbbClient client = DAEMON.client();
+    EbbClient client = daemon.client();
     clients.run("many.mjs", http);
     awaitNoBox(client);
     await()
         .atMost(SOON)
         .until(() -> client.pressure().document().object("baseline").isTrue("learned"));
-    int descriptors = DAEMON.descriptors();
+    int descriptors = daemon.descriptors();
     assertThat(clients.run("many.mjs", http)).contains("fifty");
     awaitNoBox(client);
-    assertThat(DAEMON.threads()).isLessThanOrEqualTo(24);
-    await().atMost(SOON).until(() -> DAEMON.descriptors() <= descriptors);
+    assertThat(daemon.threads()).isLessThanOrEqualTo(24);
+    await().atMost(SOON).until(() -> daemon.descriptors() <= descriptors);
     JsonObject baseline = client.pressure().document().object("baseline");
     assertThat(baseline.isTrue("alarm")).as(baseline.toString()).isFalse();
     assertThat(sessions()).isEmpty();
@@ -189,11 +188,11 @@ final class DaemonMcpAcceptanceTest {
   private List<JsonObject> sessions() throws IOException, InterruptedException {
     var answer =
         Wire.ask(
-            DAEMON.uri(),
+            daemon.uri(),
             "GET",
             "/v1/mcp/sessions",
             "",
-            "Authorization: Bearer " + DAEMON.key("--admin"));
+            "Authorization: Bearer " + daemon.key("--admin"));
     return Json.readObject(answer.body()).objects("sessions");
   }
 
@@ -220,7 +219,7 @@ final class DaemonMcpAcceptanceTest {
   }
 
   private Pipe pipe() throws IOException {
-    Process process = DAEMON.ebb().start("mcp");
+    Process process = daemon.ebb().start("mcp");
     return new Pipe(process, process.inputReader());
   }
 
@@ -232,7 +231,7 @@ final class DaemonMcpAcceptanceTest {
     assertThat(pipe.process().waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
     assertThat(pipe.process().exitValue()).isZero();
     assertThat(pipe.said().readLine()).isNull();
-    assertThat(DAEMON.client().boxes().list(BoxQuery.all())).as("gone before we are").isEmpty();
+    assertThat(daemon.client().boxes().list(BoxQuery.all())).as("gone before we are").isEmpty();
   }
 
   @Test
@@ -240,7 +239,7 @@ final class DaemonMcpAcceptanceTest {
     for (boolean politely : List.of(true, false)) {
       Pipe pipe = pipe();
       String box = pipe.begin();
-      assertThat(DAEMON.client().boxes().inspect(box).state()).isEqualTo(BoxState.RUNNING);
+      assertThat(daemon.client().boxes().inspect(box).state()).isEqualTo(BoxState.RUNNING);
       if (politely) {
         pipe.process().destroy();
       } else {
@@ -272,35 +271,35 @@ final class DaemonMcpAcceptanceTest {
   void withoutItsDaemonTheBridgeEnds() throws Exception {
     Pipe pipe = pipe();
     pipe.begin();
-    DAEMON.kill();
+    daemon.kill();
     assertThat(pipe.process().waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
     assertThat(pipe.process().exitValue()).isEqualTo(125);
     assertThat(pipe.process().errorReader().readLine()).startsWith("ebb: ");
-    DAEMON.start();
+    daemon.start();
   }
 
   // --- over HTTP, by hand ---
 
   private McpWire by(String key) {
-    return new McpWire(DAEMON.uri(), key);
+    return new McpWire(daemon.uri(), key);
   }
 
   @Test
   void aSessionIsItsTenantsAlone() throws Exception {
-    String ours = DAEMON.key("--tenant", "ours");
-    String theirs = DAEMON.key("--tenant", "theirs");
+    String ours = daemon.key("--tenant", "ours");
+    String theirs = daemon.key("--tenant", "theirs");
     String session = by(ours).begin();
     String ping = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}";
     assertThat(by(ours).post(session, ping).status()).isEqualTo(200);
     assertThat(by(theirs).post(session, ping).status()).isEqualTo(404);
-    assertThat(by(DAEMON.key("--admin")).post(session, ping).status()).isEqualTo(404);
+    assertThat(by(daemon.key("--admin")).post(session, ping).status()).isEqualTo(404);
     assertThat(by(theirs).end(session)).isEqualTo(404);
     assertThat(by(ours).post("no-such-session", ping).status()).isEqualTo(404);
     assertThat(by(ours).post("", ping).status()).isEqualTo(400);
     assertThat(by("no-key").post(session, ping).status()).isEqualTo(401);
     assertThat(
             Wire.ask(
-                    DAEMON.uri(),
+                    daemon.uri(),
                     "POST",
                     "/mcp",
                     ping,
@@ -318,21 +317,21 @@ final class DaemonMcpAcceptanceTest {
   /** What is told of its progress is as good a sign as any other word. */
   @Test
   void aCallerWhoGoesWhileProgressIsToldTakesTheCommandAlong() throws Exception {
-    var wire = by(DAEMON.key());
+    var wire = by(daemon.key());
     String session = wire.begin();
-    try (EbbClient client = DAEMON.client()) {
+    try (EbbClient client = daemon.client()) {
       assertThat(wire.post(session, McpWire.run("true")).status()).isEqualTo(200);
       String box = client.boxes().list(BoxQuery.all()).getFirst().id();
       byte[] body =
           McpWire.run("sleep 1000")
               .replace("\"params\":{", "\"params\":{\"_meta\":{\"progressToken\":\"p\"},")
               .getBytes(StandardCharsets.UTF_8);
-      try (Wire call = Wire.to(DAEMON.uri())) {
+      try (Wire call = Wire.to(daemon.uri())) {
         call.write(
             String.join(
                 "\r\n",
                 "POST /mcp HTTP/1.1",
-                "Host: " + DAEMON.uri().getAuthority(),
+                "Host: " + daemon.uri().getAuthority(),
                 McpWire.ACCEPT,
                 "Authorization: Bearer " + wire.key(),
                 "Mcp-Session-Id: " + session,
@@ -356,7 +355,7 @@ final class DaemonMcpAcceptanceTest {
 
   @Test
   void whatMakesNoSenseIsRefusedAndNothingElseHappens() throws Exception {
-    String key = DAEMON.key();
+    String key = daemon.key();
     String session = by(key).begin();
     String deep = "[".repeat(20_000) + "]".repeat(20_000);
     for (String body :
@@ -380,7 +379,7 @@ final class DaemonMcpAcceptanceTest {
         .isEqualTo(400);
     var version =
         Wire.ask(
-            DAEMON.uri(),
+            daemon.uri(),
             "POST",
             "/mcp",
             McpWire.INITIALIZE,
@@ -393,7 +392,7 @@ final class DaemonMcpAcceptanceTest {
 
   @Test
   void aTenantHasSoManySessionsAndNoMore() throws Exception {
-    String key = DAEMON.key();
+    String key = daemon.key();
     var all = new ArrayList<String>();
     for (int i = 0; i < 60; i++) {
       all.add(by(key).begin());
@@ -401,7 +400,7 @@ final class DaemonMcpAcceptanceTest {
     var refused = by(key).post("", McpWire.INITIALIZE);
     assertThat(refused.status()).isEqualTo(429);
     assertThat(refused.body()).contains("mcp.sessions");
-    assertThat(by(DAEMON.key("--tenant", "other")).begin()).isNotEmpty();
+    assertThat(by(daemon.key("--tenant", "other")).begin()).isNotEmpty();
     assertThat(by(key).end(all.getFirst())).isEqualTo(204);
     assertThat(by(key).begin()).isNotEmpty();
   }

@@ -30,7 +30,7 @@ final class DaemonMcpIdleAcceptanceTest {
 
   /** Another that is at work goes on, however long that takes, and is as idle afterwards. */
   @Test
-  void aSessionThatNobodyUsesEndsAndItsBoxesGo() throws Exception {
+  void anUnusedSessionEndsAndItsBoxesGo() throws Exception {
     var wire = new McpWire(daemon.uri(), daemon.key());
     try (EbbClient client = daemon.client();
         BoxEvents events = client.events();

@@ -56,7 +56,9 @@ final class DaemonPoolAcceptanceTest {
     Result sum = client.run(BoxRequest.defaults(), SUM);
     assertThat(sum.stdout().text()).isEqualTo("2\n");
     assertThat(kind(client, 1).number("hits")).isEqualTo(1);
-    assertThat(client.boxes().list(BoxQuery.all())).as("what waits is nobody's").isEmpty();
+    assertThat(client.boxes().list(BoxQuery.all()))
+        .as("boxes that wait in the pool belong to no tenant")
+        .isEmpty();
     assertThat(daemon.ebb().call("pool").text()).contains("python3");
     assertThat(daemon.ebb().call("pool", "--json").text()).contains("\"kinds\"");
   }

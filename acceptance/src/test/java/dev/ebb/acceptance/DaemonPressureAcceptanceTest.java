@@ -154,7 +154,7 @@ final class DaemonPressureAcceptanceTest {
     assertThat(outcomes).containsKey("exited");
   }
 
-  /** The same for some seconds, so that nobody is on his way any more. */
+  /** The same for some seconds, so that no request is under way any more. */
   private int awaitIdle() throws Exception {
     var last = new AtomicInteger();
     await()

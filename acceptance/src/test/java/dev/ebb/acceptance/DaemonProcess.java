@@ -101,7 +101,9 @@ final class DaemonProcess
   public void afterEach(ExtensionContext context) throws Exception {
     hasFailed |= context.getExecutionException().isPresent();
     if (shared) {
+      // Each test closes its own connections, so that nothing of it is left.
       removeAll();
+      closeClients();
     } else if (process != null) {
       // Another extension may have skipped the test before it was started.
       end();
@@ -126,11 +128,16 @@ final class DaemonProcess
     if (hasFailed && process().isAlive()) {
       removeAll();
     }
+    closeClients();
+    assertThat(stop()).as("exit code of the daemon").isZero();
+    awaitReaped(supervisors);
+  }
+
+  private void closeClients() throws IOException {
     for (EbbClient client : clients) {
       client.close();
     }
-    assertThat(stop()).as("exit code of the daemon").isZero();
-    awaitReaped(supervisors);
+    clients.clear();
   }
 
   private static void awaitReaped(List<Long> pids) {

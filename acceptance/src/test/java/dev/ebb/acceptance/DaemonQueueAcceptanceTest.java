@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon to which any use at all is alarming: whoever begins something has to queue. */
+/** A daemon to which any use at all is alarming: each caller that begins something has to queue. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(600)
@@ -90,9 +90,9 @@ final class DaemonQueueAcceptanceTest {
     assertThat(admission(admin).number("beginning")).isZero();
   }
 
-  /** Each of many who ask and go leaves neither a box nor a place in the queue. */
+  /** A caller that asks and hangs up leaves neither a box nor a place in the queue. */
   @Test
-  void whoGoesAwayLeavesNothing() throws Exception {
+  void aCallerThatHangsUpLeavesNothing() throws Exception {
     EbbClient admin = daemon.client();
     String key = daemon.key("--tenant", "a");
     String body = "{\"exec\":{\"command\":[\"sleep\",\"30\"]}}";
@@ -118,7 +118,7 @@ final class DaemonQueueAcceptanceTest {
               assertThat(admin.boxes().list(BoxQuery.all())).isEmpty();
             });
     assertThat(admission(admin).object("refusals").number("left"))
-        .as("who left before their turn, and for whom nothing was made")
+        .as("callers that left before their turn, and for which nothing was made")
         .isPositive();
   }
 

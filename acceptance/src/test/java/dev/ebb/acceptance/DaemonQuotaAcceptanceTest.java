@@ -113,7 +113,7 @@ final class DaemonQuotaAcceptanceTest {
   }
 
   @Test
-  void whoAsksTooOftenIsToldToWaitButMayAlwaysEndSomething() throws Exception {
+  void aTenantOverItsRateMustWaitButMayAlwaysEndBoxes() throws Exception {
     EbbClient admin = daemon.client();
     EbbClient a = daemon.client(daemon.key("--tenant", "a"));
     Box box = a.boxes().create(box(64, 10));

@@ -110,7 +110,7 @@ final class DaemonRaceAcceptanceTest {
                 outcome(
                     () -> {
                       Box box = client.boxes().create(request, "key");
-                      // Whoever hears of it finds it whole.
+                      // A client that sees the box finds it whole.
                       assertThat(client.files(box.id()).stat("a").sizeBytes()).isEqualTo(100_000);
                       return box;
                     }));
@@ -175,7 +175,7 @@ final class DaemonRaceAcceptanceTest {
       case 4, 5 -> client.execs(name).start(ExecRequest.of("sleep", "1000"));
       case 6 -> client.boxes().killAll(name, Duration.ZERO);
       case 7, 8 -> {
-        // Without cgroups nobody can be paused.
+        // Without cgroups no box can be paused.
         if (!Feature.CGROUPS.isPresent()) {
           client.boxes().inspect(name);
         } else if (random.nextBoolean()) {

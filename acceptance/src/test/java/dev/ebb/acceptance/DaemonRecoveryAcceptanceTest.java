@@ -85,7 +85,7 @@ final class DaemonRecoveryAcceptanceTest {
   }
 
   @Test
-  void initsThatDoNotAnswerKeepNobodyWaitingAndAreServedWhenTheyDo() throws Exception {
+  void initsThatDoNotAnswerDelayNoCallerAndAreServedWhenTheyDo() throws Exception {
     var inits = new ArrayList<Long>();
     for (int i = 0; i < SILENT; i++) {
       create("silent" + i);

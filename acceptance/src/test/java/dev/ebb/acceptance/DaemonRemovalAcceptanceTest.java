@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A removal that is asked for again, and one that nobody waits for; in every interface. */
+/** A removal that is asked for again, and one without a waiting caller; in every interface. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

@@ -160,7 +160,7 @@ final class DaemonRichCodeAcceptanceTest {
     assertThat(client.boxes().list(BoxQuery.all())).hasSize(1);
   }
 
-  /** Whoever goes away takes code and box along. */
+  /** A caller that hangs up ends code and box. */
   @Test
   void aCallerWhoGoesTakesAllOfItAlong() throws Exception {
     Code endless = Code.of("python", "print('up')\nwhile True: pass");

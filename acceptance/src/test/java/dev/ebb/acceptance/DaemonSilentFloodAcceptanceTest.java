@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Many connections over TCP that say nothing, and callers who have something to say meanwhile. */
+/** Many connections over TCP that send nothing, and callers that send requests meanwhile. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

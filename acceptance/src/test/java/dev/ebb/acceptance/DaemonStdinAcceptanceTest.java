@@ -179,10 +179,10 @@ final class DaemonStdinAcceptanceTest {
     assertThat(output(cat).chars().filter(c -> c == 'a').count()).isEqualTo(300_000);
   }
 
-  /** Nobody reads from the connection then, for longer than it may be idle. */
+  /** The daemon then does not read from the connection for longer than it may be idle. */
   @Test
   @Tag("long")
-  void whoWaitsForALateReaderIsHeard() throws Exception {
+  void inputThatWaitsForALateReaderArrives() throws Exception {
     Exec late = start("sleep 65; wc -c");
     var keys = new PipedOutputStream();
     var typed = new PipedInputStream(keys, 1_000_000);
@@ -200,7 +200,7 @@ final class DaemonStdinAcceptanceTest {
 
   @Test
   @Tag("long")
-  void whoTypesSlowlyIsHeard() throws Exception {
+  void inputThatIsTypedSlowlyArrives() throws Exception {
     Exec cat = start("cat");
     var keys = new PipedOutputStream();
     var typed = new PipedInputStream(keys);

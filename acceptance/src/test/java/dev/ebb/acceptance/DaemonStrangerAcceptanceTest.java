@@ -108,7 +108,7 @@ final class DaemonStrangerAcceptanceTest {
     assertThat(files).allMatch(Files::exists);
   }
 
-  /** A process of somebody's, which calls itself so. */
+  /** A foreign process with this name. */
   private Process sleepAs(String name) throws IOException {
     Process process = new ProcessBuilder("bash", "-c", "exec -a " + name + " sleep 1000").start();
     processes.add(process);

@@ -124,7 +124,7 @@ final class DaemonStreamAcceptanceTest {
   }
 
   @Test
-  void whatSomebodyReadsIsKeptWhileAHundredOthersEnd() throws Exception {
+  void outputThatIsBeingReadIsKeptWhileAHundredOthersEnd() throws Exception {
     long number = execs.run(ExecRequest.of("seq", Integer.toString(MANY_LINES))).exec().number();
     try (Following slow = execs.follow(number, Offsets.START)) {
       assertThat(slow.next()).isPresent();
@@ -146,7 +146,7 @@ final class DaemonStreamAcceptanceTest {
   }
 
   @Test
-  void whoReadsWhatIsRemovedIsToldWhatIsMissingAndHowItEnded() throws Exception {
+  void aReaderOfRemovedOutputReceivesTheGapAndTheEnd() throws Exception {
     long number = execs.run(ExecRequest.of("seq", Integer.toString(MANY_LINES))).exec().number();
     try (Following slow = execs.follow(number, Offsets.START)) {
       assertThat(slow.next()).isPresent();
@@ -251,7 +251,7 @@ final class DaemonStreamAcceptanceTest {
   // --- who reads ---
 
   @Test
-  void whoGivesUpReadingHarmsNobody() throws Exception {
+  void aReaderThatGivesUpDisturbsNoOther() throws Exception {
     byte[] content = lines();
     client.files(box).write("/workspace/content", content);
     int descriptors = DAEMON.descriptors();

@@ -20,7 +20,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** The two processes around a daemon, and who of them may be killed. Nobody else reaps here. */
+/**
+ * The two processes around a daemon, and which of them may be killed. No other process reaps here.
+ */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -81,7 +83,7 @@ final class DaemonSupervisorAcceptanceTest {
     assertThat(status()).isEqualTo(KILLED);
     all.remove(inner);
     awaitGone(all);
-    // Its parent is gone: this one is for whoever is above.
+    // Its parent is gone: a process above this one reaps it.
     await()
         .atMost(DaemonProcess.PATIENCE)
         .until(
@@ -104,7 +106,7 @@ final class DaemonSupervisorAcceptanceTest {
     awaitGone(all);
   }
 
-  /** What lives on falls to whoever comes next: here to us. */
+  /** A process that lives on falls to the next subreaper: here to this test. */
   @Test
   void aDaemonKilledWithItsInnerSupervisorEndsThoughADetachedBoxLivesOn() throws Exception {
     daemon.client().boxes().create(BoxRequest.defaults().withName("on").withDetached());

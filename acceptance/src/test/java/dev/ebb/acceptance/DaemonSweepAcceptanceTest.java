@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a daemon finds that nobody told it of, by itself and when asked. */
+/** What a daemon finds without a record of it, by itself and when asked. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

@@ -73,7 +73,7 @@ final class DaemonTerminalAcceptanceTest {
 
   private static Exec readToTheEnd(TerminalSession session) throws IOException {
     while (session.read().isPresent()) {
-      // Nobody looks.
+      // No client follows the output.
     }
     return session.ended().orElseThrow();
   }

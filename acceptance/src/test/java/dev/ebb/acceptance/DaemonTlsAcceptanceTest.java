@@ -130,7 +130,7 @@ final class DaemonTlsAcceptanceTest {
     assertThat(plain.status()).as(plain.toString()).isNotEqualTo(200);
     assertThat(plain.body()).doesNotContain("version");
 
-    // Whoever does not know the certificate does not send the key.
+    // A client that does not trust the certificate does not send the key.
     assertThatExceptionOfType(SSLException.class)
         .isThrownBy(
             () -> {

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon whose stderr is a pipe that is full, and that nobody reads. */
+/** A daemon whose stderr is a full pipe without a reader. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -25,7 +25,7 @@ final class DaemonUnreadLogAcceptanceTest {
           () -> List.of("sh", "-c", "head -c 65536 /dev/zero >&2; exec \"$@\"", "sh"), Map.of());
 
   @Test
-  void aLogThatNobodyReadsKeepsNobody() throws Exception {
+  void anUnreadLogDelaysNoCaller() throws Exception {
     // The daemon has logged by now that it serves.
     EbbClient client = daemon.client();
     assertThat(client.run(BoxRequest.defaults(), ExecRequest.of("echo", "1")).stdout().text())

@@ -12,7 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What a box had on the host when somebody looked. */
+/** What a box had on the host at one moment. */
 record HostBox(String id, String name, List<Long> pids, List<Path> cgroups) {
   static HostBox look(EbbClient client, String name) throws IOException {
     Box box = client.boxes().inspect(name);
@@ -39,13 +39,13 @@ record HostBox(String id, String name, List<Long> pids, List<Path> cgroups) {
     assertThat(cgroups).as("cgroups of %s", name).allMatch(Files::exists);
   }
 
-  /** Whoever ended it said so: there is nothing to wait for, and a zombie is something. */
+  /** After an announced end there is nothing to wait for; a zombie counts as left. */
   void assertIsGone() {
     assertThat(pids).as("processes of %s", name).noneMatch(HostBox::isThere);
     assertThat(cgroups).as("cgroups of %s", name).noneMatch(Files::exists);
   }
 
-  /** Kills all of it from outside, and waits until somebody has reaped it. */
+  /** Kills all of it from outside, and waits until it is reaped. */
   void kill() {
     pids.forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly));
     await()

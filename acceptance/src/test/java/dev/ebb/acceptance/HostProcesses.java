@@ -82,7 +82,7 @@ final class HostProcesses {
     }
   }
 
-  /** Those of them that nobody has waited for. */
+  /** Those of them that were not reaped. */
   static Set<Long> zombiesBelow(long ancestor) {
     return below(ancestor).stream().filter(HostProcesses::isZombie).collect(Collectors.toSet());
   }

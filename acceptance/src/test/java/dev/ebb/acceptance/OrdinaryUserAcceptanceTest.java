@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The packaged ebb in the hands of somebody who is not root and has no cgroup. */
+/** The packaged ebb, run by a user that is not root and has no cgroup. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
  * A cgroup that counts processes, and a host whose cgroups are read-only otherwise: what a plain
- * container has. To be registered before whoever is started in it.
+ * container has. To be registered before the extension that starts a process in it.
  */
 final class PidsCgroup implements BeforeEachCallback, AfterEachCallback {
   private static final Path PIDS = Path.of("/sys/fs/cgroup/pids");

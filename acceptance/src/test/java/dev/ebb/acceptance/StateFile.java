@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.zip.CRC32C;
 
-/** A ledger or a record as a file of lines, each with a checksum: what somebody may do to it. */
+/** A ledger or a record as a file of lines, each with a checksum: and the ways to damage it. */
 record StateFile(Path path) {
   private static final int SEAL = 9;
 

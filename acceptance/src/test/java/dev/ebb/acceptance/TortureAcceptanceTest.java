@@ -130,7 +130,7 @@ final class TortureAcceptanceTest {
     assertThat(swept.code()).as(swept.text() + swept.stderr()).isZero();
     assertThat(swept.text()).contains("released", "side/");
     assertThat(side()).doesNotExist();
-    // Its daemon's supervisors have lost their parent: those are for whoever is above.
+    // Its daemon's supervisors have lost their parent: a process above this one reaps those.
     await()
         .atMost(DaemonProcess.PATIENCE)
         .until(

@@ -103,7 +103,7 @@ final class Wire implements Closeable {
     } catch (SocketTimeoutException e) {
       throw e;
     } catch (IOException e) {
-      // Whoever refuses a request without reading it resets the connection.
+      // A server that refuses a request without reading it resets the connection.
     }
     return parse(bytes.toString(StandardCharsets.UTF_8));
   }

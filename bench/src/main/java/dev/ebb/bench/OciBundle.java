@@ -52,7 +52,7 @@ final class OciBundle implements AutoCloseable {
 
   static OciBundle create(String... command) throws IOException {
     Path directory = Files.createTempDirectory("ebb-bench-oci");
-    // The container's root is nobody here, and has to reach it.
+    // The container's root has the uid of nobody here, and has to reach it.
     Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
     Path root = Files.createDirectory(directory.resolve("rootfs"));
     for (String name : List.of("usr", "etc", "proc", "dev", "tmp", "workspace")) {

@@ -333,7 +333,7 @@ public final class Pool {
     return List.of("node", "-e", code);
   }
 
-  /** Whose environment is empty, so that nothing is found by its name. */
+  /** The environment is empty, so that nothing is found by its name. */
   private static List<String> bwrap(List<String> command) {
     var inside = new ArrayList<>(command);
     if (!inside.getFirst().startsWith("/")) {

@@ -25,7 +25,7 @@ final class Series {
   /**
    * Counts the processor time of others.
    *
-   * @param pids who works for it
+   * @param pids the processes that work for it
    */
   Series(String name, long... pids) {
     this(name, false, pids);
@@ -37,7 +37,7 @@ final class Series {
     this.pids = LongStream.of(pids).boxed().toList();
   }
 
-  /** Of somebody else, whom we are compared with. */
+  /** Of a peer that Ebb is compared with. */
   static Series ofPeer(String name, long pid) {
     return new Series(name, true, pid);
   }

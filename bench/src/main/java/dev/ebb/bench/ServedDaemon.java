@@ -72,7 +72,7 @@ final class ServedDaemon implements AutoCloseable {
     return Long.parseLong(Files.readString(home.resolve("daemon")).strip());
   }
 
-  /** Of the process that clones its boxes: its end, which nobody sees here, would count it. */
+  /** Of the process that clones its boxes: its end, which is not observed here, would count it. */
   long forkserver() throws IOException {
     return ProcessHandle.of(pid()).stream()
         .flatMap(ProcessHandle::children)

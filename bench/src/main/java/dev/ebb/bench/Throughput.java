@@ -7,7 +7,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
-/** How often something can be done in a second by several who do it without a pause. */
+/** How many times a second several threads together can do something without a pause. */
 final class Throughput {
   private Throughput() {}
 

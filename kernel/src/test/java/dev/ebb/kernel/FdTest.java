@@ -160,7 +160,7 @@ class FdTest {
   }
 
   @Test
-  void closingTwiceDoesNotCloseWhoeverHasTheNumberNow() throws KernelException {
+  void closingTwiceDoesNotCloseTheNextOwnerOfTheNumber() throws KernelException {
     Fd first = Fd.open(scope, NULL, Fd.Flag.READ);
     first.close();
     Fd second = Fd.open(scope, NULL, Fd.Flag.WRITE);
@@ -225,7 +225,7 @@ class FdTest {
    * number: none of them may ever see a foreign byte or lose its descriptor.
    */
   @Test
-  void aReusedNumberIsNeitherUsedNorClosedByWhoeverHadItBefore() throws Exception {
+  void aReusedNumberIsNeitherUsedNorClosedByItsFormerOwner() throws Exception {
     var current = new AtomicReference<>(Fd.open(scope, NULL, Fd.Flag.WRITE));
     var victims = new AtomicInteger();
     var soon = Deadline.in(Duration.ofMillis(1500));

@@ -85,7 +85,7 @@ class ReadinessTest {
   }
 
   @Test
-  void closingWakesWhoeverWaits() throws Exception {
+  void closingWakesWaitingThreads() throws Exception {
     var readable = new Readiness(scope, poller, pipe.read(), Interest.READ);
     var woken = new CompletableFuture<Boolean>();
     Thread waiter =

@@ -140,7 +140,7 @@ class UnixSocketTest {
   }
 
   @Test
-  void sendingToNobodyIsAnErrorAndNoSignal() throws KernelException {
+  void sendingToAClosedSocketIsAnErrorAndNoSignal() throws KernelException {
     peerEnd.close();
     assertThatThrownBy(() -> ours.send(HELLO, 0, 1, List.of())).hasMessageEndingWith("EPIPE");
   }

@@ -1,6 +1,5 @@
 package dev.ebb.mcp;
 
-import dev.ebb.code.Written;
 import dev.ebb.code.CodeRequest;
 import dev.ebb.code.CodeResult;
 import dev.ebb.code.CodeTask;
@@ -181,8 +180,7 @@ final class CodeTool {
   // --- what is told ---
 
   /** How far code came, and what it wrote, if that is known. */
-  private record Came(
-      String language, String phase, String outcome, Optional<Written> written) {}
+  private record Came(String language, String phase, String outcome, Optional<Written> written) {}
 
   private static Reply reply(CodeResult<TenantExec> result) {
     return reply(
@@ -199,8 +197,7 @@ final class CodeTool {
     Optional<Written> written = came.written();
     List<Written.File> all = written.map(Written::files).orElse(List.of());
     List<Written.File> some = all.subList(0, Math.min(all.size(), FILES_MOST));
-    boolean isCut =
-        some.size() < all.size() || written.filter(Written::isCut).isPresent();
+    boolean isCut = some.size() < all.size() || written.filter(Written::isCut).isPresent();
     var ran =
         new Ran(
             told.structured(),

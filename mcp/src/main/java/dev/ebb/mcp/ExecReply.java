@@ -47,7 +47,14 @@ final class ExecReply {
       ObjectSchema.<Told>inline()
           .includes(
               ExecAnswers.EXEC.only(
-                  "box", "number", "state", "status", "exitCode", "durationMillis", "lost", "inputCut"),
+                  "box",
+                  "number",
+                  "state",
+                  "status",
+                  "exitCode",
+                  "durationMillis",
+                  "lost",
+                  "inputCut"),
               Told::state)
           .has("stdout", STDOUT, Told::stdout)
           .has("stderr", STDERR, Told::stderr)

@@ -56,7 +56,7 @@ class ArchitectureTest {
   @Test
   void itKnowsNothingOfTheKernelNorOfHowABoxIsMade() {
     assertThat(usedPackages())
-        .contains("dev.ebb.box")
+        .contains("dev.ebb.model")
         .doesNotContain(
             "dev.ebb.kernel",
             "java.lang.foreign",

@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Ours is what belongs to one home, by its path and by the names of its instances; all else is
- * somebody else's. For a host on which anything may happen at the same time. Thread-safe.
+ * foreign. For a host on which anything may happen at the same time. Thread-safe.
  */
 public final class OneHome implements Neighbours {
   private final Path home;

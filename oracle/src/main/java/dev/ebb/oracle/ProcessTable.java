@@ -65,7 +65,7 @@ public final class ProcessTable {
 
   /**
    * It descends from a living process that we did not start. An orphan that carries Ebb's identity
-   * has nobody, so it may be ours.
+   * has no such ancestor, so it may be ours.
    */
   boolean isNeighbours(ProcessEntry process) {
     return isStrangers(process) || hasNeighbourAbove(process);

@@ -174,33 +174,23 @@ public final class Admission {
       while (true) {
         boolean isGone = hasLeft.getAsBoolean();
         Readings readings = meter.fresh();
-        Permit permit = awaitTurn(waiter, cost, readings, end, isGone);
-        if (permit != null) {
-          return permit;
+        lock.lockInterruptibly();
+        try {
+          if (isGone) {
+            throw refuse(Refusal.Reason.LEFT, readings);
+          }
+          long left = end.remainingNanos();
+          Permit permit = tryTurn(waiter, cost, readings, left);
+          if (permit != null) {
+            return permit;
+          }
+          var _ = waiter.turn.await(Math.min(left, LOOK.toNanos()), TimeUnit.NANOSECONDS);
+        } finally {
+          lock.unlock();
         }
       }
     } finally {
       leave(waiter);
-    }
-  }
-
-  /** Null: the turn has not come within {@link #LOOK}, and the caller is to look again. */
-  private @Nullable Permit awaitTurn(
-      Waiter waiter, Cost cost, Readings readings, Deadline end, boolean isGone)
-      throws Refusal, InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      if (isGone) {
-        throw refuse(Refusal.Reason.LEFT, readings);
-      }
-      long left = end.remainingNanos();
-      Permit permit = tryTurn(waiter, cost, readings, left);
-      if (permit == null) {
-        var _ = waiter.turn.await(Math.min(left, LOOK.toNanos()), TimeUnit.NANOSECONDS);
-      }
-      return permit;
-    } finally {
-      lock.unlock();
     }
   }
 

@@ -195,7 +195,10 @@ public final class Gauges {
     return amounts;
   }
 
-  /** KERNEL: cached files count, and are given back before anybody is killed for want of memory. */
+  /**
+   * KERNEL: cached files count, and are reclaimed before the kernel kills a process for want of
+   * memory.
+   */
   private static void addMemory(
       List<Amount> amounts, Path cgroup, String limit, String use, String prefix)
       throws KernelException {

@@ -38,7 +38,7 @@ public final class Refusal extends Exception {
       case FULL -> "no more can begin: " + reading;
       case QUEUE_FULL -> "too many wait to begin: " + reading;
       case DEADLINE -> "could not begin in time: " + reading;
-      case LEFT -> "whoever asked has left";
+      case LEFT -> "the caller has left";
     };
   }
 

@@ -3,9 +3,9 @@ package dev.ebb.box;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.KernelException;
-import java.time.Duration;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.List;
 
 /** The place of one exec in its box, a cgroup where there are cgroups. Thread-safe. */

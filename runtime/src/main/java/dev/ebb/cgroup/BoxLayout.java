@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Where the cgroups of one box are: {@code <box>/init} for its pid 1 beside {@code
+ * The paths of the cgroups of one box: {@code <box>/init} for its pid 1 beside {@code
  * <box>/work/<exec>} for commands and {@code <box>/lane/<exec>} for an operator's, in version 2; in
  * hybrid mode also one flat cgroup in each v1 hierarchy. Makes nothing.
  */
@@ -25,7 +25,7 @@ final class BoxLayout {
     lanePaths = hierarchies.everywhere(name + LANE_SUFFIX).subList(1, paths.size());
   }
 
-  /** One directory a hierarchy, that of version 2 first. */
+  /** Returns one directory a hierarchy, that of version 2 first. */
   List<Path> paths() {
     return paths;
   }
@@ -68,17 +68,17 @@ final class BoxLayout {
         .map(root -> new Cgroup(root.resolve(name + suffix)));
   }
 
-  /** How /proc/PID/cgroup begins for a process in the box. */
+  /** Returns the beginning of /proc/PID/cgroup for a process in the box. */
   String prefix() {
     return hierarchies.prefix() + "/" + name + "/";
   }
 
-  /** Controllers are those of version 1. */
+  /** Returns whether controllers are those of version 1. */
   boolean isHybrid() {
     return hierarchies.mode() == CgroupMode.HYBRID;
   }
 
-  /** Controllers are those of version 2, and each cgroup hands them down. */
+  /** Returns whether controllers are those of version 2, and each cgroup delegates them. */
   boolean isVersion2() {
     return hierarchies.mode() == CgroupMode.V2;
   }

@@ -30,7 +30,7 @@ public final class BoxNamespace implements Enclosure {
 
   private record Init(ProcessRef ref, Pidfd pidfd) {}
 
-  /** Of the box with this id, which stands in the command line of whatever makes it. */
+  /** Makes the enclosure of the box with this id, which is in the command line of its maker. */
   public BoxNamespace(String box) {
     this.box = box;
   }
@@ -49,7 +49,7 @@ public final class BoxNamespace implements Enclosure {
 
   @Override
   public void known(Pidfd pidfd) {
-    // It is ours to reap, so it is there, dead or alive, until we do.
+    // This process must reap it, so it exists, dead or alive, until then.
     ProcessRef.of(pidfd.pid()).ifPresent(ref -> init = new Init(ref, pidfd));
   }
 
@@ -58,11 +58,11 @@ public final class BoxNamespace implements Enclosure {
     return List.of();
   }
 
-  /** Makes nothing: limits are set by init, process by process. */
+  /** Makes nothing: init sets limits, process by process. */
   @Override
   public void create(CgroupLimits limits, int uid) {}
 
-  /** Init sets those of each command. */
+  /** Does nothing: init sets the limits of each command. */
   @Override
   public void limit(CgroupLimits from, CgroupLimits to) {}
 
@@ -175,7 +175,7 @@ public final class BoxNamespace implements Enclosure {
     return false;
   }
 
-  /** SAFETY: init is found by the ledger only; by its looks it could be any process. */
+  /** SAFETY: only the ledger identifies init; by its looks it could be any process. */
   @Override
   public Optional<ProcessRef> findInit() {
     return Optional.empty();

@@ -162,7 +162,7 @@ final class CgroupLeaves implements Leaves {
 
   @Override
   public List<Integer> procs(int exec, int subreaper) throws KernelException {
-    // RACE: the leaf of one that has just ended is gone.
+    // RACE: the leaf of an exec that has just ended is gone.
     return leaf(exec).allProcs();
   }
 
@@ -180,7 +180,7 @@ final class CgroupLeaves implements Leaves {
       removal.remove(leaf(exec));
       refusedInRemoved.addAndGet(refused);
     } finally {
-      // ORDER: a leaf that would not go is the sweep's from now on.
+      // ORDER: from now on the sweep removes a leaf that would not go.
       abandon(exec);
       operators.remove(exec);
     }

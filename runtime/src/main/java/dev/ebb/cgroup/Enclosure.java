@@ -13,18 +13,21 @@ import java.util.Optional;
  * its cgroups or, on a host without usable cgroups, its pid namespace.
  */
 public interface Enclosure {
-  /** The directories it will make, one a hierarchy: what the ledger must list. */
+  /** Returns the directories it will make, one a hierarchy: the ledger must list them. */
   List<Path> paths();
 
   /** Makes it, with its limits, for processes of {@code uid}. */
   void create(CgroupLimits limits, int uid) throws KernelException;
 
-  /** Changes the limits of what was made with {@code from}. */
+  /** Changes limits that were made as {@code from}. */
   void limit(CgroupLimits from, CgroupLimits to) throws KernelException;
 
   Placement placement();
 
-  /** The making of the box has begun: {@code outside} leads the session of all that takes part. */
+  /**
+   * Called when the making of the box begins: {@code outside} leads the session of all that takes
+   * part.
+   */
   void begun(ProcessRef outside);
 
   /** Called when its init is known, perhaps before init has sent anything. */
@@ -38,13 +41,13 @@ public interface Enclosure {
    */
   Optional<ProcessRef> settled(Pidfd init);
 
-  /** False when no process can be in it: it was never made, or is gone. */
+  /** Returns false when no process can be in it: it was never made, or is gone. */
   boolean exists();
 
-  /** Every living process in it, by its host pid. */
+  /** Returns every living process in it, by its host pid. */
   List<Integer> procs() throws KernelException;
 
-  /** A process, dead or alive, is or was in it. */
+  /** Returns whether a process, dead or alive, is or was in it. */
   boolean holds(int pid);
 
   /** Kills every process in it, now and without waiting. */
@@ -55,10 +58,10 @@ public interface Enclosure {
    */
   void killEach() throws KernelException;
 
-  /** After a kill, and empty: lets another first process start in it. */
+  /** Lets another first process start in it, after a kill, when it is empty. */
   void renew() throws KernelException;
 
-  /** False when members are still alive at the deadline. */
+  /** Returns false when members are still alive at the deadline. */
   boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException;
 
   /**
@@ -68,25 +71,25 @@ public interface Enclosure {
    */
   int remove() throws KernelException;
 
-  /** Whether its commands can be made to stand still. */
+  /** Returns whether its commands can be frozen. */
   boolean canFreeze();
 
   /**
-   * Makes the commands stand still, or go on, and waits until they do.
+   * Freezes the commands or thaws them, and waits until that is done.
    *
-   * @throws KernelException EBUSY when one would not stand still; then all go on
+   * @throws KernelException EBUSY when a process would not freeze; then all are thawed
    */
   void freeze(boolean frozen, Deadline deadline) throws KernelException;
 
-  /** Whether they stand still. */
+  /** Returns whether the commands are frozen. */
   boolean isFrozen() throws KernelException;
 
-  /** The init of a box that another engine made; empty: it is dead. */
+  /** Returns the init of a box that another engine made; empty: it is dead. */
   Optional<ProcessRef> findInit() throws KernelException;
 
-  /** The places of its execs. */
+  /** Returns the places of its execs. */
   Leaves leaves();
 
-  /** What the kernel counts of its commands. */
+  /** Returns what the kernel counts of its commands. */
   Accounting accounting();
 }

@@ -6,35 +6,38 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The places of the execs in one box, each by the number of its exec. The execs of an operator have
- * theirs in a lane of their own, beside the limits of all others.
+ * The places of the execs in one box, by the number of the exec. Execs of an operator have theirs
+ * in a lane of their own, outside the limits of the others.
  */
 public interface Leaves {
   /** Makes the place of one exec, for {@code uid} to start it in; empty where there is none. */
   Optional<Path> create(int exec, int uid) throws KernelException;
 
-  /** In a box that another engine made: keeps every place that is there. */
+  /** Takes over every place in a box that another engine made. */
   void find();
 
-  /** The highest number of an exec that has a place; 0: none. */
+  /** Returns the highest number of an exec that has a place; 0: none. */
   int last();
 
-  /** The place of this exec is not removed by its owner any more. */
+  /** Called when the owner of a place will not remove it any more. */
   void abandon(int exec);
 
-  /** Places without an owner that would remove them, in a box that lives. */
+  /** Returns places without an owner that would remove them, in a box that lives. */
   List<Path> strays();
 
   /** The directories that {@link #createInLane} will make: the ledger must list them before. */
   List<Path> lanePaths();
 
-  /** Makes the place of an operator's exec, beside the limits of all others. */
+  /** Makes the place of an operator's exec, outside the limits of the others. */
   Optional<Path> createInLane(int exec, int uid) throws KernelException;
 
-  /** In a box that another engine made: this exec is an operator's. */
+  /** Notes that this exec, in a box that another engine made, is an operator's. */
   void findInLane(int exec);
 
-  /** What init starts while it is in the lane has the limits of the lane, not the box's. */
+  /**
+   * Moves init into the lane or back: what it starts there has the limits of the lane, not the
+   * box's.
+   */
   void moveInit(int pid, boolean intoLane) throws KernelException;
 
   /** Kills what init should have killed: the exec, or where it cannot be told apart, the box. */
@@ -46,9 +49,10 @@ public interface Leaves {
   void remove(int exec) throws KernelException;
 
   /**
-   * The living processes of an exec, by their host pids.
+   * Returns the living processes of an exec, by their host pids.
    *
-   * @param subreaper the pid inside of what adopts them; 0 where the kernel knows them itself
+   * @param subreaper the pid, in the box, of the process that adopts them; 0 where a cgroup holds
+   *     them
    */
   List<Integer> procs(int exec, int subreaper) throws KernelException;
 }

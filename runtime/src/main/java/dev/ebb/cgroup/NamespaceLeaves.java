@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The execs of a box without cgroups: they have no place of their own. Their processes descend from
- * the subreaper of each, and what init cannot end takes the box along.
+ * The execs of a box without cgroups, which have no place of their own. Their processes descend
+ * from the subreaper of each exec; if init cannot end one, the box ends.
  */
 final class NamespaceLeaves implements Leaves {
   private final BoxNamespace box;
@@ -46,7 +46,7 @@ final class NamespaceLeaves implements Leaves {
     return List.of();
   }
 
-  /** There is none: init lets an operator have more. */
+  /** Returns empty: init gives an operator's exec higher limits. */
   @Override
   public Optional<Path> createInLane(int exec, int uid) {
     return Optional.empty();
@@ -72,7 +72,10 @@ final class NamespaceLeaves implements Leaves {
   @Override
   public void remove(int exec) {}
 
-  /** If the subreaper of the exec is dead, all processes of the box that have no other. */
+  /**
+   * Returns the descendants of the subreaper; if it is dead, all processes of the box that have no
+   * other.
+   */
   @Override
   public List<Integer> procs(int exec, int subreaper) {
     Optional<ProcessRef> init = box.init();
@@ -96,7 +99,7 @@ final class NamespaceLeaves implements Leaves {
     return stat.parent() == top && stat.session() == top;
   }
 
-  /** Whether the first above it, of init and the subreapers, is {@code root}. */
+  /** Returns whether the nearest ancestor, of init and the subreapers, is {@code root}. */
   private static boolean isBelow(Map<Integer, ProcFs.Stat> members, int pid, int root, int top) {
     var each = members.get(pid);
     for (int i = 0; each != null && i < members.size(); i++) {

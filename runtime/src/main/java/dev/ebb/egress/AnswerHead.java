@@ -45,7 +45,7 @@ final class AnswerHead {
     return part == Part.REST;
   }
 
-  /** What is to be handed on when these bytes have come. */
+  /** Returns what to forward now that these bytes have come. */
   byte[] edit(byte[] bytes) {
     var out = new ByteArrayOutputStream(bytes.length + CLOSE.length);
     int next = 0;
@@ -94,7 +94,7 @@ final class AnswerHead {
     }
   }
 
-  /** One of 1xx, but for 101, after which there is no more HTTP. */
+  /** Returns whether a status is 1xx, except 101, after which there is no more HTTP. */
   private static boolean isInterim(String status) {
     int code = PROTOCOL.length() + 2;
     return status.startsWith(" 1", code - 1)
@@ -108,7 +108,7 @@ final class AnswerHead {
     return status.startsWith(" 101", PROTOCOL.length() + 1);
   }
 
-  /** What was kept back, when no more comes. */
+  /** Returns what was kept back, when no more comes. */
   byte[] rest() {
     byte[] kept = line.toString().getBytes(ISO_8859_1);
     line.setLength(0);

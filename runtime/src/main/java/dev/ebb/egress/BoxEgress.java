@@ -148,7 +148,7 @@ public final class BoxEgress implements Owned {
     }
   }
 
-  /** Whose way out it is. */
+  /** Returns the id of its box. */
   String box() {
     return box;
   }
@@ -189,7 +189,7 @@ public final class BoxEgress implements Owned {
     egress.decided(new Decision(box, destination, outcome));
   }
 
-  /** Has a name looked up; one at a time, so that one box cannot keep all others from theirs. */
+  /** Looks a name up; one at a time, so that one box cannot delay the others. */
   void lookUp(Connection connection, String name) {
     waiting.add(new LookUp(this, connection, name));
     nextLookUp();

@@ -20,8 +20,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection of a box to its proxy: one request, then a tunnel, or one answer. Whoever is
- * behind it gets to see one server only. For the thread of the proxy.
+ * One connection of a box to its proxy: one request, then a tunnel, or one answer. It reaches one
+ * server only. For the thread of the proxy.
  */
 final class Connection {
   private static final int HEAD_MOST = 16 * 1024;
@@ -30,9 +30,9 @@ final class Connection {
       "HTTP/1.1 200 Connection established\r\n\r\n".getBytes(ISO_8859_1);
 
   private enum Phase {
-    /** The request is read. */
+    /** Reads the request. */
     HEAD,
-    /** Its name is looked up, or an address of it connected to. */
+    /** Looks up the name of the server, or connects to one of its addresses. */
     REACHING,
     RELAYING,
     /** Everything is sent, and may not have arrived yet. */
@@ -57,7 +57,7 @@ final class Connection {
   private boolean hasClientHeardAll;
   private boolean isClientDone;
 
-  /** One end, and what is waited for there. */
+  /** One end, and the events that are awaited there. */
   private final class Side {
     private final Fd fd;
     private final Poller.Watch watch;
@@ -107,7 +107,7 @@ final class Connection {
     return ProcessClock.nanos() + patience.toNanos();
   }
 
-  /** Goes on as far as that is possible now. */
+  /** Proceeds as far as possible without waiting. */
   private void advance() {
     try {
       switch (phase) {
@@ -184,7 +184,7 @@ final class Connection {
     }
   }
 
-  /** The policy has changed: what it does not allow any more ends here. */
+  /** Ends the connection if the changed policy does not allow it any more. */
   void check() {
     if (request != null && (phase == Phase.REACHING || phase == Phase.RELAYING)) {
       try {
@@ -201,7 +201,7 @@ final class Connection {
 
   // --- the server ---
 
-  /** Each of {@code found} may be connected to. */
+  /** Connects to one of {@code found}, all of which the policy allows. */
   void resolved(List<InetAddress> found) {
     if (phase == Phase.REACHING) {
       addresses = found;
@@ -215,7 +215,7 @@ final class Connection {
     }
   }
 
-  /** Whether it waits for its server, or for what its name leads to. */
+  /** Returns whether it waits for a look-up, or for its server to accept. */
   boolean isReaching() {
     return phase == Phase.REACHING;
   }
@@ -226,7 +226,7 @@ final class Connection {
     }
   }
 
-  /** To the next address; those before it did not answer. */
+  /** Connects to the next address; those before it did not answer. */
   private void connect() throws RefusedException {
     String reason = "no address";
     int port = requireNonNull(request).destination().port();
@@ -320,9 +320,9 @@ final class Connection {
   }
 
   /**
-   * Whether nothing came after the request, not even the end.
+   * Returns whether nothing came after the request, not even the end.
    *
-   * <p>SAFETY: what comes is thrown away: no policy decided where it may go.
+   * <p>SAFETY: later bytes are discarded: no policy decided where they may go.
    */
   private boolean isClientSilent() throws KernelException {
     if (!isClientDone) {
@@ -338,8 +338,8 @@ final class Connection {
   // --- the end ---
 
   /**
-   * KERNEL: closed with something unread, a socket takes back what it has sent. So the rest is read
-   * for a moment.
+   * KERNEL: a socket that is closed with unread bytes discards what it has sent. So the rest is
+   * read for a moment.
    */
   private void linger() throws KernelException {
     phase = Phase.LINGERING;
@@ -386,7 +386,8 @@ final class Connection {
   }
 
   /**
-   * Ends what has taken too long. Whoever is paused can neither read nor write: time stands still.
+   * Ends the connection if it takes too long. A paused box can neither read nor write, so the time
+   * of its connections stands still.
    */
   void tick(long now, boolean isPaused) {
     if (isPaused && phase == Phase.HEAD) {
@@ -411,7 +412,7 @@ final class Connection {
     }
   }
 
-  /** Ends it in the middle, for both ends to see. */
+  /** Resets the connection, so that both ends see that it is incomplete. */
   void cut() {
     Side reached = server;
     try {

@@ -3,9 +3,9 @@ package dev.ebb.egress;
 import java.util.Locale;
 
 /**
- * What became of one request of a box.
+ * The outcome of one request of a box.
  *
- * @param destination as name:port; empty when the request named none that makes sense
+ * @param destination as name:port; empty when the request named none that is valid
  */
 public record Decision(String box, String destination, Outcome outcome) {
 
@@ -20,7 +20,7 @@ public record Decision(String box, String destination, Outcome outcome) {
     ADDRESS,
     /** The request makes no sense, or two. */
     MALFORMED,
-    /** It took too long to send it. */
+    /** The request arrived too slowly. */
     SLOW,
     /** The name has no address. */
     UNRESOLVED,

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 public final class Egress {
   private static final Logger LOG = System.getLogger(Egress.class.getName());
 
-  /** Of the loopback of each box. */
+  /** The port on the loopback of each box. */
   public static final int PORT = 3128;
 
   private static final int BUFFER = 64 * 1024;
@@ -68,7 +68,7 @@ public final class Egress {
   /** The buffer is for the thread of the poller. */
   private record Running(Scope scope, Poller poller, ByteBuffer buffer) {}
 
-  /** What a name came to. */
+  /** The result of a look-up. */
   sealed interface Found {
     record Addresses(List<InetAddress> all) implements Found {}
 

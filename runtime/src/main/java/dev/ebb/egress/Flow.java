@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.LongAdder;
  * reader slows down its writer only. For one thread.
  */
 final class Flow {
-  /** Until the end, however far that is. */
+  /** Carries bytes until the end of the stream. */
   static final long ENDLESS = Long.MAX_VALUE;
 
   private final Fd from;
@@ -19,7 +19,7 @@ final class Flow {
   private final LongAdder carried;
   private final AnswerHead head;
 
-  /** How much more it takes. */
+  /** How many more bytes it carries. */
   private long left;
 
   /** What the other side would not take yet, from {@code sent} on; never more than one buffer. */
@@ -29,12 +29,12 @@ final class Flow {
   private boolean hasEnded;
 
   /**
-   * From one side to the other.
+   * Makes a flow from one side to the other.
    *
-   * @param begin what is to be sent first
-   * @param left how much is to follow
+   * @param begin bytes to send first
+   * @param left how many bytes follow
    * @param carried counts the bytes
-   * @param head of what is to follow
+   * @param head edits the head of what follows
    */
   Flow(Fd from, Fd to, byte[] begin, long left, LongAdder carried, AnswerHead head) {
     this.head = head;
@@ -53,12 +53,12 @@ final class Flow {
     return sent < pending.length;
   }
 
-  /** There is no more to come, and all that came is sent. */
+  /** Returns whether everything has arrived and is sent. */
   boolean isDone() {
     return (hasEnded || left == 0) && !wantsWrite();
   }
 
-  /** Moves as much as one buffer, if that needs no waiting; whether anything moved. */
+  /** Moves at most one buffer without waiting; returns whether anything moved. */
   boolean move(ByteBuffer buffer) throws KernelException {
     if (wantsWrite()) {
       int size = Math.min(buffer.capacity(), pending.length - sent);

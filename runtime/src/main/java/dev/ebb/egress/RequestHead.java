@@ -27,7 +27,7 @@ record RequestHead(boolean isTunnel, Destination destination, long length, Strin
   private static final int LENGTH_DIGITS = 18;
   private static final int PORT_DIGITS = 5;
 
-  /** What is between us and one neighbour; Host and Content-Length we write ourselves. */
+  /** Headers that concern one hop only; the proxy writes Host and Content-Length itself. */
   private static final Set<String> OURS =
       Set.of(
           "host",
@@ -199,7 +199,7 @@ record RequestHead(boolean isTunnel, Destination destination, long length, Strin
     }
   }
 
-  /** Of the body; -1: none was told. */
+  /** Returns the length of the body; -1 if the head has none. */
   private static long length(List<Field> fields) throws RefusedException {
     List<Field> lengths = fields.stream().filter(field -> field.is("content-length")).toList();
     boolean isEncoded = fields.stream().anyMatch(field -> field.is("transfer-encoding"));

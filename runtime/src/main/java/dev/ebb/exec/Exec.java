@@ -28,18 +28,13 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One command tree in a box.
- *
- * <p>Thread-safe. Owns its cgroup leaf, its logs and its stdin; they end with its box at the
- * latest.
+ * One command tree in a box. Thread-safe. Owns its cgroup leaf, its logs and its stdin, which end
+ * with its box at the latest.
  */
 public final class Exec implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Exec.class.getName());
 
-  /**
-   * How long init may be late with the end of a ladder before the engine kills by itself; a test
-   * may shorten it.
-   */
+  /** How late init may end a ladder before the engine kills by itself; a test may shorten it. */
   static volatile Duration ladderSlack = Duration.ofSeconds(7);
 
   private final ExecSite site;

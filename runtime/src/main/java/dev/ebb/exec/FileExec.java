@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 
-/** An exec that does something with files: fed, checked, and gone with its close. */
+/** A file operation of an exec: gets its input, is checked, and ends with its close. */
 final class FileExec implements AutoCloseable {
   private static final int CHUNK = 64 * 1024;
   private static final int WORDS_MAX = 2000;
@@ -27,7 +27,7 @@ final class FileExec implements AutoCloseable {
   private final String what;
   private final boolean isTar;
 
-  /** {@code what} it does, for the message of its failure. */
+  /** {@code what} names the operation in the message of its failure. */
   FileExec(Box box, ExecSpec spec, String what, boolean isTar) {
     this(Exec.start(box, spec), what, isTar);
   }
@@ -43,7 +43,7 @@ final class FileExec implements AutoCloseable {
     return new FileExec(new ExecStart(box.execSite(), spec).piped().start(), what, isTar);
   }
 
-  /** There is more of it than there may be. */
+  /** Makes the exception for content beyond the limit. */
   SandboxException tooLarge(long most) {
     return new SandboxException(
         ErrorCode.TOO_LARGE, "cannot " + what + ": it is more than " + most + " bytes");
@@ -53,7 +53,10 @@ final class FileExec implements AutoCloseable {
     return exec;
   }
 
-  /** All of it in frames, as init/protocol.h has them; if it fails half-way there is no end. */
+  /**
+   * Writes all content in frames, as init/protocol.h has them; if reading it fails half-way there
+   * is no end frame.
+   */
   void feedFrames(InputStream content) throws IOException, InterruptedException {
     var frame = ByteBuffer.allocate(Integer.BYTES + CHUNK).order(ByteOrder.nativeOrder());
     for (int n = 1; n > 0; ) {
@@ -73,12 +76,12 @@ final class FileExec implements AutoCloseable {
     exec.stdin().orElseThrow().close();
   }
 
-  /** False when it reads no more: then its end says why. */
+  /** Returns false when the exec reads no more: then its end says why. */
   private boolean write(byte[] bytes, int length) throws InterruptedException {
     return exec.stdin().orElseThrow().write(bytes, 0, length);
   }
 
-  /** Waits for its end, which is to be a good one. */
+  /** Waits for the end of the exec; throws if it failed. */
   void finish() throws InterruptedException {
     ExecResult result = exec.await();
     failure(result)

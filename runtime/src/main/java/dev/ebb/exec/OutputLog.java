@@ -17,9 +17,9 @@ import java.util.Arrays;
 import java.util.concurrent.locks.Condition;
 
 /**
- * One output stream of a command, which anybody reads at their own pace, from any offset: in memory
- * while it is short, else a file that init fills. Its beginning is in memory, too, if no file takes
- * it. It costs a descriptor only while it is read. Thread-safe.
+ * One output stream of a command, which each reader reads at its own pace, from any offset: in
+ * memory while it is short, else a file that init fills. Its beginning is in memory, too, if no
+ * file takes it. It costs a descriptor only while it is read. Thread-safe.
  */
 public final class OutputLog {
   /** SAFETY: of what init may tell; an earlier one kept a little more. */

@@ -16,7 +16,7 @@ import java.util.function.BooleanSupplier;
  * faster than it reads. For one reader at a time.
  */
 final class PipedOutput {
-  /** How often one that waits looks whether anybody is left who could write. */
+  /** How often a waiting reader checks whether a writer is left. */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
   private final Fd writer;

@@ -41,7 +41,7 @@ public final class RunnerSocket {
     /** Some more bytes, which are the caller's again afterwards; false: no more of them. */
     boolean heard(byte[] bytes, int length);
 
-    /** The command, and all who had it from it, have closed it, as we have now. */
+    /** The command, and all processes that inherited it, have closed it, and so have we. */
     void ended();
   }
 

@@ -155,7 +155,7 @@ public final class Segment {
     }
   }
 
-  /** Has all who wait look again. */
+  /** Makes all waiting threads look again. */
   public void wake() {
     lock.lock();
     try {

@@ -55,7 +55,7 @@ public interface ExecEvents {
     EXEC
   }
 
-  /** Who ended it. */
+  /** What ended it. */
   enum Reason {
     BY_ITSELF,
     KILLED,

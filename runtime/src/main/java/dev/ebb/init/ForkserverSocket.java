@@ -32,7 +32,7 @@ public final class ForkserverSocket {
   public enum Word {
     NOTHING,
     READY,
-    /** It is gone, or makes no sense. */
+    /** It is gone, or sent an invalid message. */
     END
   }
 

@@ -20,11 +20,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The engine's end of the control socket of one box: what init can be told, and where what it says
- * goes.
+ * The engine's end of the control socket of one box: sends requests to init, and receives its
+ * messages.
  *
- * <p>Its closing is the box's end: init exits when it sees EOF. Messages arrive on the poller's
- * thread. Thread-safe.
+ * <p>Closing it ends the box: init exits when it sees EOF. Messages arrive on the poller's thread.
+ * Thread-safe.
  */
 public final class InitChannel {
   private static final Logger LOG = System.getLogger(InitChannel.class.getName());
@@ -48,7 +48,7 @@ public final class InitChannel {
     greeting = new Greeting(state, nonce);
     queries = new InitQueries(scope, wire, state);
     dispatch = new Dispatch(this, wire, greeting, queries, execs, isLater);
-    // RACE: closed by us, it never sees the EOF that would tell the execs.
+    // RACE: once this process closes the channel, no EOF arrives that would end the execs.
     scope.own(this::closeAll);
   }
 
@@ -57,7 +57,7 @@ public final class InitChannel {
     wire.close();
   }
 
-  /** The first line to a box: gives init its nonce; events flow at once. */
+  /** Opens the first connection to a box: gives init its nonce; events flow at once. */
   public static InitChannel open(Scope scope, Poller poller, InitWire wire) throws KernelException {
     return open(scope, poller, wire, Self.randomBytes(Protocol.NONCE_SIZE));
   }
@@ -71,8 +71,9 @@ public final class InitChannel {
   }
 
   /**
-   * A later line to a detached box, whose init was given {@code nonce} by the engine before; to be
-   * followed by {@link #expect} for what is thought to run, and {@link #greet}.
+   * Opens a later connection to a detached box, whose init got {@code nonce} from the engine
+   * before; the caller then calls {@link #expect} for each exec that may still run, and {@link
+   * #greet}.
    *
    * @throws KernelException ECONNREFUSED or ENOENT without a listener: its init is dead
    */
@@ -95,27 +96,27 @@ public final class InitChannel {
     wire.listen(scope, poller, this::receive);
   }
 
-  /** Proves on a later line that init is the one of this box. */
+  /** Returns what proves on a later connection that init is the one of this box. */
   public byte[] nonce() {
     return greeting.nonce();
   }
 
-  /** Requests to init that are answered. */
+  /** Returns the requests to init that have an answer. */
   public InitQueries queries() {
     return queries;
   }
 
   // --- set-up ---
 
-  /** Waits for LAUNCHED and HELLO; empty when the box died or the deadline came first. */
+  /** Waits for LAUNCHED and HELLO; returns empty when the box died or the deadline came first. */
   public Optional<Pidfd> awaitHello(Deadline deadline) throws InterruptedException {
     state.await(() -> greeting.greeted().isPresent() || unmade().isPresent(), deadline);
     return greeting.greeted();
   }
 
   /**
-   * Sends no more to a box that was not announced. RACE: what announces and greets it may lie
-   * unread in the socket; it comes too late from then on, for its init has been told to end.
+   * Sends no more to a box that was not announced. RACE: its announcement and greeting may lie
+   * unread in the socket; they come too late from then on, for its init has been told to end.
    */
   public void forsakeUnlessAnnounced() {
     if (greeting.forsakeUnlessAnnounced()) {
@@ -123,12 +124,12 @@ public final class InitChannel {
     }
   }
 
-  /** Why there will be no box, if its maker said so. */
+  /** Returns why there will be no box, if its maker reported that. */
   public Optional<String> unmade() {
     return greeting.unmade();
   }
 
-  /** The box's pid 1, if it got so far. */
+  /** Returns the box's pid 1, if it was announced. */
   public Optional<Pidfd> init() {
     return greeting.init();
   }
@@ -149,15 +150,15 @@ public final class InitChannel {
     }
   }
 
-  /** Of an exec that an engine before this one started. */
+  /** Adds the listener of an exec that an engine before this one started. */
   public void expect(int exec, ExecEvents events) {
     execs.add(exec, events);
   }
 
   /**
-   * Hears what has become of each exec meanwhile; one that init does not know is lost.
+   * Receives the state of each exec; an exec that init does not know is lost.
    *
-   * @param callOff tells when the answer is not wanted any more
+   * @param callOff cancels the wait
    * @return false when the box died, it was called off, or the deadline came first
    */
   public boolean greet(Deadline deadline, CallOff callOff)
@@ -170,12 +171,12 @@ public final class InitChannel {
     return greeting.isSynced();
   }
 
-  /** The highest number of a command that init knew of when it was greeted. */
+  /** Returns the highest number of a command that init knew of when it was greeted. */
   public int highestKnown() {
     return greeting.highestKnown();
   }
 
-  /** The end of an exec of a detached box is written down. */
+  /** Lets init forget the end of an exec, which is recorded now. */
   public void forget(int exec) throws KernelException {
     Step.SEND_FORGET.reach();
     wire.send(Protocol.forget(exec));
@@ -183,8 +184,7 @@ public final class InitChannel {
 
   /** Hangs up on a detached box, which goes on: its execs are not lost. */
   public void leave() {
-    // ORDER: what is heard from here on ends and forgets nothing, for the next engine shall hear
-    // it.
+    // ORDER: messages from here on end and forget nothing, for the next engine must receive them.
     dispatch.leave();
     whenClosed(() -> {});
     execs.clear();
@@ -194,7 +194,7 @@ public final class InitChannel {
   // --- the end ---
 
   /**
-   * Ends the talk, and hears out what was said before: then {@link #init} is final.
+   * Ends the connection, and receives what was sent before: then {@link #init} is final.
    *
    * @return false when the deadline came first
    */
@@ -204,7 +204,8 @@ public final class InitChannel {
   }
 
   /**
-   * Init takes it for the engine's end; what it says is heard until it, and all others, are gone.
+   * Stops sending, which init takes for the end of the engine; messages arrive until every process
+   * has closed the other end.
    */
   public void sayNoMore() {
     try {
@@ -214,7 +215,7 @@ public final class InitChannel {
     }
   }
 
-  /** False when the deadline came before all had let go of the other end. */
+  /** Returns false when the other end was still open at the deadline. */
   public boolean awaitClosed(Deadline deadline) throws InterruptedException {
     return state.await(state::isClosed, deadline);
   }
@@ -224,7 +225,10 @@ public final class InitChannel {
     state.whenClosed(listener);
   }
 
-  /** What follows could not be understood, here or there: both see the end, and the box ends. */
+  /**
+   * Ends a connection on which a message could not be understood, here or there: both ends see EOF,
+   * and the box ends.
+   */
   private void hangUp() {
     try {
       wire.hangUp();
@@ -233,7 +237,7 @@ public final class InitChannel {
     }
   }
 
-  /** The other end is gone: so is every exec that has not ended. */
+  /** Called when the other end is closed: every exec that has not ended is lost. */
   private void close() {
     state.close();
     execs.loseAll();
@@ -277,43 +281,45 @@ public final class InitChannel {
     }
   }
 
-  /** Starts the kill ladder of an exec; one that has ended already is no error. */
+  /** Starts the kill ladder of an exec; no error if it has ended. */
   public void kill(int exec, Signal signal, Duration grace) throws KernelException {
     Step.SEND_KILL.reach();
     wire.send(Protocol.kill(exec, signal.number(), grace));
   }
 
-  /** The answer to {@link ExecEvents#needLog}: what it wrote, and will write, goes there. */
+  /**
+   * Answers {@link ExecEvents#needLog}: its output goes to these logs, also what init has buffered.
+   */
   public void giveLogs(int exec, Fd stdout, Fd stderr) throws KernelException {
     wire.send(Protocol.logFds(exec, 0), List.of(stdout, stderr));
   }
 
-  /** The other answer: what it writes from now on is lost. */
+  /** Answers {@link ExecEvents#needLog} without logs: output from now on is lost. */
   public void refuseLogs(int exec, int errno) throws KernelException {
     wire.send(Protocol.logFds(exec, errno));
   }
 
-  /** Ends the segment that an exec writes; one that has ended already is no error. */
+  /** Ends the segment that an exec writes; no error if it has ended. */
   public void split(int exec) throws KernelException {
     wire.send(Protocol.split(exec));
   }
 
-  /** Changes the size of an exec's terminal; one that has ended already is no error. */
+  /** Changes the size of an exec's terminal; no error if it has ended. */
   public void resize(int exec, ExecKind.Terminal size) throws KernelException {
     wire.send(Protocol.resize(exec, size));
   }
 
-  /** Sends a signal, but SIGKILL, to all of an exec; one that has ended already is no error. */
+  /** Sends a signal other than SIGKILL to all processes of an exec; no error if it has ended. */
   public void signal(int exec, Signal signal) throws KernelException {
     wire.send(Protocol.signal(exec, signal.number()));
   }
 
-  /** Begins the limits of an exec that has waited anew; one that has ended is no error. */
+  /** Restarts the limits of an exec that has waited; no error if it has ended. */
   public void rearm(int exec, StartRequest request) throws KernelException {
     wire.send(Protocol.rearm(exec, request));
   }
 
-  // --- what init says ---
+  // --- incoming messages ---
 
   private void receive() {
     try {

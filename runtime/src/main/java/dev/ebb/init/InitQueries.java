@@ -17,7 +17,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests to init that are answered: what there is in the box, files of its workspace, its way
+ * Requests to init that have an answer: the inventory of the box, files of its workspace, its way
  * out. One at a time. Thread-safe.
  */
 public final class InitQueries {
@@ -46,7 +46,7 @@ public final class InitQueries {
   @GuardedBy("lock")
   private @Nullable Listening listening;
 
-  /** So many sockets were asked for, and have not come yet; only the last is waited for. */
+  /** How many sockets were requested and have not come yet; only the last is awaited. */
   @GuardedBy("lock")
   private int awaitedSockets;
 
@@ -66,8 +66,8 @@ public final class InitQueries {
   // --- what is in the box ---
 
   /**
-   * What init finds in the box, when it has done all that it was told before; empty when it has not
-   * answered in time, or is gone.
+   * Returns what init finds in the box after all earlier requests; empty when it has not answered
+   * in time, or is gone.
    */
   public Optional<BoxContents> inventory(Deadline deadline)
       throws KernelException, InterruptedException {
@@ -131,7 +131,7 @@ public final class InitQueries {
   // --- files of the workspace ---
 
   /**
-   * Has init itself make a file that is new in the workspace.
+   * Lets init itself make a new file in the workspace.
    *
    * @return its entry, see init/protocol.h; empty: it cannot, or has not answered in time
    */
@@ -144,7 +144,7 @@ public final class InitQueries {
   }
 
   /**
-   * What init itself sees in the workspace.
+   * Lets init itself list the workspace.
    *
    * @return all entries, see init/protocol.h; empty: they are too many, or it cannot, or has not
    *     answered in time
@@ -202,8 +202,8 @@ public final class InitQueries {
   // --- the way out ---
 
   /**
-   * Has init listen on the loopback of the box, and gives the socket: the same whenever it is asked
-   * for.
+   * Lets init listen on the loopback of the box, and returns the socket, which is always one and
+   * the same.
    *
    * @throws KernelException EADDRINUSE when a command has taken the port
    */

@@ -18,8 +18,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * The engine's end of the control socket of one box, whose init may be slow, or taken over.
  *
  * <p>A message that init does not take in time breaks nothing: either no byte of it was sent, or
- * the rest of it comes before all that is said later. A descriptor is taken only if it is one that
- * was asked for; one that was not is never closed by this process. Thread-safe.
+ * the rest of it is sent before any later message. Only descriptors that were asked for are taken;
+ * this process never closes another one. Thread-safe.
  */
 final class InitSocket {
   private static final Duration SEND_RETRY = Duration.ofNanos(200_000);
@@ -34,15 +34,15 @@ final class InitSocket {
   @GuardedBy("sending")
   private byte[] unsent = {};
 
-  /** ORDER: what was looked at is what is received then. */
+  /** ORDER: what was peeked at is what is received then. */
   private final OrderedLock receiving = new OrderedLock(LockOrder.INIT_RECEIVE);
 
-  /** Tells a descriptor that was asked for from any other. */
+  /** Returns whether a descriptor is one that was asked for. */
   interface Expected {
     boolean isThis(Fd fd) throws KernelException;
   }
 
-  /** Both ends: the peer's is for init. */
+  /** Both ends of the socket; {@code peer} is for init. */
   record Pair(InitSocket ours, Fd peer) {}
 
   private InitSocket(Scope line, UnixSocket socket, InitWire.Discarding discarding) {
@@ -51,7 +51,7 @@ final class InitSocket {
     this.discarding = discarding;
   }
 
-  /** Ours is to be closed before {@code scope} is. */
+  /** Makes a pair; {@code ours} must be closed before {@code scope} is. */
   static Pair pair(Scope scope, Scope passing, InitWire.Discarding discarding)
       throws KernelException {
     Scope line = Scope.in(scope);
@@ -71,9 +71,9 @@ final class InitSocket {
   }
 
   /**
-   * Sends all of it.
+   * Sends all bytes.
    *
-   * @throws KernelException EAGAIN: init has not taken it in time
+   * @throws KernelException EAGAIN: init has not taken them in time
    */
   void send(byte[] bytes, List<Fd> fds, Deadline deadline) throws KernelException {
     sending.lock();
@@ -96,7 +96,7 @@ final class InitSocket {
     return done == 0 ? bytes : Arrays.copyOfRange(bytes, done, bytes.length);
   }
 
-  /** How much of it was sent. */
+  /** Returns how many bytes were sent. */
   private int push(byte[] bytes, List<Fd> fds, Deadline deadline) throws KernelException {
     int done = 0;
     while (done < bytes.length) {
@@ -112,10 +112,10 @@ final class InitSocket {
   }
 
   /**
-   * Receives what is there; a descriptor that came along belongs to {@code scope}.
+   * Receives the waiting bytes; a descriptor that came along belongs to {@code scope}.
    *
-   * @throws KernelException EMFILE: descriptors come next that were not asked for. They stay where
-   *     they are, and no more can be received
+   * @throws KernelException EMFILE: unexpected descriptors come next. They stay where they are, and
+   *     no more can be received
    */
   UnixSocket.Received receive(Scope scope, byte[] chunk, Expected expected) throws KernelException {
     receiving.lock();
@@ -142,7 +142,7 @@ final class InitSocket {
     }
   }
 
-  /** Both ends see the end. */
+  /** Shuts down both directions; both ends see EOF. */
   void hangUp() throws KernelException {
     socket.shutdown();
   }
@@ -151,7 +151,7 @@ final class InitSocket {
     socket.shutdownOutput();
   }
 
-  /** Gives it back; with descriptors of a box in it, by a process of its own. */
+  /** Closes the socket; if it holds descriptors of a box, in a process of its own. */
   void close() throws KernelException {
     if (isClosing.getAndSet(true)) {
       return;
@@ -175,7 +175,9 @@ final class InitSocket {
     }
   }
 
-  /** RACE: a thread that still uses the descriptor would be the one to close it. */
+  /**
+   * RACE: if a thread were still in a system call on the descriptor, it would do the last close.
+   */
   private void closeUnused(Scope held) {
     sending.lock();
     receiving.lock();

@@ -18,11 +18,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The control socket of one box as a wire for messages: frames in both directions, and descriptors
- * with them.
+ * Frames messages on the control socket of one box, in both directions, with their descriptors.
  *
- * <p>Any thread may send. Messages are received on the poller's thread alone, which also takes the
- * descriptors that came along.
+ * <p>Any thread may send. Only the poller's thread receives messages, and takes the descriptors
+ * that came along.
  */
 public final class InitWire {
   private static final int CHUNK = 64 * 1024;
@@ -33,7 +32,7 @@ public final class InitWire {
   private final byte[] chunk = new byte[CHUNK];
   private final IncomingMessages incoming = new IncomingMessages();
 
-  /** Came with messages, and were not taken yet. */
+  /** Descriptors that came with messages, and were not taken yet. */
   private final Deque<Fd> received = new ArrayDeque<>();
 
   private final OrderedLock watching = new OrderedLock(LockOrder.INIT_STATE);
@@ -51,15 +50,15 @@ public final class InitWire {
     void discard(Fd socket, Runnable close);
   }
 
-  /** Takes a message that has come whole. */
+  /** Takes a complete message. */
   interface Receiver {
     void receive(IncomingMessages.Message message) throws KernelException;
   }
 
-  /** Both ends: the peer's is for init. */
+  /** Both ends of the socket; {@code peer} is for init. */
   public record Pair(InitWire ours, Fd peer) {}
 
-  /** Ours is to be closed before {@code scope} is. */
+  /** Makes a pair; {@code ours} must be closed before {@code scope} is. */
   public static Pair pair(Scope scope, Scope passing, Discarding discarding)
       throws KernelException {
     return pair(scope, passing, discarding, SEND_DEADLINE);
@@ -78,10 +77,10 @@ public final class InitWire {
   }
 
   /**
-   * Has {@code ready} run whenever {@link #receive} has something to do; each time until {@link
+   * Runs {@code ready} whenever {@link #receive} has something to do; each time until {@link
    * #rearm}.
    *
-   * <p>RACE: the first words may be there before we know by what we listen.
+   * <p>RACE: the first messages may arrive before the field with our watch is set.
    */
   void listen(Scope scope, Poller poller, Runnable ready) throws KernelException {
     watching.lock();
@@ -106,8 +105,8 @@ public final class InitWire {
   }
 
   /**
-   * Sends a message. A slow init is no reason to end a box: what it does not take in time fails,
-   * and nothing else.
+   * Sends a message. A slow init is no reason to end a box: a message that it does not take in time
+   * fails, and nothing else.
    */
   void send(byte[] message) throws KernelException {
     send(message, List.of());
@@ -119,10 +118,10 @@ public final class InitWire {
   }
 
   /**
-   * Receives what is there, and hands on each message that has come whole.
+   * Receives the waiting bytes, and passes on each complete message.
    *
-   * @param expected tells a descriptor that was asked for from any other
-   * @return false when the other end is gone
+   * @param expected accepts a descriptor that was asked for
+   * @return false when the other end is closed
    */
   boolean receive(Scope scope, InitSocket.Expected expected, Receiver receiver)
       throws KernelException {
@@ -137,22 +136,22 @@ public final class InitWire {
     return some.bytes() != 0;
   }
 
-  /** How many descriptors came that were not taken yet. */
+  /** Returns how many descriptors came that were not taken yet. */
   int descriptors() {
     return received.size();
   }
 
-  /** The next descriptor that came; null: there is none. */
+  /** Takes the next descriptor; null if there is none. */
   @Nullable Fd takeDescriptor() {
     return received.poll();
   }
 
-  /** Both ends see the end. */
+  /** Shuts down both directions; both ends see EOF. */
   void hangUp() throws KernelException {
     socket.hangUp();
   }
 
-  /** Init sees the end; what it says is still heard. */
+  /** Shuts down sending: init sees EOF; its messages still arrive. */
   void sayNoMore() throws KernelException {
     socket.sayNoMore();
   }

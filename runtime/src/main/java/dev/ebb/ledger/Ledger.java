@@ -38,7 +38,7 @@ public final class Ledger {
   /** Above this the file is started anew. */
   private static final long COMPACT_ABOVE = 1 << 20;
 
-  /** What the file is called until it is whole. */
+  /** The name of the new file until it is complete. */
   public static final String NEXT = "ledger.new";
 
   private final OrderedLock lock = new OrderedLock(LockOrder.LEDGER);
@@ -50,7 +50,7 @@ public final class Ledger {
   private long size;
   private long compactAbove = COMPACT_ABOVE;
 
-  /** That it is too long, and cannot be started anew. */
+  /** Whether the log says already that the file is too long and cannot be compacted. */
   private boolean isToldTooLong;
 
   /** The file may end in half a line: a write failed on a full disk. */
@@ -76,14 +76,14 @@ public final class Ledger {
     Fd file = Fd.open(scope, path, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.APPEND);
     var ledger = new Ledger(scope, path, file);
     held.forEach(holding -> ledger.holdings.put(holding.number(), holding));
-    // What was struck has numbers too, but nothing refers to those.
+    // Struck lines have numbers too, but nothing refers to those.
     ledger.next = held.stream().mapToLong(Holding::number).max().orElse(0) + 1;
     ledger.size = Files.size(path);
     ledger.torn = true;
     return ledger;
   }
 
-  /** What a resource is, before it has a number. */
+  /** A resource before it has a number. */
   public record Entry(Kind kind, String subject) {}
 
   /** Writes the lines down, in one write; the resources may be made after this returns. */
@@ -129,7 +129,10 @@ public final class Ledger {
     }
   }
 
-  /** One that is too long says the same, and is tried again when it has grown as much again. */
+  /**
+   * Compacts a file that is too long. After a failure the long file stays valid; the next try comes
+   * when it has grown as much again.
+   */
   private void tryToCompact() {
     Path next = path.resolveSibling(NEXT);
     try {
@@ -138,14 +141,14 @@ public final class Ledger {
     } catch (KernelException e) {
       compactAbove = size + COMPACT_ABOVE;
       removeHalf(next, e);
-      // It would be told again and again: a disk that is full stays so for long.
+      // Logged once: a disk that is full stays so for long.
       Level level = isToldTooLong ? Level.DEBUG : Level.WARNING;
       isToldTooLong = true;
       LOG.log(level, "event=ledger_not_compacted bytes=" + size + " path=" + path + " ignoring", e);
     }
   }
 
-  /** What was begun takes room where there may be none. */
+  /** Removes a half-written file, which takes room where there may be none. */
   private static void removeHalf(Path next, KernelException cause) {
     try {
       Filesystem.unlinkIfPresent(next);
@@ -186,7 +189,7 @@ public final class Ledger {
     }
   }
 
-  /** What may exist now, in the order it was made. */
+  /** Returns what may exist now, in the order it was made. */
   public List<Holding> holdings() {
     lock.lock();
     try {
@@ -234,7 +237,7 @@ public final class Ledger {
     return List.copyOf(holdings.values());
   }
 
-  /** What a newer Ebb wrote is not ours to judge. */
+  /** A line that a newer Ebb wrote cannot be judged here. */
   private static LedgerLine parse(Path path, String line) throws IOException {
     try {
       return LedgerLine.parse(line);

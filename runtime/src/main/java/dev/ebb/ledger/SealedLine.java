@@ -27,7 +27,7 @@ public final class SealedLine {
     return HexFormat.of().toHexDigits(crc.getValue(), SEAL - 1) + " ";
   }
 
-  /** What was sealed; empty when the line is cut short or damaged. */
+  /** Returns the sealed text; empty when the line is cut short or damaged. */
   public static Optional<String> open(String line) {
     if (line.length() <= SEAL) {
       return Optional.empty();

@@ -16,9 +16,10 @@ public final class CgroupChain {
   private CgroupChain() {}
 
   /**
-   * Those of a controller, of either version, the innermost first; not all of them need exist.
+   * Returns the cgroups of this process for a controller of either version, the innermost first;
+   * some may not exist.
    *
-   * @param root what /proc and /sys lie below
+   * @param root the directory above /proc and /sys
    */
   public static List<Path> of(Path root, String controller) throws KernelException {
     var chain = new LinkedHashSet<Path>();
@@ -62,7 +63,7 @@ public final class CgroupChain {
     return text(file).filter(text -> !text.isEmpty() && !text.equals("max")).map(Long::valueOf);
   }
 
-  /** What is in a file of a cgroup, if it has such a file. */
+  /** Reads a file of a cgroup, if the cgroup has such a file. */
   public static Optional<String> text(Path file) throws KernelException {
     try {
       return Optional.of(Filesystem.read(file).strip());

@@ -27,7 +27,7 @@ public record Confinement(
     boolean namespacesFiltered,
     List<String> maskedProc) {
 
-  /** What hosts mount there themselves, and what hides nothing. */
+  /** Mounts that hosts usually have there, and that hide nothing. */
   private static final List<String> HARMLESS =
       List.of("/proc/sys/fs/binfmt_misc", "/proc/fs/nfsd", "/proc/xen");
 

@@ -13,7 +13,7 @@ import java.nio.file.Path;
 public record CorePattern(String text) {
   private static final Path SETTING = Path.of("/proc/sys/kernel/core_pattern");
 
-  /** Who gets it. */
+  /** The receiver of a core dump. */
   public enum Kind {
     /** A file; a box has RLIMIT_CORE 1, less than any core needs. */
     FILE,

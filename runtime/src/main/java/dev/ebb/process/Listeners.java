@@ -38,7 +38,7 @@ public final class Listeners {
   private Listeners() {}
 
   /**
-   * One of them.
+   * One listening socket.
    *
    * @param protocol tcp, tcp6, udp or udp6
    * @param inode of the socket
@@ -70,7 +70,7 @@ public final class Listeners {
           }
         }
       } catch (NoSuchFileException e) {
-        // It is gone, or the host knows no such protocol.
+        // The process is gone, or the host lacks this protocol.
       } catch (IOException e) {
         // KERNEL: a dying process has no network namespace any more, which is EINVAL or ESRCH.
         if (ProcFs.stat(pid).filter(stat -> !stat.isZombie()).isPresent()) {
@@ -125,7 +125,7 @@ public final class Listeners {
           addSocket(entry, inodes);
         }
       } catch (IOException | java.nio.file.DirectoryIteratorException e) {
-        // It has ended meanwhile.
+        // The process has ended meanwhile.
       }
     }
     return inodes;
@@ -138,7 +138,7 @@ public final class Listeners {
         inodes.add(Long.parseLong(target.substring(SOCKET.length(), target.length() - 1)));
       }
     } catch (IOException e) {
-      // It was closed meanwhile.
+      // The descriptor was closed meanwhile.
     }
   }
 }

@@ -17,7 +17,7 @@ public final class MountTable {
 
   private MountTable() {}
 
-  /** What is mounted on {@code directory}, or below it. */
+  /** Returns the mounts on {@code directory} and below it. */
   public static List<Path> below(Path directory) throws KernelException {
     return below(Filesystem.read(Path.of("/proc/self/mountinfo")), directory);
   }

@@ -61,7 +61,9 @@ public record Privileges(int uid, long capabilities, List<Range> uids) {
     return (capabilities >> capability & 1) != 0;
   }
 
-  /** It may make all kinds of namespaces, and what is in them, without a user namespace first. */
+  /**
+   * Returns whether this process may make all kinds of namespaces without a user namespace first.
+   */
   public boolean canMakeNamespaces() {
     return uid == 0
         && canChangeUser()
@@ -72,7 +74,7 @@ public record Privileges(int uid, long capabilities, List<Range> uids) {
         && has(CAP_SYS_ADMIN);
   }
 
-  /** It may run others as other users. */
+  /** Returns whether this process may start processes as other users. */
   public boolean canChangeUser() {
     return has(CAP_SETUID) && has(CAP_SETGID);
   }

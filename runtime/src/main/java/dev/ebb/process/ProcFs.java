@@ -23,7 +23,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** What /proc says of processes. A process that vanished while being read is simply absent. */
+/** Reads /proc. A process that vanished while being read is simply absent. */
 public final class ProcFs {
   private static final Path PROC = Path.of("/proc");
   private static final int COMMAND_LINE_MOST = 4096;
@@ -115,7 +115,10 @@ public final class ProcFs {
     }
   }
 
-  /** What it calls itself: the first 15 bytes of the name of its program, or what it chose. */
+  /**
+   * Returns the name of a process: the first 15 bytes of its program's name, or of the name it
+   * chose.
+   */
   public static Optional<String> name(int pid) {
     return read(PROC.resolve(Integer.toString(pid)).resolve("comm")).map(String::strip);
   }
@@ -222,7 +225,9 @@ public final class ProcFs {
     return pids(pid).map(pids -> Integer.valueOf(pids[pids.length - 1]));
   }
 
-  /** How many pid namespaces it is away from those who see it as {@code pid}. */
+  /**
+   * Returns how many pid namespaces lie between it and the processes that see it as {@code pid}.
+   */
   public static int depth(int pid) {
     return pids(pid).map(pids -> pids.length - 1).orElse(0);
   }
@@ -266,7 +271,7 @@ public final class ProcFs {
         }
       }
     } catch (IOException | DirectoryIteratorException e) {
-      // It has ended meanwhile, and its children are another's.
+      // The process has ended meanwhile, and its children have another parent.
       return List.of();
     }
     return zombies;

@@ -47,7 +47,7 @@ public record ProcessRef(int pid, long startTime) {
     return ProcFs.stat(pid).filter(stat -> stat.startTime() == startTime).isPresent();
   }
 
-  /** It runs: in the table, and no zombie. */
+  /** Returns whether the process runs: it exists, and is no zombie. */
   public boolean isAlive() {
     return ProcFs.stat(pid)
         .filter(stat -> stat.startTime() == startTime && !stat.isZombie())

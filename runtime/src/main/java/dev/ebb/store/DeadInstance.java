@@ -16,7 +16,7 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * What a dead instance left: its ledger, claimed by us.
+ * What a dead instance left: its ledger, claimed by this process.
  *
  * @param sameBoot false when the host was restarted since: then no process or cgroup of it exists
  */

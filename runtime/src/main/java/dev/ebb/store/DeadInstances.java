@@ -82,7 +82,7 @@ final class DeadInstances {
     return Optional.of(DeadInstance.read(directory, home.claims()));
   }
 
-  /** True when its process lives, or another one has claimed it. */
+  /** Returns true when its process lives, or another process has claimed it. */
   private boolean isHeld(Path directory) throws KernelException, IOException {
     Optional<String> process = Instance.field(directory, "process");
     return process.map(isAlive::test).orElse(Boolean.TRUE)

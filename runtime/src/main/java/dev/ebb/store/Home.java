@@ -108,7 +108,7 @@ public final class Home {
     return path;
   }
 
-  /** What no other home of this host has in common with it: which directory it is, and where. */
+  /** Returns what distinguishes this home from all others of this host: its directory and path. */
   public String identity() {
     return identity;
   }

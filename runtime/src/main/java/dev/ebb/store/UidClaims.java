@@ -114,7 +114,7 @@ public final class UidClaims {
     return claim(range, taken, instance);
   }
 
-  /** False when it is taken. */
+  /** Returns false when the block is taken. */
   private boolean link(int uid, Path instance) throws KernelException, IOException {
     while (true) {
       try {
@@ -156,7 +156,7 @@ public final class UidClaims {
     removeIfEmpty();
   }
 
-  /** What is claimed for an instance. */
+  /** Returns the claims of an instance. */
   public List<Claim> of(Path instance) throws IOException {
     return all().stream().filter(claim -> claim.instance().equals(instance)).toList();
   }
@@ -165,7 +165,7 @@ public final class UidClaims {
     try {
       Filesystem.rmdirIfPresent(directory);
     } catch (KernelException e) {
-      // It has claims, or is not ours to remove: a mount, or root's while we are not.
+      // The directory holds claims, or may not be removed: a mount, or root's.
       if (!e.is(Errno.ENOTEMPTY)
           && !e.is(Errno.EBUSY)
           && !e.is(Errno.EROFS)
@@ -176,7 +176,7 @@ public final class UidClaims {
     }
   }
 
-  /** Those of instances that are not there: their home was removed by hand, or moved. */
+  /** Returns the claims of missing instances: their home was removed by hand, or moved. */
   public List<Claim> abandoned() throws IOException {
     var abandoned = new ArrayList<Claim>();
     for (Claim claim : all()) {

@@ -80,7 +80,8 @@ final class ModuleClasses {
   /** Uses of what is neither the JDK's, nor of this module, nor allowed. */
   List<String> usesBeside(Set<String> modules, Set<String> libraries) {
     var exact = new HashSet<String>(packages());
-    modules.forEach(module -> exact.addAll(exportsOf(module)));
+    String user = user();
+    modules.forEach(module -> exact.addAll(exportsOf(module, user)));
     return uses(
         (type, used) -> {
           String name = used.getPackageName();
@@ -92,10 +93,15 @@ final class ModuleClasses {
         });
   }
 
-  private static Set<String> exportsOf(String module) {
+  /** The name of this module, by which others export to it: that of its outermost package. */
+  private String user() {
+    return packages().iterator().next();
+  }
+
+  private static Set<String> exportsOf(String module, String user) {
     var path = TestHost.root().resolve(module).resolve("target/classes");
     return ModuleFinder.of(path).findAll().iterator().next().descriptor().exports().stream()
-        .filter(exports -> !exports.isQualified())
+        .filter(exports -> !exports.isQualified() || exports.targets().contains(user))
         .map(Exports::source)
         .collect(Collectors.toSet());
   }

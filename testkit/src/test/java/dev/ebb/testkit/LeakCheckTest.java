@@ -52,7 +52,7 @@ class LeakCheckTest {
   }
 
   @Test
-  void aDeadChildNobodyWaitedForIsSeen() throws Exception {
+  void aDeadChildThatWasNotReapedIsSeen() throws Exception {
     assertSeen(
         () -> {
           int pid = zombie();

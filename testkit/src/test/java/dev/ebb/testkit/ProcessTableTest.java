@@ -15,7 +15,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Whose a process is. */
+/** To which owner a process belongs. */
 class ProcessTableTest {
   private static final int BOX_UID = 0x7000_0001;
 

@@ -36,7 +36,7 @@ final class Ledgers {
     return held.values();
   }
 
-  /** Whose it is; empty for the instance's own. */
+  /** The box it belongs to; empty for the instance's own. */
   static String box(String line) {
     return line.split(" ", -1)[BOX];
   }

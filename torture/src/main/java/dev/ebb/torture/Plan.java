@@ -47,8 +47,8 @@ final class Plan {
   }
 
   /** A generator of its own for each, so that none depends on how far another has come. */
-  private SplittableRandom random(int whose, int number) {
-    return new SplittableRandom(seed ^ new SplittableRandom(whose * STRIDE + number).nextLong());
+  private SplittableRandom random(int worker, int number) {
+    return new SplittableRandom(seed ^ new SplittableRandom(worker * STRIDE + number).nextLong());
   }
 
   Round round(int worker, int number) {

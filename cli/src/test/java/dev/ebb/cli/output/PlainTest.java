@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** No box speaks to the terminal of whoever looks at it. */
+/** Output of a box cannot control the user's terminal. */
 @Timeout(120)
 class PlainTest {
   private static final String EVIL = "a\u001b[2J\u0007\u009b31m\u007f\u202eb\r";

@@ -9,7 +9,6 @@ import static dev.ebb.server.schema.Values.TEXTS;
 import static dev.ebb.server.schema.Values.TEXT_MAP;
 import static dev.ebb.server.schema.Values.TIME;
 
-import dev.ebb.model.StallTimes;
 import dev.ebb.model.BoxState;
 import dev.ebb.model.Certificate;
 import dev.ebb.model.CgroupUsage;
@@ -18,6 +17,7 @@ import dev.ebb.model.Limits;
 import dev.ebb.model.Mount;
 import dev.ebb.model.Network;
 import dev.ebb.model.Occupancy;
+import dev.ebb.model.StallTimes;
 import dev.ebb.server.schema.Components;
 import dev.ebb.server.schema.ObjectSchema;
 import dev.ebb.server.schema.Value;
@@ -138,7 +138,8 @@ public final class BoxAnswers {
           .has("packages", TEXTS, BoxAnswers::packages)
           .may(
               "backend",
-              TEXT.described("that made it; absent while none did, or of a box older than this field"),
+              TEXT.described(
+                  "that made it; absent while none did, or of a box older than this field"),
               TenantBox::backend)
           .has(
               "detached",

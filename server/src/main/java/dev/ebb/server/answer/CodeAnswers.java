@@ -8,9 +8,10 @@ import static dev.ebb.server.schema.Values.TEXT;
 import static dev.ebb.server.schema.Values.TEXTS;
 import static dev.ebb.server.schema.Values.TIME;
 
-import dev.ebb.code.Written;
 import dev.ebb.code.Cell;
+import dev.ebb.code.CodeResult;
 import dev.ebb.code.Context;
+import dev.ebb.code.Written;
 import dev.ebb.model.ExitCause;
 import dev.ebb.model.Language;
 import dev.ebb.server.http.Output;
@@ -20,7 +21,6 @@ import dev.ebb.server.schema.ObjectSchema;
 import dev.ebb.server.schema.Schema;
 import dev.ebb.server.schema.Value;
 import dev.ebb.server.schema.Values;
-import dev.ebb.code.CodeResult;
 import dev.ebb.server.service.TenantContext;
 import java.util.List;
 import java.util.Map;
@@ -224,10 +224,7 @@ public final class CodeAnswers {
               Ran::outcome)
           .may("files", FILES, ran -> ran.result().written().map(Written::files))
           .may("filesCut", FILES_CUT, ran -> ran.result().written().map(w -> w.isCut()))
-          .may(
-              "filesLost",
-              FILES_LOST,
-              ran -> ran.result().written().flatMap(Written::lost));
+          .may("filesLost", FILES_LOST, ran -> ran.result().written().flatMap(Written::lost));
 
   public static Map<String, Object> ran(CodeResult<?> result, ExecAnswers.Result exec) {
     return RAN.write(new Ran(result, exec));

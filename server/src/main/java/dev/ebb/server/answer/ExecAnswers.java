@@ -139,8 +139,7 @@ public final class ExecAnswers {
           .may("lost", LOST, ExecState::lost)
           .may(
               "inputCut",
-              FLAG.described(
-                  "true when an earlier daemon ended before the caller ended the input"),
+              FLAG.described("true when an earlier daemon ended before the caller ended the input"),
               ExecState::isInputCut)
           .may("leftovers", LEFTOVERS, state -> state.result().map(ExecResult::leftovers))
           .may("usage", BoxAnswers.USAGE, state -> state.result().map(ExecResult::usage));

@@ -86,7 +86,7 @@ public final class Gate {
   private Caller peer(Request request) {
     var endPoint = request.getConnectionMetaData().getConnection().getEndPoint();
     if (!(endPoint.getTransport() instanceof SocketChannel channel)) {
-      throw new Refusal(true, "the unix socket does not tell who calls");
+      throw new Refusal(true, "the unix socket does not identify its caller");
     }
     try {
       UserPrincipal user = channel.getOption(ExtendedSocketOptions.SO_PEERCRED).user();
@@ -95,7 +95,7 @@ public final class Gate {
       }
       throw new Refusal(true, "user " + user.getName() + " does not own this daemon");
     } catch (IOException e) {
-      throw new Refusal(true, "the unix socket does not tell who calls: " + e.getMessage());
+      throw new Refusal(true, "the unix socket does not identify its caller: " + e.getMessage());
     }
   }
 

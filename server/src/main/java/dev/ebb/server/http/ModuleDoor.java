@@ -4,7 +4,6 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.admission.BaselineWatch;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
-import dev.ebb.admission.BaselineWatch;
 import dev.ebb.server.service.access.Caller;
 import java.util.List;
 import java.util.Optional;

@@ -38,7 +38,7 @@ public final class PressureMetrics {
         () -> descriptors(watch.latest()));
     metrics.gauge(
         "ebb_queue_waiting",
-        "Callers who wait for room.",
+        "Requests that wait for room.",
         () -> watch.admission().state().waiting());
     metrics.counter(
         "ebb_admission_refusals_total",

@@ -8,7 +8,6 @@ import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Language;
 import dev.ebb.model.PlannedStart;
 import dev.ebb.model.SandboxException;
-import dev.ebb.admission.Permit;
 import dev.ebb.server.answer.CodeAnswers;
 import dev.ebb.server.answer.OutputStart;
 import dev.ebb.server.http.Exchange;

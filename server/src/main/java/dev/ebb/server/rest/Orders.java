@@ -11,8 +11,6 @@ import dev.ebb.server.http.OrderFields;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.RequestSchema;
 import dev.ebb.server.service.BoxOrder;
-import dev.ebb.code.NewFile;
-import dev.ebb.server.service.CommandTask;
 import dev.ebb.server.service.access.Caps;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;

@@ -1,13 +1,5 @@
 package dev.ebb.server.rest;
 
-import dev.ebb.admission.Admission;
-import dev.ebb.admission.BaselineWatch;
-import dev.ebb.admission.Cleaned;
-import dev.ebb.admission.DescriptorKind;
-import dev.ebb.admission.PressureWatch;
-import dev.ebb.admission.Reading;
-import dev.ebb.admission.Readings;
-import dev.ebb.admission.Refusal;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Operation;
 import dev.ebb.server.http.Route;

@@ -37,7 +37,7 @@ record PoolMetrics(WarmPool pool) {
         () -> kinds(PoolState.Kind::misses));
     metrics.counter(
         "ebb_pool_destroyed_total",
-        "Boxes that nobody had, by why they were destroyed.",
+        "Pooled boxes destroyed before they were handed out, by reason.",
         "reason",
         this::destroyed);
   }

@@ -11,7 +11,6 @@ import dev.ebb.server.http.Gate;
 import dev.ebb.server.http.Listeners;
 import dev.ebb.server.http.SessionLimits;
 import dev.ebb.server.metrics.Metrics;
-import dev.ebb.admission.BaselineWatch;
 import dev.ebb.server.rest.RestDoor;
 import dev.ebb.server.rest.Watches;
 import dev.ebb.server.service.access.Keys;
