@@ -25,6 +25,8 @@ module dev.ebb.runtime {
       dev.ebb.server,
       dev.ebb.cli,
       dev.ebb.bench;
+  exports dev.ebb.store to
+      dev.ebb.server;
   exports dev.ebb.supervision to
       dev.ebb.server,
       dev.ebb.cli;

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.ebb.client.BoxQuery;
 import dev.ebb.client.BoxRequest;
+import dev.ebb.client.BoxState;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.EbbException;
 import dev.ebb.client.ExecRequest;
@@ -129,7 +130,7 @@ final class DaemonDrainAcceptanceTest {
             });
     daemon.start();
     EbbClient next = daemon.client();
-    assertThat(next.boxes().list(BoxQuery.all())).isEmpty();
+    assertThat(next.boxes().list(BoxQuery.all())).allMatch(each -> each.state() == BoxState.GONE);
     try (var instances = java.nio.file.Files.list(daemon.home().resolve("instances"))) {
       assertThat(instances).as("of the next alone").hasSize(1);
     }

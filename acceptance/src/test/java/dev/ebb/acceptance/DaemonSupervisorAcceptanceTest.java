@@ -63,7 +63,8 @@ final class DaemonSupervisorAcceptanceTest {
 
   private void assertTheNextServes() throws Exception {
     daemon.start();
-    assertThat(daemon.client().boxes().list(BoxQuery.all())).isEmpty();
+    assertThat(daemon.client().boxes().list(BoxQuery.all()))
+        .allMatch(each -> each.state() == BoxState.GONE);
   }
 
   @Test

@@ -206,15 +206,15 @@ final class CommandTools {
       throws IOException, InterruptedException {
     Patience patience = Patience.of(wait);
     while (exec.isRunning()
-        && exec.exec().stdout().size() <= stdout
-        && exec.exec().stderr().size() <= stderr) {
+        && exec.view().stdout().size() <= stdout
+        && exec.view().stderr().size() <= stderr) {
       Duration left = patience.left();
       if (patience.isOver()) {
         exec.awaitSurely(Duration.ZERO);
         return;
       }
       Duration turn = left.compareTo(EventStream.HEARTBEAT) < 0 ? left : EventStream.HEARTBEAT;
-      if (!exec.exec().awaitOutput(stdout, stderr, turn)) {
+      if (!exec.view().awaitOutput(stdout, stderr, turn)) {
         exec.await(turn);
       }
       call.requireWanted();
@@ -244,7 +244,7 @@ final class CommandTools {
       awaitEnd(call, exec, signal.grace(grace));
     }
     return ExecReply.of(
-        exec, exec.exec().stdout().size(), exec.exec().stderr().size(), ExecReply.OUTPUT);
+        exec, exec.view().stdout().size(), exec.view().stderr().size(), ExecReply.OUTPUT);
   }
 
   private static void awaitEnd(Call call, TenantExec exec, Duration grace)

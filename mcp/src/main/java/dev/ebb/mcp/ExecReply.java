@@ -76,8 +76,8 @@ final class ExecReply {
   /** What a command wrote from there on, and how it ended. */
   static Reply of(TenantExec exec, long stdoutFrom, long stderrFrom, int most) {
     ExecState state = ExecState.of(exec);
-    Excerpt stdout = Excerpt.of(exec.exec().stdout(), stdoutFrom, most);
-    Excerpt stderr = Excerpt.of(exec.exec().stderr(), stderrFrom, most);
+    Excerpt stdout = Excerpt.of(exec.view().stdout(), stdoutFrom, most);
+    Excerpt stderr = Excerpt.of(exec.view().stderr(), stderrFrom, most);
     var told = new Told(state, stdout, stderr);
     String lost = lost(state.lost());
     if (told.isDropped()) {

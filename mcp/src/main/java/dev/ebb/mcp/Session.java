@@ -89,7 +89,7 @@ final class Session {
       new AtomicReference<>();
 
   /** All that go with it. */
-  private final Set<TenantBox> made = ConcurrentHashMap.newKeySet();
+  private final Set<String> made = ConcurrentHashMap.newKeySet();
 
   private final AtomicReference<@Nullable Listening> listening = new AtomicReference<>();
   private final AtomicReference<@Nullable End> end = new AtomicReference<>();
@@ -339,17 +339,17 @@ final class Session {
     dropRemoved();
     TenantBox box =
         boxes.create(agent(), order, Optional.empty(), empty -> {}, call::hasLeft).box();
-    made.add(box);
+    made.add(box.id());
     if (end.get() != null) {
       // RACE: the end may have looked before this one was listed.
-      release(box);
+      release(box.id());
       throw new Call.Cancelled();
     }
     return box;
   }
 
   boolean owns(TenantBox box) {
-    return made.contains(box);
+    return made.contains(box.id());
   }
 
   /** Removes a box that it made, or answers again what became of one that was removed. */
@@ -367,24 +367,27 @@ final class Session {
 
   /** Those that were removed; one that is being removed may be asked for again. */
   private void dropRemoved() {
-    made.removeIf(box -> boxes.listed(agent(), box.id()).isEmpty());
+    made.removeIf(id -> boxes.listed(agent(), id).isEmpty());
   }
 
   /** The next call that needs the box of the session makes a new one. */
   private void replace(TenantBox box) {
     CompletableFuture<TenantBox> mine = own.get();
-    if (mine != null && mine.state() == Future.State.SUCCESS && mine.resultNow() == box) {
+    if (mine != null
+        && mine.state() == Future.State.SUCCESS
+        && mine.resultNow().id().equals(box.id())) {
       own.compareAndSet(mine, null);
     }
   }
 
-  private Optional<Certificate> release(TenantBox box) throws InterruptedException {
-    if (!made.remove(box)) {
+  private Optional<Certificate> release(String id) throws InterruptedException {
+    Optional<TenantBox> box = boxes.listed(agent(), id);
+    if (!made.remove(id) || box.isEmpty()) {
       return Optional.empty();
     }
-    Certificate certificate = boxes.remove(box, true);
+    Certificate certificate = boxes.remove(box.get(), true);
     var data = describe("released");
-    data.put("box", box.id());
+    data.put("box", id);
     data.put("clean", certificate.isClean());
     data.put("certificate", certificate.toString());
     boxes.events().publish(tenant(), "mcp", data);
@@ -405,8 +408,8 @@ final class Session {
     ended.countDown();
     calls.values().forEach(Call::cancel);
     var certificates = new ArrayList<Certificate>();
-    for (TenantBox box : made) {
-      release(box).ifPresent(certificates::add);
+    for (String id : made) {
+      release(id).ifPresent(certificates::add);
     }
     protocol.close();
     giveBack();
@@ -430,7 +433,7 @@ final class Session {
 
   /** As its operator sees it. */
   DoorSessions.Entry seen() {
-    List<String> ids = made.stream().map(TenantBox::id).sorted().toList();
+    List<String> ids = made.stream().sorted().toList();
     return new DoorSessions.Entry(
         shown(), tenant(), client, begunAt, calls.size(), isListening(), ids);
   }

@@ -16,7 +16,8 @@ import java.util.Set;
  */
 public record DiskUse(long inodes, long bytes) {
   /** Also what a daemon says of itself: its pid has more digits one day. */
-  private static final Set<String> VARYING = Set.of("daemon.log", "ledger", "daemon", "instance");
+  private static final Set<String> VARYING =
+      Set.of("daemon.log", "ledger", "daemon", "instance", "history");
 
   public static DiskUse of(Path directory) throws IOException {
     long inodes = 0;

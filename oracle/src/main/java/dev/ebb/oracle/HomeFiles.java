@@ -26,7 +26,8 @@ public final class HomeFiles implements Detector {
           "keys",
           "keys.lock",
           "quotas",
-          "quotas.lock");
+          "quotas.lock",
+          "history");
 
   private final Supplier<Set<Path>> homes;
 

@@ -71,7 +71,7 @@ public final class Adoption {
       throws KernelException, IOException, InterruptedException {
     requireBackend(host, record);
     Deadline deadline = Deadline.in(patience);
-    Journal.Contents contents = host.instance().logs(id.value()).record().contents();
+    Journal.Contents contents = host.records().box(id.value()).contents();
     List<JournalEntry> entries = contents.entries();
     Optional<BoxEnd> end = BoxEnd.find(id, entries);
     Enclosure enclosure = host.enclosure(id, holdings);

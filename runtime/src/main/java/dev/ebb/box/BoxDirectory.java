@@ -42,7 +42,7 @@ public final class BoxDirectory {
     this.lifecycle = lifecycle;
     ledger = host.instance().ledger();
     logs = host.instance().logs(id.value());
-    journal = logs.record();
+    journal = host.records().box(id.value());
   }
 
   // --- for commands ---
@@ -102,7 +102,7 @@ public final class BoxDirectory {
 
   void holdRecord() throws KernelException {
     Step.HOLD_RECORD.reach();
-    recordLine = ledger.hold(id.value(), Kind.RECORD, journal.path().toString());
+    recordLine = ledger.hold(id.value(), Kind.RECORD, logs.recordFile().toString());
   }
 
   /** Another engine wrote this line for the directory, and may have made it. */
@@ -121,6 +121,11 @@ public final class BoxDirectory {
     return line != null && exists;
   }
 
+  /** Its lines on the ledger. */
+  List<Holding> lines() {
+    return Stream.of(line, recordLine).filter(Objects::nonNull).toList();
+  }
+
   /** Removes it with all that it holds, and strikes its lines; false: it has none. */
   boolean remove() throws KernelException {
     if (line == null) {
@@ -128,7 +133,7 @@ public final class BoxDirectory {
     }
     Step.REMOVE_LOGS.reach();
     logs.remove();
-    var gone = Stream.of(line, recordLine).filter(Objects::nonNull).toList();
+    List<Holding> gone = lines();
     Step.STRIKE_LOGS.reach();
     ledger.strike(gone);
     line = null;
@@ -139,9 +144,13 @@ public final class BoxDirectory {
 
   /** Explains a failed removal by {@code e} and the mounts that may keep the directory. */
   String whyItStays(Exception e) {
+    return whyItStays(path(), e);
+  }
+
+  static String whyItStays(Path path, Exception e) {
     String reason = String.valueOf(e.getMessage());
     try {
-      List<Path> mounts = MountTable.below(path());
+      List<Path> mounts = MountTable.below(path);
       return mounts.isEmpty() ? reason : reason + "; Ebb did not mount " + mounts;
     } catch (KernelException unknown) {
       return reason;

@@ -3,8 +3,8 @@ package dev.ebb.box;
 import dev.ebb.model.BoxId;
 import dev.ebb.model.Certificate;
 import dev.ebb.model.Kind;
+import dev.ebb.store.Journal;
 import dev.ebb.store.JournalEntry;
-import dev.ebb.store.LogDirectory;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -43,9 +43,9 @@ public record BoxEnd(Instant at, Certificate certificate, Map<String, String> no
     return entry;
   }
 
-  /** When a box ended, by its directory; empty for one that has not. */
-  public static Optional<Instant> at(LogDirectory directory) throws IOException {
-    var entry = directory.record().find(ABOUT);
+  /** When a box ended, by its record; empty for one that has not. */
+  public static Optional<Instant> at(Journal journal) throws IOException {
+    var entry = journal.find(ABOUT);
     return entry.isPresent()
         ? Optional.of(Instant.ofEpochMilli(entry.get().number("at")))
         : Optional.empty();
@@ -61,7 +61,7 @@ public record BoxEnd(Instant at, Certificate certificate, Map<String, String> no
     return Optional.empty();
   }
 
-  private static BoxEnd parse(BoxId box, JournalEntry entry) throws IOException {
+  static BoxEnd parse(BoxId box, JournalEntry entry) throws IOException {
     var released = new EnumMap<Kind, Integer>(Kind.class);
     for (Kind kind : Kind.values()) {
       if (entry.find(RELEASED + kind.word()).isPresent()) {

@@ -18,6 +18,7 @@ import dev.ebb.model.Holding;
 import dev.ebb.model.Kind;
 import dev.ebb.process.Reaper;
 import dev.ebb.store.Instance;
+import dev.ebb.store.RecordStore;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -31,6 +32,7 @@ import java.util.List;
 public record BoxHost(
     Scope scope,
     Instance instance,
+    RecordStore records,
     Hierarchies hierarchies,
     Poller poller,
     EmptyWait emptyWait,

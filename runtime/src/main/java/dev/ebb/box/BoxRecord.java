@@ -1,18 +1,13 @@
 package dev.ebb.box;
 
 import dev.ebb.model.BoxSpec;
-import dev.ebb.model.ByteSize;
-import dev.ebb.model.Limits;
-import dev.ebb.model.Mount;
 import dev.ebb.model.Network;
 import dev.ebb.model.SandboxException;
 import dev.ebb.process.ProcessRef;
+import dev.ebb.store.Journal;
 import dev.ebb.store.JournalEntry;
-import dev.ebb.store.LogDirectory;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -38,7 +33,7 @@ public record BoxRecord(
     Map<String, String> note) {
   private static final String ABOUT = "box";
   private static final String NOTE = "note-";
-  private static final String NETWORK = "network";
+  private static final String NETWORK = SpecFields.NETWORK;
   private static final String BACKEND = "backend";
   private static final String DETACHED = "detached";
 
@@ -65,37 +60,20 @@ public record BoxRecord(
    *
    * @throws IOException when there is none that makes sense
    */
-  public static BoxRecord read(LogDirectory directory) throws IOException {
-    var entry = directory.record().find(ABOUT);
+  public static BoxRecord read(Journal journal) throws IOException {
+    var entry = journal.find(ABOUT);
     if (entry.isEmpty()) {
-      throw new IOException("no record of a box in " + directory.path());
+      throw new IOException("there is no record of the box");
     }
     return parse(entry.get());
   }
 
   JournalEntry entry() {
-    Limits limits = spec.limits();
     JournalEntry entry =
-        JournalEntry.about(ABOUT)
-            .with("uid", uid)
-            .with("nonce", nonce.hex())
-            .with("memory", limits.memory().bytes())
-            .with("pids", limits.pids())
-            .with("cpus", limits.cpus())
-            .with("disk", limits.disk().bytes())
-            .with("temporary", limits.temporary().bytes())
-            .with(NETWORK, spec.network())
-            .with(CONFIRMED, "later")
-            .withAll("package", spec.packages());
+        SpecFields.add(JournalEntry.about(ABOUT).with("uid", uid).with("nonce", nonce.hex()), spec)
+            .with(CONFIRMED, "later");
     for (var each : note.entrySet()) {
       entry = entry.with(NOTE + each.getKey(), each.getValue());
-    }
-    for (Mount mount : spec.mounts()) {
-      entry =
-          entry
-              .with("mount-host", mount.host())
-              .with("mount-box", mount.box())
-              .with("mount-read-only", mount.readOnly());
     }
     entry = backend.isPresent() ? entry.with(BACKEND, backend.get()) : entry;
     entry = init.isPresent() ? entry.with("init", init.get()) : entry;
@@ -144,24 +122,8 @@ public record BoxRecord(
 
   static BoxRecord parse(JournalEntry entry) throws IOException {
     try {
-      var limits =
-          new Limits(
-              new ByteSize(entry.number("memory")),
-              entry.integer("pids"),
-              Double.parseDouble(entry.text("cpus")),
-              new ByteSize(entry.number("disk")),
-              new ByteSize(entry.number("temporary")));
-      // What was copied in is in the box; what was shown is said, and not looked for again.
-      var spec =
-          new BoxSpec(
-              limits,
-              Network.parse(entry.text(NETWORK)),
-              mounts(entry),
-              entry.texts("package").stream().map(Path::of).toList(),
-              List.of(),
-              Optional.empty());
       return new BoxRecord(
-          spec,
+          SpecFields.read(entry),
           entry.integer("uid"),
           entry.find(BACKEND),
           new HexNonce(entry.text("nonce")),
@@ -171,17 +133,5 @@ public record BoxRecord(
     } catch (IllegalArgumentException | SandboxException e) {
       throw new IOException("the record of a box makes no sense: " + e.getMessage(), e);
     }
-  }
-
-  private static List<Mount> mounts(JournalEntry entry) {
-    List<String> hosts = entry.texts("mount-host");
-    List<String> boxes = entry.texts("mount-box");
-    List<String> readOnly = entry.texts("mount-read-only");
-    var mounts = new ArrayList<Mount>();
-    for (int i = 0; i < hosts.size(); i++) {
-      mounts.add(
-          new Mount(Path.of(hosts.get(i)), boxes.get(i), Boolean.parseBoolean(readOnly.get(i))));
-    }
-    return mounts;
   }
 }

@@ -120,7 +120,7 @@ final class Adopting {
     var execs = new ArrayList<Exec>();
     try {
       Step.READ_RECORD.reach();
-      BoxRecord record = BoxRecord.read(host.instance().logs(id.value()));
+      BoxRecord record = BoxRecord.read(host.records().box(id.value()));
       Box box =
           Adoption.adopt(
               host,
@@ -161,7 +161,7 @@ final class Adopting {
 
   private Optional<BoxRecord> record(BoxId id) {
     try {
-      return Optional.of(BoxRecord.read(host.instance().logs(id.value())));
+      return Optional.of(BoxRecord.read(host.records().box(id.value())));
     } catch (IOException | RuntimeException e) {
       // Logged when the box could not be adopted.
       return Optional.empty();

@@ -3,6 +3,7 @@ package dev.ebb.engine;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxHost;
 import dev.ebb.box.Detachment;
+import dev.ebb.box.StoppedBox;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
 import dev.ebb.model.BoxState;
@@ -46,6 +47,12 @@ final class Closing {
     var stuck = new ArrayList<String>();
     for (Box box : boxes.boxes()) {
       release(box).ifPresent(stuck::add);
+    }
+    for (StoppedBox left : boxes.stopped()) {
+      Certificate certificate = left.isDetached() ? left.proof() : left.forget();
+      if (!certificate.isClean()) {
+        stuck.add(certificate.toString());
+      }
     }
     Scope scope = host.scope();
     try (scope) {

@@ -38,6 +38,8 @@ import dev.ebb.pool.Interpreter;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.pool.WarmPool;
 import dev.ebb.store.Home;
+import dev.ebb.store.LogDirectory;
+import dev.ebb.store.RecordStore;
 import dev.ebb.supervision.Recovery;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -64,6 +66,7 @@ public final class Engine implements AutoCloseable {
   private final Adopting adopting;
   private final Inspection inspection;
   private final Closing closing;
+  private final PastBoxes past;
   private final OwnRuns runs = new OwnRuns(this);
 
   /** Shared by creates, exclusive for the close: no box is made behind its back. */
@@ -79,6 +82,7 @@ public final class Engine implements AutoCloseable {
     adopting = new Adopting(host, boxes);
     inspection = new Inspection(home, host, boxes, recovered);
     closing = new Closing(home, host, boxes, subtree);
+    past = new PastBoxes(host.records());
   }
 
   /** Opens the default home: {@code EBB_HOME}, or /var/lib/ebb. */
@@ -175,6 +179,17 @@ public final class Engine implements AutoCloseable {
     return whileOpen(() -> adopting.again(unreachable), Optional.empty());
   }
 
+  /** Where what the commands of a box wrote is, or was. */
+  @SuppressWarnings("exports") // seen by the daemon alone
+  public LogDirectory logs(BoxId box) {
+    return host.instance().logs(box.value());
+  }
+
+  /** The records of boxes that end with their daemon, which alone uses them. */
+  public PastBoxes past() {
+    return past;
+  }
+
   // --- boxes ---
 
   /** Makes a box; it lives until it is released, or this engine is closed. */
@@ -249,6 +264,23 @@ public final class Engine implements AutoCloseable {
   /** Removes what a stopped box had left to read; what cannot be removed makes it stuck. */
   public Certificate forget(Box box) {
     return boxes.forget(box);
+  }
+
+  /**
+   * Lets the object of a stopped box go. What the box left to read stays until {@link
+   * #forget(BoxId)}.
+   */
+  public void retire(Box stopped) {
+    boxes.retire(stopped);
+  }
+
+  /**
+   * Removes what a stopped box had left to read.
+   *
+   * @return empty for a box that is not there any more
+   */
+  public Optional<Certificate> forget(BoxId stopped) {
+    return boxes.forget(stopped);
   }
 
   // --- in a box of its own ---
@@ -386,6 +418,12 @@ public final class Engine implements AutoCloseable {
   /** The proxy of its boxes. */
   public Egress egress() {
     return host.egress();
+  }
+
+  /** The records of its boxes and of its home, for the daemon. */
+  @SuppressWarnings("exports") // seen by the daemon alone
+  public RecordStore records() {
+    return host.records();
   }
 
   public Hierarchies hierarchies() {

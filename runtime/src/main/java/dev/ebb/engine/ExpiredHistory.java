@@ -6,6 +6,7 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.model.Holding;
 import dev.ebb.model.Kind;
 import dev.ebb.store.Instance;
+import dev.ebb.store.RecordStore;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -28,12 +29,14 @@ final class ExpiredHistory {
   private static final Set<Kind> OF_THE_PAST = Set.of(Kind.DIRECTORY, Kind.RECORD);
 
   private final Instance instance;
+  private final RecordStore records;
   private final Queue<Ended> left = new ArrayDeque<>();
 
   private record Ended(String box, List<Holding> holdings, Instant at) {}
 
-  ExpiredHistory(Instance instance) {
+  ExpiredHistory(Instance instance, RecordStore records) {
     this.instance = instance;
+    this.records = records;
   }
 
   /**
@@ -54,7 +57,7 @@ final class ExpiredHistory {
   private void addIfEnded(String box, List<Holding> holdings, List<Ended> ended) {
     if (holdings.stream().allMatch(held -> OF_THE_PAST.contains(held.kind()))) {
       try {
-        BoxEnd.at(instance.logs(box)).ifPresent(at -> ended.add(new Ended(box, holdings, at)));
+        BoxEnd.at(records.box(box)).ifPresent(at -> ended.add(new Ended(box, holdings, at)));
       } catch (IOException e) {
         LOG.log(Level.DEBUG, "event=end_not_read box=" + box + " ignoring: its adoption tells", e);
       }

@@ -36,7 +36,7 @@ final class Inspection {
     this.host = host;
     this.boxes = boxes;
     this.recovered = List.copyOf(recovered);
-    expired = new ExpiredHistory(host.instance());
+    expired = new ExpiredHistory(host.instance(), host.records());
   }
 
   /** What was found of dead instances when the engine was opened. */

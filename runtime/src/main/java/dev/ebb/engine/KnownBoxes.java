@@ -3,6 +3,7 @@ package dev.ebb.engine;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxHost;
 import dev.ebb.box.Making;
+import dev.ebb.box.StoppedBox;
 import dev.ebb.model.BoxId;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.BoxState;
@@ -11,6 +12,8 @@ import dev.ebb.supervision.Audit;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Collection;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -30,6 +33,9 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
 
   /** The ids that have lines on the ledger, and are no boxes yet. */
   private final Set<String> inMaking = ConcurrentHashMap.newKeySet();
+
+  /** What boxes have left to read whose objects were let go, by id. */
+  private final Map<String, StoppedBox> stopped = new ConcurrentHashMap<>();
 
   private final Retries retries = new Retries(this::releaseAgain);
 
@@ -92,6 +98,7 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
   public boolean isKnown(String box) {
     return host.backends().find(box).isPresent()
         || inMaking.contains(box)
+        || stopped.containsKey(box)
         || boxes.stream().anyMatch(each -> each.id().value().equals(box));
   }
 
@@ -118,12 +125,50 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
     return isClean;
   }
 
+  /** Lets the object of a box go that is gone: from now on it is known by what it left to read. */
+  void retire(Box box) {
+    String id = box.id().value();
+    // ORDER: there is no moment at which the audit would take its directory for a stray.
+    stopped.put(id, StoppedBox.of(box));
+    if (!boxes.remove(box)) {
+      // RACE: it was forgotten meanwhile.
+      stopped.remove(id);
+    }
+  }
+
+  /** What those have left to read whose objects were let go. */
+  Collection<StoppedBox> stopped() {
+    return stopped.values();
+  }
+
+  /** Forgets a box that has ended; empty if it is not there. */
+  Optional<Certificate> forget(BoxId id) {
+    StoppedBox left = stopped.get(id.value());
+    if (left == null) {
+      return boxes.stream().filter(box -> box.id().equals(id)).findFirst().map(this::forgetSurely);
+    }
+    Certificate certificate = left.forget();
+    if (certificate.isClean()) {
+      stopped.remove(id.value());
+    }
+    return Optional.of(certificate);
+  }
+
+  /** Forgets a box that has ended, also one of which something was stuck when that was tried. */
+  private Certificate forgetSurely(Box box) {
+    Certificate certificate = box.state() == BoxState.STUCK ? box.release() : forget(box);
+    return certificate.isClean() ? forget(box) : certificate;
+  }
+
   /** Removes what a stopped box had left to read; what cannot be removed makes it stuck. */
   Certificate forget(Box box) {
     Certificate certificate = box.forget();
     if (certificate.isClean()) {
       boxes.remove(box);
       unfinished.remove(box);
+      stopped.remove(box.id().value());
+    } else {
+      boxes.add(box);
     }
     return certificate;
   }

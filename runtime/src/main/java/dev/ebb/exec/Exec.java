@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * One command tree in a box. Thread-safe. Owns its cgroup leaf, its logs and its stdin, which end
  * with its box at the latest.
  */
-public final class Exec implements AutoCloseable {
+public final class Exec implements ExecView, AutoCloseable {
   private static final Logger LOG = System.getLogger(Exec.class.getName());
 
   /** How late init may end a ladder before the engine kills by itself; a test may shorten it. */
@@ -192,24 +192,27 @@ public final class Exec implements AutoCloseable {
 
   // --- what it is ---
 
+  @Override
   public int number() {
     return number;
   }
 
+  @Override
   public ExecSpec spec() {
     return spec;
   }
 
+  @Override
   public Instant startedAt() {
     return startedAt;
   }
 
-  /** The command's pid inside the box, once it is known; it may have ended since. */
+  @Override
   public OptionalInt pid() {
     return progress.started();
   }
 
-  /** Its living processes, by their host pids. */
+  @Override
   public List<Integer> pids() {
     try {
       return site.leaf(number).procs(progress.subreaper());
@@ -220,15 +223,7 @@ public final class Exec implements AutoCloseable {
 
   // --- input and output ---
 
-  public OutputLog stdout() {
-    return segment().stdout();
-  }
-
-  public OutputLog stderr() {
-    return segment().stderr();
-  }
-
-  /** The segment that the command writes now; the only one unless {@link #split} was called. */
+  @Override
   public Segment segment() {
     return output.segment();
   }
@@ -246,10 +241,7 @@ public final class Exec implements AutoCloseable {
     return awaitOutput(stdoutRead, stderrRead, ExecProgress.FOREVER);
   }
 
-  /**
-   * Waits for {@code most} until either stream has more than was read; false once both are read to
-   * their end.
-   */
+  @Override
   public boolean awaitOutput(long stdoutRead, long stderrRead, Duration most)
       throws InterruptedException {
     progress.awaitChange(
@@ -267,7 +259,12 @@ public final class Exec implements AutoCloseable {
     return input;
   }
 
-  /** Empty unless the command takes input. */
+  @Override
+  public boolean isInputCut() {
+    return input.isCut();
+  }
+
+  @Override
   public Optional<Stdin> stdin() {
     return input.pipe();
   }

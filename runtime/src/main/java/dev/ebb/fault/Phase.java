@@ -15,6 +15,7 @@ public enum Phase {
   LANE,
   RELEASE,
   CLOSE,
+  HISTORY,
   DETACH,
   ADOPTION,
   RECOVERY,

@@ -115,6 +115,11 @@ public enum Step {
   FORGET_INSTANCE(Phase.CLOSE, EIO, "an instance that holds nothing goes"),
   RMDIR_INSTANCE(Phase.CLOSE, EBUSY, "a directory without a lock goes"),
 
+  READ_HISTORY(Phase.HISTORY, EIO, "a history that cannot be read is left as it is"),
+  RECORD_BOX(Phase.HISTORY, ENOSPC, "a box that is on no record is forgotten with its daemon"),
+  RECORD_BOX_END(Phase.HISTORY, ENOSPC, "a box whose end is on no record ended with its daemon"),
+  FORGET_BOX(Phase.HISTORY, ENOSPC, "a box that was removed may be listed again, and goes again"),
+
   HOLD_RECORD(Phase.DETACH, ENOSPC, "a box that is not detached ends with its daemon"),
   WRITE_RECORD(Phase.DETACH, ENOSPC, "a record that was not begun keeps nothing"),
   LISTEN(Phase.DETACH, EMFILE, "a box with a record whose init was not told never was"),

@@ -25,6 +25,8 @@ public final class HomeRemoval {
           "quotas",
           "quotas.new",
           "quotas.lock",
+          "history",
+          "history.new",
           "daemon",
           "lock");
 

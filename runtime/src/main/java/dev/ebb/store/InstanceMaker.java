@@ -111,7 +111,7 @@ final class InstanceMaker {
 
   private static boolean hasRecord(Path directory) throws IOException {
     try (var entries = Files.list(directory)) {
-      return entries.anyMatch(entry -> Files.exists(new LogDirectory(entry).record().path()));
+      return entries.anyMatch(entry -> Files.exists(new LogDirectory(entry).recordFile()));
     }
   }
 

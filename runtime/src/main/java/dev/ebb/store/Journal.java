@@ -1,142 +1,68 @@
 package dev.ebb.store;
 
-import dev.ebb.kernel.Errno;
-import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
-import dev.ebb.kernel.LockOrder;
-import dev.ebb.kernel.OrderedLock;
-import dev.ebb.kernel.Scope;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 
-/**
- * What the next engine must know of a box: lines that are added and never changed. Like the ledger
- * it survives kill -9, and need not survive a power loss. Thread-safe; for each file there is one.
- */
-public final class Journal {
-  private static final String FORGOTTEN = "forgotten";
-  private static final String NUMBER = "number";
+/** Records as entries that are added and never changed. Thread-safe. */
+public interface Journal {
+  /** The field by which entries are forgotten. */
+  String NUMBER = "number";
 
-  /** Above this what is forgotten is left out of the file. */
-  private static final long COMPACT_ABOVE = 1 << 20;
+  /** Adds an entry, whole or not at all. */
+  void append(JournalEntry entry) throws KernelException;
 
-  private final OrderedLock lock = new OrderedLock(LockOrder.JOURNAL);
-  private final Path path;
-  private long compactAbove = COMPACT_ABOVE;
+  /** Drops the entries with this {@code number} that were added so far. */
+  void forget(int number) throws KernelException, IOException;
 
-  public Journal(Path path) {
-    this.path = path;
-  }
-
-  public Path path() {
-    return path;
-  }
-
-  /** Adds a line, in one write; it costs a descriptor only for that long. */
-  public void append(JournalEntry entry) throws KernelException {
-    lock.lock();
-    try (var scope = new Scope()) {
-      Fd file = Fd.open(scope, path, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.APPEND);
-      // What may stand before it is half a line, of a write that failed.
-      byte[] bytes = ("\n" + entry.line()).getBytes(StandardCharsets.ISO_8859_1);
-      if (file.write(bytes, 0, bytes.length) != bytes.length) {
-        throw new KernelException("write all of a line to " + path, Errno.ENOSPC);
-      }
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** What was said before of this {@code number} does not count any more. */
-  public void forget(int number) throws KernelException, IOException {
-    lock.lock();
-    try {
-      append(forgotten(number));
-      if (Files.size(path) > compactAbove) {
-        rewrite(contents());
-        compactAbove = Math.max(COMPACT_ABOVE, 2 * Files.size(path));
-      }
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private static JournalEntry forgotten(int number) {
-    return JournalEntry.about(FORGOTTEN).with(NUMBER, number);
-  }
-
-  /**
-   * What a journal says.
-   *
-   * @param entries whole lines, in their order, but those that are forgotten
-   * @param highest the highest number that was ever used, forgotten or not; 0: none
-   */
-  public record Contents(List<JournalEntry> entries, int highest) {
-    public Contents {
-      entries = List.copyOf(entries);
-    }
-  }
+  /** All that it holds; an absent journal is empty. */
+  Contents contents() throws IOException;
 
   /** Its entries; an absent journal has none. */
-  public List<JournalEntry> read() throws IOException {
+  default List<JournalEntry> read() throws IOException {
     return contents().entries();
   }
 
-  /** The first entry about this; it understands no other, which takes its time. */
-  public Optional<JournalEntry> find(String about) throws IOException {
-    return text()
-        .lines()
-        .filter(line -> line.contains(" " + about))
-        .flatMap(line -> JournalEntry.parse(line).stream())
-        .filter(entry -> entry.about().equals(about))
-        .findFirst();
+  /** The first entry about this. */
+  default Optional<JournalEntry> find(String about) throws IOException {
+    return read().stream().filter(entry -> entry.about().equals(about)).findFirst();
   }
 
-  private String text() throws IOException {
-    try {
-      return Files.readString(path, StandardCharsets.ISO_8859_1);
-    } catch (NoSuchFileException e) {
-      return "";
+  /**
+   * What a journal holds.
+   *
+   * @param entries whole ones, in their order, but those that are forgotten
+   * @param highest the highest number that was ever used, forgotten or not; 0: none
+   */
+  record Contents(List<JournalEntry> entries, int highest) {
+    private static final String FORGOTTEN = "forgotten";
+
+    public Contents {
+      entries = List.copyOf(entries);
     }
-  }
 
-  /** All that it says; an absent journal says nothing. */
-  public Contents contents() throws IOException {
-    String text = text();
-    var entries = new ArrayList<JournalEntry>();
-    int highest = 0;
-    for (JournalEntry entry :
-        text.lines().map(JournalEntry::parse).flatMap(Optional::stream).toList()) {
-      Optional<String> number = entry.find(NUMBER);
-      highest = number.isPresent() ? Math.max(highest, entry.integer(NUMBER)) : highest;
-      if (entry.about().equals(FORGOTTEN)) {
-        entries.removeIf(each -> each.find(NUMBER).equals(number));
-      } else {
-        entries.add(entry);
+    static JournalEntry forgotten(int number) {
+      return JournalEntry.about(FORGOTTEN).with(NUMBER, number);
+    }
+
+    /** Of entries as they were added. */
+    static Contents of(List<JournalEntry> added) throws IOException {
+      var latestFirst = new ArrayList<JournalEntry>();
+      var forgotten = new HashSet<Optional<String>>();
+      int highest = 0;
+      for (JournalEntry entry : added.reversed()) {
+        Optional<String> number = entry.find(NUMBER);
+        highest = number.isPresent() ? Math.max(highest, entry.integer(NUMBER)) : highest;
+        if (entry.about().equals(FORGOTTEN)) {
+          forgotten.add(number);
+        } else if (!forgotten.contains(number)) {
+          latestFirst.add(entry);
+        }
       }
+      return new Contents(latestFirst.reversed(), highest);
     }
-    return new Contents(entries, highest);
-  }
-
-  /** Keeps this only; as a whole or not at all. A number is not used again, so the last stays. */
-  private void rewrite(Contents contents) throws IOException {
-    Path next = path.resolveSibling(path.getFileName() + ".new");
-    var lines = new ArrayList<>(contents.entries());
-    if (contents.highest() > 0) {
-      lines.addFirst(forgotten(contents.highest()));
-    }
-    Files.writeString(
-        next,
-        lines.stream().map(JournalEntry::line).collect(Collectors.joining()),
-        StandardCharsets.ISO_8859_1);
-    Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
   }
 }

@@ -60,6 +60,21 @@ public final class JournalEntry {
     return find(key).orElseThrow(() -> damaged("has no " + key));
   }
 
+  /** With another entry as the value of a field. */
+  public JournalEntry withEntry(String key, JournalEntry inner) {
+    return with(key, inner.line().strip());
+  }
+
+  /** The entries that were added by {@link #withEntry}, but damaged ones. */
+  public List<JournalEntry> entries(String key) {
+    return texts(key).stream().flatMap(text -> parse(text).stream()).toList();
+  }
+
+  /** How many bytes it takes in a journal. */
+  public int size() {
+    return line().length();
+  }
+
   /** Every field whose key starts so, without that start. */
   public Map<String, String> startingWith(String prefix) {
     return fields.stream()

@@ -41,9 +41,9 @@ public record LogDirectory(Path path) {
         .orElse(0);
   }
 
-  /** What the next engine must know of the box, if it outlives this one. */
-  public Journal record() {
-    return new Journal(path.resolve("record"));
+  /** Where the record of a detached box is, see {@link RecordStore#box}. */
+  public Path recordFile() {
+    return path.resolve("record");
   }
 
   public Path control() {
@@ -83,7 +83,7 @@ public record LogDirectory(Path path) {
     if (removeEmpty()) {
       return;
     }
-    Path last = record().path();
+    Path last = recordFile();
     var failures = new ArrayList<KernelException>();
     for (Path file : files()) {
       if (!file.equals(last)) {

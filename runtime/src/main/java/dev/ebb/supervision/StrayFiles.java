@@ -60,7 +60,7 @@ final class StrayFiles {
     var seen = new ArrayList<Stray>();
     for (Path directory : directories(instance.directory())) {
       var logs = new LogDirectory(directory);
-      seen.add(new Stray(Kind.RECORD, logs.record().path()));
+      seen.add(new Stray(Kind.RECORD, logs.recordFile()));
       seen.add(new Stray(Kind.SOCKET, logs.control()));
     }
     seen.removeIf(each -> !exists(each.path));
@@ -70,7 +70,7 @@ final class StrayFiles {
   /** To a detached box, or to a directory that is a stray itself. */
   private static boolean belongs(Set<Ledger.Entry> listed, Path file) {
     Path directory = requireNonNull(file.getParent());
-    return listed.contains(entry(Kind.RECORD, new LogDirectory(directory).record().path()))
+    return listed.contains(entry(Kind.RECORD, new LogDirectory(directory).recordFile()))
         || !listed.contains(entry(Kind.DIRECTORY, directory));
   }
 

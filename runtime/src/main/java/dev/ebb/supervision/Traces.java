@@ -12,6 +12,7 @@ import dev.ebb.model.Kind;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.store.DeadInstance;
+import dev.ebb.store.FileRecordStore;
 import dev.ebb.store.Home;
 import dev.ebb.store.LogDirectory;
 import dev.ebb.store.UidClaims;
@@ -157,7 +158,7 @@ public final class Traces {
     var logs = new LogDirectory(directory);
     // A record that makes no sense detaches nothing: any process may have put it there.
     if (record(logs).isPresent()) {
-      add(found, box, Kind.RECORD, logs.record().path().toString());
+      add(found, box, Kind.RECORD, logs.recordFile().toString());
     }
   }
 
@@ -194,7 +195,7 @@ public final class Traces {
 
   private static Optional<BoxRecord> record(LogDirectory directory) {
     try {
-      return Optional.of(BoxRecord.read(directory));
+      return Optional.of(BoxRecord.read(FileRecordStore.boxIn(directory)));
     } catch (IOException e) {
       // Its adoption tells.
       return Optional.empty();

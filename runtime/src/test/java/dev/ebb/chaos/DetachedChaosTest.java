@@ -14,7 +14,7 @@ import dev.ebb.model.ExecSpec;
 import dev.ebb.model.ExitCause;
 import dev.ebb.model.Kind;
 import dev.ebb.process.ProcessRef;
-import dev.ebb.store.LogDirectory;
+import dev.ebb.store.FileJournal;
 import dev.ebb.supervision.Recovery;
 import dev.ebb.testkit.ChildJvm;
 import dev.ebb.testkit.Feature;
@@ -27,7 +27,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.FutureTask;
 import java.util.stream.Collectors;
@@ -174,9 +173,7 @@ final class DetachedChaosTest {
   /** Of the one box that is detached. */
   private ProcessRef init() throws Exception {
     Path record = Path.of(Remains.of(host.home()).records().getFirst());
-    return BoxRecord.read(new LogDirectory(Objects.requireNonNull(record.getParent())))
-        .init()
-        .orElseThrow();
+    return BoxRecord.read(new FileJournal(record)).init().orElseThrow();
   }
 
   @Test

@@ -3,8 +3,10 @@ package dev.ebb.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.box.Box;
+import dev.ebb.box.BoxEnd;
 import dev.ebb.box.Insides;
 import dev.ebb.box.MadeAhead;
+import dev.ebb.box.PastBox;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
@@ -13,6 +15,7 @@ import dev.ebb.kernel.Signal;
 import dev.ebb.ledger.Ledger;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.BoxState;
+import dev.ebb.model.Certificate;
 import dev.ebb.model.ExecResult;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.ExitCause;
@@ -27,6 +30,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -41,9 +45,10 @@ enum Life {
       witness.withEngine(
           () -> Engine.open(home),
           (engine, _) -> {
+            var _ = engine.past().open();
             witness
                 .attemptTo(() -> engine.create(BoxSpec.defaults()))
-                .ifPresent(box -> useAll(engine, box, witness));
+                .ifPresent(box -> record(engine, box, () -> useAll(engine, box, witness)));
             witness
                 .attemptTo(() -> engine.create(BoxSpec.defaults()))
                 .ifPresent(box -> loseInit(engine, box, witness));
@@ -173,7 +178,7 @@ enum Life {
     }
     Files.writeString(Files.createDirectory(instance.resolve(NOBODY)).resolve("1.stdout"), "words");
     box.execSite().directory().make();
-    Files.writeString(box.execSite().directory().logs().record().path(), "words");
+    Files.writeString(box.execSite().directory().logs().recordFile(), "words");
   }
 
   private static void sweep(Engine engine) {
@@ -186,6 +191,16 @@ enum Life {
 
   private static BoxSpec refusedSpec(Mount mount) {
     return BoxSpec.defaults().withMount(mount);
+  }
+
+  /** As a daemon does with a box that ends with it. */
+  private static void record(Engine engine, Box box, Runnable life) {
+    var record = new PastBox(box.id(), box.spec(), Map.of(), Optional.empty(), List.of());
+    int begun = engine.past().begin(record);
+    life.run();
+    var proof = new Certificate(box.id().value(), Map.of(), Map.of(), List.of(), Duration.ZERO);
+    var end = new BoxEnd(Instant.now(), proof, Map.of());
+    engine.past().forget(engine.past().end(begun, record.ended(end)));
   }
 
   private static void useAll(Engine engine, Box box, Witness witness) {

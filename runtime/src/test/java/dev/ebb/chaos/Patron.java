@@ -2,6 +2,7 @@ package dev.ebb.chaos;
 
 import com.google.errorprone.annotations.MustBeClosed;
 import dev.ebb.box.Box;
+import dev.ebb.box.PastBox;
 import dev.ebb.engine.Engine;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.ExecSpec;
@@ -34,11 +35,16 @@ final class Patron {
   public static void main(String[] arguments) throws Exception {
     Engine engine = Engine.openForDaemon(Path.of(arguments[0]));
     engine.adopt();
+    engine.past().open();
     int count = Integer.parseInt(arguments[1]);
     for (int i = 0; i < 2 * count; i++) {
       Box box = engine.create(BoxSpec.defaults());
       if (i % 2 == 0) {
         box.detach(Optional.empty(), Map.of("n", Integer.toString(i / 2)));
+      } else {
+        engine
+            .past()
+            .begin(new PastBox(box.id(), box.spec(), Map.of(), Optional.empty(), List.of()));
       }
       for (int j = 2; j < arguments.length; j++) {
         var spec = ExecSpec.of("/bin/sh", "-c", arguments[j]).withTimeout(Duration.ofSeconds(60));

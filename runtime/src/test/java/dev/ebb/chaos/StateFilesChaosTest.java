@@ -17,7 +17,7 @@ import dev.ebb.model.BoxState;
 import dev.ebb.model.Certificate;
 import dev.ebb.model.SandboxException;
 import dev.ebb.process.ProcessRef;
-import dev.ebb.store.LogDirectory;
+import dev.ebb.store.FileJournal;
 import dev.ebb.supervision.Recovery;
 import dev.ebb.testkit.ChildJvm;
 import dev.ebb.testkit.Feature;
@@ -71,6 +71,7 @@ final class StateFilesChaosTest {
     OUTPUT("box/1.stdout"),
     HOME_LOCK("../../lock"),
     PROGRAM("../../lib"),
+    HISTORY("../../history"),
     CLAIM("claim");
 
     private final String name;
@@ -97,7 +98,10 @@ final class StateFilesChaosTest {
     boolean applies(Place place) {
       boolean hasContent = !place.isDirectory() && place != Place.CONTROL && place != Place.CLAIM;
       boolean hasVersions =
-          place == Place.LEDGER || place == Place.DESCRIPTION || place == Place.RECORD;
+          place == Place.LEDGER
+              || place == Place.DESCRIPTION
+              || place == Place.RECORD
+              || place == Place.HISTORY;
       return switch (this) {
         case EMPTY, TRUNCATED, GARBAGE -> hasContent;
         case OLDER, NEWER -> hasVersions;
@@ -129,7 +133,8 @@ final class StateFilesChaosTest {
         new Case(Place.LEDGER, Damage.EMPTY),
         new Case(Place.DESCRIPTION, Damage.EMPTY),
         new Case(Place.INSTANCE, Damage.MISSING),
-        new Case(Place.RECORD, Damage.MISSING));
+        new Case(Place.RECORD, Damage.MISSING),
+        new Case(Place.HISTORY, Damage.UNREADABLE));
   }
 
   @AfterEach
@@ -176,7 +181,8 @@ final class StateFilesChaosTest {
     var inits = new LinkedHashMap<Path, String>();
     for (String record : remains.records()) {
       Path box = requireNonNull(Path.of(record).getParent());
-      inits.put(box, BoxRecord.read(new LogDirectory(box)).init().orElseThrow().toString());
+      inits.put(
+          box, BoxRecord.read(new FileJournal(Path.of(record))).init().orElseThrow().toString());
     }
     assertThat(inits).hasSize(BOXES);
     // Those of the attached boxes die by themselves.
@@ -310,6 +316,8 @@ final class StateFilesChaosTest {
               .collect(Collectors.toSet());
       assertThat(engine.recovered())
           .noneMatch(finding -> finding.fate() instanceof Recovery.Fate.Stuck);
+      // However damaged: no attached box is there any more, and none of them keeps a daemon.
+      engine.past().open().values().forEach(box -> assertThat(box.end()).isEmpty());
       for (Engine.Adopted each : engine.adopt()) {
         assertThat(each.box().state()).isIn(BoxState.RUNNING, BoxState.UNREACHABLE);
         adopted.add(each.box().id().value());

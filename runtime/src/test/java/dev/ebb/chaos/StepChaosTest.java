@@ -69,7 +69,7 @@ final class StepChaosTest {
       case LEDGER -> Stream.of(new Case(Life.LISTED, step));
       case SWEEP -> Stream.of(new Case(Life.SWEPT, step));
       case RELEASE -> Stream.of(new Case(Life.ATTACHED, step), new Case(Life.REFUSED, step));
-      case OPEN, CREATE, FORKSERVER, EXEC, KILL, PAUSE, LANE, CLOSE ->
+      case OPEN, CREATE, FORKSERVER, EXEC, KILL, PAUSE, LANE, HISTORY, CLOSE ->
           Stream.of(new Case(Life.ATTACHED, step));
     };
   }

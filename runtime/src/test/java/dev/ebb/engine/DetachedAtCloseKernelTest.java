@@ -116,7 +116,7 @@ final class DetachedAtCloseKernelTest {
     var start = Begun.of(() -> engine.start(box, longCommand()));
     start.awaitState(Thread.State.TIMED_WAITING);
     var detach = Begun.of(() -> detach(box));
-    Awaitility.await().until(() -> Files.exists(box.execSite().directory().journal().path()));
+    Awaitility.await().until(() -> Files.exists(box.execSite().directory().logs().recordFile()));
     detach.awaitState(Thread.State.WAITING);
     var close = Begun.of(() -> close(engine));
     close.awaitState(Thread.State.WAITING);

@@ -28,7 +28,7 @@ class LogDirectoryTest {
       var logs = new LogDirectory(parent.resolve("box" + i));
       logs.create();
       Files.writeString(logs.log(1, "stdout"), "words");
-      var writing = new FutureTask<>(() -> write(logs.record().path()));
+      var writing = new FutureTask<>(() -> write(logs.recordFile()));
       Thread.ofPlatform().name("writer").start(writing);
       logs.remove();
       writing.get();

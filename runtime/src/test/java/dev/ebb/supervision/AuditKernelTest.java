@@ -232,7 +232,7 @@ class AuditKernelTest {
 
   @Test
   void aRecordAndASocketOfABoxThatIsNotDetachedGo() throws Exception {
-    Path record = box.execSite().directory().logs().record().path();
+    Path record = box.execSite().directory().logs().recordFile();
     Files.writeString(record, "x");
     try (var socket = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
       bind(socket, box.execSite().directory().logs().control());

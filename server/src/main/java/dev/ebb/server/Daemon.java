@@ -136,7 +136,7 @@ public final class Daemon implements AutoCloseable {
     Path home = settings.home();
     var pressure = PressureWatch.open(scope, home, settings.pressure());
     configureEgress(engine, settings.egress(), pressure.latest().of(Resource.DESCRIPTORS));
-    var quotas = new Quotas(home, settings.quota());
+    var quotas = new Quotas(engine.records(), settings.quota());
     var boxes = new BoxRegistry(engine, metrics, pressure, quotas, settings.pool());
     scope.own(boxes::close);
     boxes.capFiles(settings.policy().caps().fileSize());
@@ -155,7 +155,8 @@ public final class Daemon implements AutoCloseable {
             settings.pressure().quiet(),
             boxes::isIdle,
             listeners::connections);
-    var gate = new Gate(new Keys(home), settings.addresses().allHosts(), Files.getOwner(home));
+    var gate =
+        new Gate(new Keys(engine.records()), settings.addresses().allHosts(), Files.getOwner(home));
     PressureMetrics.register(metrics, pressure, baseline);
     var disconnects = new Disconnects();
     scope.own(disconnects::close);

@@ -128,8 +128,8 @@ public final class ExecAnswers {
           .has("startedAt", TIME, state -> state.exec().startedAt())
           .may("pid", COUNT, ExecState::pid)
           .has("pids", Values.list(COUNT), ExecState::pids)
-          .has("stdoutBytes", COUNT, state -> state.exec().exec().stdout().size())
-          .has("stderrBytes", COUNT, state -> state.exec().exec().stderr().size())
+          .has("stdoutBytes", COUNT, state -> state.exec().view().stdout().size())
+          .has("stderrBytes", COUNT, state -> state.exec().view().stderr().size())
           .may("endedAt", TIME, state -> state.ending().map(TenantExec.Ending::at))
           .may("status", STATUS, state -> state.cause().map(ExitCause::status))
           .may("exitCode", EXIT_CODE, state -> state.cause().map(ExitCause::code))
@@ -172,7 +172,7 @@ public final class ExecAnswers {
     /** One with the beginning of what it wrote. */
     public static Result whole(Exchange exchange, TenantExec exec) throws InterruptedException {
       ExecState state = ExecState.of(exec);
-      OutputStart output = OutputStart.read(exchange, exec.exec().segment());
+      OutputStart output = OutputStart.read(exchange, exec.view().segment());
       state = state.without(output.unread());
       return new Result(output.isCut() ? state.cut() : state, Optional.of(output));
     }

@@ -33,13 +33,13 @@ public record ExecState(
   }
 
   public Optional<Integer> pid() {
-    return exec.exec().pid().stream().boxed().findFirst();
+    return exec.view().pid().stream().boxed().findFirst();
   }
 
   /** RACE: its box may end meanwhile, and the cgroup that would tell is gone. */
   public List<Integer> pidsNow() {
     try {
-      return exec.exec().pids();
+      return exec.view().pids();
     } catch (SandboxException e) {
       if (exec.box().state().isAlive()) {
         throw e;
@@ -84,7 +84,7 @@ public record ExecState(
 
   /** Present when an earlier daemon ended before the caller ended the input. */
   public Optional<Boolean> isInputCut() {
-    return Optional.of(exec.exec().input().isCut()).filter(isCut -> isCut);
+    return Optional.of(exec.view().isInputCut()).filter(isCut -> isCut);
   }
 
   public Optional<OutputLoss> lost() {

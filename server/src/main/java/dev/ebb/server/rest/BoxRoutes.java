@@ -15,7 +15,6 @@ import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.RequestSchema;
 import dev.ebb.server.http.Route;
 import dev.ebb.server.service.BoxRegistry;
-import dev.ebb.server.service.EndedBy;
 import dev.ebb.server.service.Inventory;
 import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.access.Policy;
@@ -254,7 +253,7 @@ final class BoxRoutes {
     boolean wait = exchange.get(WAIT_STOP);
     TenantBox box = boxToEnd(exchange);
     if (wait || box.state() == BoxState.GONE) {
-      Certificate certificate = box.end(grace, EndedBy.REQUEST);
+      Certificate certificate = boxes.stop(box, grace);
       exchange.answer(certificate.isClean() ? 200 : 202, BoxAnswers.BOX.write(box));
     } else {
       boxes.beginStop(box, grace);

@@ -85,9 +85,9 @@ final class OutputEvents {
   private Position followHeld(TenantExec exec, Position from)
       throws IOException, InterruptedException {
     Position at = from;
-    while (exec.exec().awaitOutput(at.stdout, at.stderr, HEARTBEAT)) {
+    while (exec.view().awaitOutput(at.stdout, at.stderr, HEARTBEAT)) {
       Position before = at;
-      at = send(exec.exec().segment(), at);
+      at = send(exec.view().segment(), at);
       if (at.equals(before)) {
         beat();
       }

@@ -87,7 +87,7 @@ final class StreamRoutes {
     boolean close = exchange.get(CLOSE);
     TenantExec exec = ExecRoutes.exec(exchange, boxes);
     exec.box().use();
-    Stdin stdin = exec.exec().stdin().orElseThrow(() -> closed(exec));
+    Stdin stdin = exec.view().stdin().orElseThrow(() -> closed(exec));
     byte[] chunk = new byte[CHUNK];
     try (var body = exchange.content(exec);
         InputStream content = body.content()) {
@@ -126,7 +126,7 @@ final class StreamRoutes {
 
   private static SandboxException closed(TenantExec exec) {
     String why =
-        exec.exec().input().isCut()
+        exec.view().isInputCut()
             ? " has lost its input with an earlier daemon"
             : " reads no input, or no longer";
     return new SandboxException(ErrorCode.WRONG_STATE, "exec " + exec.number() + why);
@@ -139,7 +139,7 @@ final class StreamRoutes {
       throw new SandboxException(
           ErrorCode.WRONG_STATE, "exec " + exec.number() + " has no terminal");
     }
-    var keyboard = exec.exec().stdin().orElseThrow(() -> closed(exec));
+    var keyboard = exec.view().stdin().orElseThrow(() -> closed(exec));
     var socket = new TerminalSocket(exec, keyboard, output);
     try {
       exchange.upgrade(socket);
@@ -181,11 +181,11 @@ final class StreamRoutes {
 
   private static void json(Exchange exchange, TenantExec exec, OutputEvents.Position from)
       throws IOException, InterruptedException {
-    byte[] stdout = OutputStart.read(exchange, exec.exec().stdout(), from.stdout());
-    byte[] stderr = OutputStart.read(exchange, exec.exec().stderr(), from.stderr());
+    byte[] stdout = OutputStart.read(exchange, exec.view().stdout(), from.stdout());
+    byte[] stderr = OutputStart.read(exchange, exec.view().stderr(), from.stderr());
     long stdoutEnd = from.stdout() + stdout.length;
     long stderrEnd = from.stderr() + stderr.length;
-    boolean isEnd = exec.exec().stdout().isEnd(stdoutEnd) && exec.exec().stderr().isEnd(stderrEnd);
+    boolean isEnd = exec.view().stdout().isEnd(stdoutEnd) && exec.view().stderr().isEnd(stderrEnd);
     var soFar = new ExecAnswers.SoFar(stdout, stdoutEnd, stderr, stderrEnd, isEnd);
     exchange.answer(200, ExecAnswers.SO_FAR.write(soFar));
   }
@@ -193,8 +193,8 @@ final class StreamRoutes {
   private static void raw(Exchange exchange, TenantExec exec) throws IOException {
     OutputLog log =
         switch (exchange.get(STREAM).orElse("stdout")) {
-          case "stdout" -> exec.exec().stdout();
-          case "stderr" -> exec.exec().stderr();
+          case "stdout" -> exec.view().stdout();
+          case "stderr" -> exec.view().stderr();
           default ->
               throw new Problem(
                   Problem.Code.BAD_REQUEST, "query \"stream\" must be stdout or stderr");

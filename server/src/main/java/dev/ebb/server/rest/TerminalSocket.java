@@ -93,13 +93,13 @@ public final class TerminalSocket implements Session.Listener {
     try {
       while (output
           && !closed
-          && exec.exec().awaitOutput(position, Long.MAX_VALUE, EventStream.HEARTBEAT)) {
+          && exec.view().awaitOutput(position, Long.MAX_VALUE, EventStream.HEARTBEAT)) {
         int n = 0;
         try {
-          n = exec.exec().stdout().read(position, chunk);
+          n = exec.view().stdout().read(position, chunk);
         } catch (SandboxException e) {
           // It may have been removed; the last word says how much is missing.
-          long end = exec.exec().stdout().size();
+          long end = exec.view().stdout().size();
           unread = unread.plus(new OutputLoss(end - position, 0, OutputReading.errno(e)));
           position = end;
         }

@@ -1,11 +1,17 @@
 package dev.ebb.server.service;
 
+import dev.ebb.box.Box;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
+import dev.ebb.model.BoxId;
+import dev.ebb.model.BoxSpec;
 import dev.ebb.model.BoxState;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Optional;
 
 /**
@@ -20,10 +26,17 @@ final class Adoption implements AutoCloseable {
   private final BoxNames names;
   private final IdempotencyKeys keys;
   private final Endings endings;
+  private final Records records;
   private final Unreached unreached = new Unreached(this::adoptAgain);
 
   Adoption(
-      Facilities facilities, BoxList list, BoxNames names, IdempotencyKeys keys, Endings endings) {
+      Facilities facilities,
+      BoxList list,
+      BoxNames names,
+      IdempotencyKeys keys,
+      Endings endings,
+      Records records) {
+    this.records = records;
     this.facilities = facilities;
     this.list = list;
     this.names = names;
@@ -33,17 +46,40 @@ final class Adoption implements AutoCloseable {
 
   /** Takes over all boxes, but for those that ended too long ago to be remembered. */
   void adoptAll(History history) throws InterruptedException {
+    var found = new ArrayList<Found>();
+    for (EndedBox past : records.open(history)) {
+      found.add(new Found(past.id(), past.note().createdAt(), () -> records.adopt(past)));
+    }
     for (Engine.Adopted adopted : facilities.engine().adopt(history)) {
-      try {
-        adopt(adopted);
-      } catch (RuntimeException e) {
-        LOG.log(Level.ERROR, "event=box_not_listed box=" + adopted.box().id(), e);
-      }
+      found.add(new Found(adopted.box().id(), note(adopted).createdAt(), () -> adopt(adopted)));
+    }
+    found.sort(Comparator.comparing(Found::createdAt));
+    found.forEach(Adoption::list);
+  }
+
+  /** One that is to be listed, the oldest first. */
+  private record Found(BoxId id, Instant createdAt, Runnable adoption) {}
+
+  private static void list(Found found) {
+    try {
+      found.adoption().run();
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "event=box_not_listed box=" + found.id(), e);
     }
   }
 
+  private static BoxNote note(Engine.Adopted adopted) {
+    BoxSpec spec = adopted.box().spec();
+    return adopted
+        .record()
+        .map(record -> BoxNote.parse(record.note(), spec))
+        .orElseGet(() -> BoxNote.unknown(spec));
+  }
+
   private void adopt(Engine.Adopted adopted) {
-    var box = TenantBox.adopt(facilities, adopted);
+    Box found = adopted.box();
+    var box = new TenantBox(facilities, found.id(), note(adopted), BoxMaking.of(found));
+    box.adopt(adopted.end(), adopted.execs());
     list.add(box);
     names.adopt(box);
     keys.adopt(box);

@@ -84,7 +84,8 @@ final class BoxCreation {
     facilities.engine().requireBackend(order.spec());
     names.requireFree(caller.tenant(), order.name());
     var note = new BoxNote(caller.tenant(), order, Instant.now(), Optional.empty());
-    return makeAndFill(note, filling, planned);
+    // One that is removed with the answer needs no record of its beginning.
+    return makeAndFill(note, filling, planned, false);
   }
 
   /**
@@ -120,19 +121,20 @@ final class BoxCreation {
   private TenantBox admitAndMake(BoxNote note, Filling filling, BooleanSupplier hasLeft)
       throws IOException, InterruptedException {
     try (Permit _ = admission.admit(note.tenant(), Cost.BOX, hasLeft)) {
-      return makeAndFill(note, filling, PlannedStart.UNKNOWN);
+      return makeAndFill(note, filling, PlannedStart.UNKNOWN, true);
     }
   }
 
   /** A box that cannot hold what it was ordered with is none. */
-  private TenantBox makeAndFill(BoxNote note, Filling filling, PlannedStart planned)
+  private TenantBox makeAndFill(
+      BoxNote note, Filling filling, PlannedStart planned, boolean isRecorded)
       throws IOException, InterruptedException {
     Instant begun = Instant.now();
     // ORDER: admitted by now; a request that waits for room keeps no box from others.
     var warm = pool.take(note.order().spec(), planned);
     var box = new TenantBox(facilities, note, warm);
     try {
-      makeAndFill(box, filling);
+      makeAndFill(box, filling, isRecorded);
       return box;
     } catch (SandboxException e) {
       throw admission.explain(e, begun);
@@ -142,20 +144,24 @@ final class BoxCreation {
     }
   }
 
-  private void makeAndFill(TenantBox box, Filling filling)
+  private void makeAndFill(TenantBox box, Filling filling, boolean isRecorded)
       throws IOException, InterruptedException {
     listAndMake(box);
     try {
       filling.fill(box);
       // ORDER: half a box is not to be found by the next daemon.
       box.detachIfOrdered();
+      if (isRecorded) {
+        // ORDER: a box that a caller is told of is on record.
+        endings.beginRecord(box);
+      }
     } catch (IOException | InterruptedException e) {
       endings.remove(box, true);
       throw e;
     } catch (RuntimeException e) {
       // RACE: others find a box as soon as it is made. One that was ended by a request since then
       // was made first, and that is the answer.
-      if (!box.wasEndedMeanwhile(e)) {
+      if (!EndRace.isByRequest(box, e)) {
         endings.remove(box, true);
         throw e;
       }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * is tried again. Thread-safe.
  */
 final class BoxEnding {
-  private static final Backoff STUCK = new Backoff(Duration.ofSeconds(1), Duration.ofSeconds(30));
+  static final Backoff STUCK = new Backoff(Duration.ofSeconds(1), Duration.ofSeconds(30));
 
   /** The key of the reason in the note for the next daemon. */
   private static final String ENDED_BY = "ended-by";
@@ -25,16 +25,25 @@ final class BoxEnding {
   private final AtomicReference<@Nullable EndedBy> by = new AtomicReference<>();
   private final AtomicBoolean isBegun = new AtomicBoolean();
   private final AtomicInteger stuckInARow = new AtomicInteger();
+  private final AtomicBoolean isRetired = new AtomicBoolean();
+  private final AtomicInteger removals = new AtomicInteger();
   private volatile Instant tryAt = Instant.MAX;
   private volatile boolean isRemovalWanted;
   private volatile @Nullable Instant at;
   private volatile @Nullable Certificate certificate;
 
+  /** Takes over an end that is on record. */
+  void adopt(EndedBox box) {
+    adopt(box.end());
+    certificate = box.certificate().orElse(null);
+    isRemovalWanted = box.retry().isPresent();
+  }
+
   /** Takes over the end that the daemon before this one saw. */
   void adopt(BoxEnd end) {
     at = end.at();
     certificate = end.certificate();
-    by.set(EndedBy.parse(end.note().get(ENDED_BY)).orElse(null));
+    by.set(reason(end).orElse(null));
   }
 
   Optional<EndedBy> by() {
@@ -56,6 +65,10 @@ final class BoxEnding {
 
   void replaceReason(EndedBy reason) {
     by.set(reason);
+  }
+
+  static Optional<EndedBy> reason(BoxEnd end) {
+    return EndedBy.parse(end.note().get(ENDED_BY));
   }
 
   /** The next daemon hands it out with the end of the box. */
@@ -90,6 +103,40 @@ final class BoxEnding {
 
   void finish() {
     isBegun.set(false);
+  }
+
+  /** The end as it goes on record; empty while it is not known in full. */
+  Optional<BoxEnd> end() {
+    Instant when = at;
+    Certificate proof = certificate;
+    EndedBy reason = by.get();
+    return when == null || proof == null || !proof.isClean()
+        ? Optional.empty()
+        : Optional.of(new BoxEnd(when, proof, reason == null ? Map.of() : note(reason)));
+  }
+
+  /** A thread removes it at this moment, or has removed it: it need not go on record. */
+  void beginRemoval() {
+    removals.incrementAndGet();
+  }
+
+  /** The removal failed. */
+  void removalFailed() {
+    removals.decrementAndGet();
+  }
+
+  boolean isBeingRemoved() {
+    return removals.get() > 0;
+  }
+
+  /** True for the one thread that shall put it on record as ended. */
+  boolean beginRetirement() {
+    return isRetired.compareAndSet(false, true);
+  }
+
+  /** It cannot go on record yet. */
+  void cancelRetirement() {
+    isRetired.set(false);
   }
 
   /** Its removal has begun, and is finished when it can be. */

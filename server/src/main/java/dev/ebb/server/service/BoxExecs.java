@@ -1,6 +1,7 @@
 package dev.ebb.server.service;
 
 import dev.ebb.box.Box;
+import dev.ebb.exec.EndedExec;
 import dev.ebb.exec.Exec;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.model.ErrorCode;
@@ -110,10 +111,20 @@ final class BoxExecs {
   }
 
   /** Lists a command of the daemon before this one, and awaits its end. */
-  void adopt(Exec found, TenantMemory.Claim claim) {
+  void adopt(Exec found) {
+    long bytes = TenantExec.weight(found.spec());
+    TenantMemory.Claim claim = box.claim();
+    if (!claim.tryAdd(bytes)) {
+      LOG.log(Level.DEBUG, "event=adopted_beyond_share box=" + box.id() + " bytes=" + bytes);
+    }
     var exec = new TenantExec(box, this, found, claim);
     execs.put(exec.number(), exec);
     awaitEndAsync(exec);
+  }
+
+  /** Lists a command of a box that is on record only. */
+  void remember(EndedExec ended) {
+    execs.put(ended.number(), new TenantExec(box, this, ended));
   }
 
   /** Starts a thread that waits for the end of a command. */
@@ -184,6 +195,16 @@ final class BoxExecs {
     for (TenantExec exec : running()) {
       exec.await(LAST_PATIENCE);
     }
+  }
+
+  /** The records of those that have ended. */
+  List<EndedExec> records() {
+    return execs.values().stream().flatMap(exec -> exec.record().stream()).toList();
+  }
+
+  /** The memory that is claimed for all of them, from now on for their records. */
+  List<TenantMemory.Claim> handRoomOver() {
+    return execs.values().stream().map(TenantExec::handRoomOver).toList();
   }
 
   /** The memory of all of them is given back. */

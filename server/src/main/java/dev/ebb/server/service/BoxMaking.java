@@ -3,6 +3,7 @@ package dev.ebb.server.service;
 import dev.ebb.box.Box;
 import dev.ebb.model.BoxId;
 import dev.ebb.model.BoxState;
+import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.FileEntry;
 import dev.ebb.model.SandboxException;
@@ -28,6 +29,9 @@ final class BoxMaking {
 
   private final CompletableFuture<Box> made = new CompletableFuture<>();
 
+  /** The box was made, and is on record only. */
+  private volatile boolean hasEnded;
+
   /**
    * A box that is to be made, or was made ahead.
    *
@@ -42,6 +46,21 @@ final class BoxMaking {
     var making = new BoxMaking(Optional.empty());
     making.made.complete(box);
     return making;
+  }
+
+  /** A box that has ended, and is on record only. */
+  static BoxMaking ofEnded(EndedBox box) {
+    var making = new BoxMaking(Optional.empty());
+    making.hasEnded = true;
+    making.fail(
+        new SandboxException(
+            ErrorCode.WRONG_STATE,
+            "box " + box.id() + " is not running but " + box.state().word()));
+    return making;
+  }
+
+  boolean hasEnded() {
+    return hasEnded;
   }
 
   /** Makes the box, or hands out the one that was made ahead; {@code onChange} gets its states. */
@@ -91,7 +110,7 @@ final class BoxMaking {
   }
 
   boolean hasFailed() {
-    return made.isCompletedExceptionally();
+    return !hasEnded && made.isCompletedExceptionally();
   }
 
   /** The box that was made ahead for an order that was refused; once. */

@@ -6,6 +6,7 @@ import dev.ebb.model.BoxState;
 import dev.ebb.server.metrics.Metrics;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** What Prometheus reads of all boxes, their commands and their proxy. */
 final class BoxMetrics {
@@ -73,7 +74,8 @@ final class BoxMetrics {
     for (BoxState state : BoxState.values()) {
       counts.put(state.word(), 0.0);
     }
-    list.all().forEach(box -> counts.merge(box.state().word(), 1.0, Double::sum));
+    Stream.concat(list.all().map(TenantBox::state), list.ended().map(EndedBox::state))
+        .forEach(state -> counts.merge(state.word(), 1.0, Double::sum));
     return counts;
   }
 

@@ -10,7 +10,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * The names of boxes, each unique for its tenant and reserved before its box is made. Thread-safe.
  */
 final class BoxNames {
-  private final Map<Key, TenantBox> names = new ConcurrentHashMap<>();
+  /** The ids of boxes, also of those that have ended and are not forgotten. */
+  private final Map<Key, String> names = new ConcurrentHashMap<>();
 
   private record Key(String tenant, String name) {
     SandboxException taken() {
@@ -33,27 +34,24 @@ final class BoxNames {
   /** Reserves the name of a box, if it has one; a box whose name is taken is never made. */
   void reserve(TenantBox box) {
     Optional<Key> key = keyOf(box);
-    if (key.isPresent() && names.putIfAbsent(key.get(), box) != null) {
+    if (key.isPresent() && names.putIfAbsent(key.get(), box.id()) != null) {
       SandboxException taken = key.get().taken();
       box.fail(taken);
       throw taken;
     }
   }
 
-  /** Takes over the name of a box that exists: it replaces itself only. */
+  /** Takes over the name of a box that exists, unless another has it. */
   void adopt(TenantBox box) {
-    keyOf(box)
-        .ifPresent(
-            key ->
-                names.merge(
-                    key, box, (other, same) -> other.id().equals(same.id()) ? same : other));
+    keyOf(box).ifPresent(key -> names.putIfAbsent(key, box.id()));
   }
 
-  Optional<TenantBox> find(String tenant, String name) {
+  /** The id of the box with this name. */
+  Optional<String> find(String tenant, String name) {
     return Optional.ofNullable(names.get(new Key(tenant, name)));
   }
 
   void forget(TenantBox box) {
-    keyOf(box).ifPresent(key -> names.remove(key, box));
+    keyOf(box).ifPresent(key -> names.remove(key, box.id()));
   }
 }

@@ -1,14 +1,16 @@
 package dev.ebb.server.service;
 
 import dev.ebb.model.BoxSpec;
+import dev.ebb.model.Network;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** What the next daemon must know of a detached box beyond what the engine does. */
+/** What the next daemon must know of a box beyond what the engine does. */
 record BoxNote(
     String tenant,
     BoxOrder order,
@@ -16,6 +18,7 @@ record BoxNote(
     Optional<BoxRegistry.Idempotency> idempotency) {
   private static final String LABEL = "label ";
   private static final String GOES_WITH_COMMAND = "goes-with-command";
+  private static final String ATTACHED = "attached";
 
   Map<String, String> fields() {
     var fields = new LinkedHashMap<String, String>();
@@ -25,6 +28,9 @@ record BoxNote(
     order.labels().forEach((key, value) -> fields.put(LABEL + key, value));
     order.ttl().ifPresent(ttl -> fields.put("ttl", ttl.toString()));
     order.idleTimeout().ifPresent(idle -> fields.put("idle", idle.toString()));
+    if (!order.detached()) {
+      fields.put(ATTACHED, "true");
+    }
     if (order.goesWithCommand()) {
       fields.put(GOES_WITH_COMMAND, "true");
     }
@@ -34,6 +40,26 @@ record BoxNote(
           fields.put("digest", once.digest());
         });
     return fields;
+  }
+
+  /**
+   * For the record of a box that has this network and was made by {@code backend}, without the
+   * files that it was given.
+   */
+  BoxNote asMade(Network network, Optional<String> backend) {
+    BoxSpec spec = order.spec();
+    var bare =
+        new BoxSpec(spec.limits(), network, spec.mounts(), spec.packages(), List.of(), backend);
+    var known =
+        new BoxOrder(
+            order.name(),
+            order.labels(),
+            bare,
+            order.ttl(),
+            order.idleTimeout(),
+            order.detached(),
+            order.goesWithCommand());
+    return new BoxNote(tenant, known, createdAt, idempotency);
   }
 
   /** For a box without a record: it has no tenant, so only admins see it. */
@@ -56,7 +82,7 @@ record BoxNote(
             spec,
             Optional.ofNullable(fields.get("ttl")).map(Duration::parse),
             Optional.ofNullable(fields.get("idle")).map(Duration::parse),
-            true,
+            !fields.containsKey(ATTACHED),
             fields.containsKey(GOES_WITH_COMMAND));
     var idempotency =
         Optional.ofNullable(fields.get("key"))

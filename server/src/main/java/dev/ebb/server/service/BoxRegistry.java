@@ -51,6 +51,7 @@ public final class BoxRegistry implements AutoCloseable {
   private final BoxList list = new BoxList();
   private final BoxNames names = new BoxNames();
   private final RemovedBoxes removed = new RemovedBoxes();
+  private final Records records;
   private final TenantUse use;
   private final WarmPool pool;
   private final BoxCreation creation;
@@ -101,11 +102,12 @@ public final class BoxRegistry implements AutoCloseable {
       throws InterruptedException {
     this.engine = engine;
     var facilities = new Facilities(engine, events, metrics, memory);
-    var keys = new IdempotencyKeys();
+    records = new Records(facilities, list);
+    var keys = new IdempotencyKeys(id -> list.find(id, records::view));
     use = new TenantUse(engine, quotas, list);
     starts = new CommandStarts(admission, use);
-    endings = new Endings(list, names, keys, removed);
-    adoption = new Adoption(facilities, list, names, keys, endings);
+    endings = new Endings(list, names, keys, removed, records);
+    adoption = new Adoption(facilities, list, names, keys, endings, records);
     housekeeper = new Housekeeper(engine, history, list, endings);
     memory.whenShort(this::forgetEnded);
     adoption.adoptAll(history);
@@ -124,6 +126,7 @@ public final class BoxRegistry implements AutoCloseable {
   /** Commands that have ended are forgotten when memory is short. */
   private void forgetEnded(String tenant) {
     list.all().filter(box -> box.tenant().equals(tenant)).forEach(TenantBox::forgetEnded);
+    list.forgetExecs(tenant);
   }
 
   private void poisoned(Box box, Fate fate) {
@@ -203,8 +206,10 @@ public final class BoxRegistry implements AutoCloseable {
 
   /** The box of that id or name, if it was not removed. */
   public Optional<TenantBox> listed(Caller caller, String word) {
-    return list.find(word)
-        .or(() -> names.find(caller.tenant(), word))
+    String tenant = caller.tenant();
+    return list.find(word, records::view)
+        .or(() -> names.find(tenant, word).flatMap(id -> list.find(id, records::view)))
+        .or(() -> list.findEndedByName(tenant, word).map(records::view))
         .filter(each -> caller.mayTouch(each.tenant()));
   }
 
@@ -219,7 +224,7 @@ public final class BoxRegistry implements AutoCloseable {
 
   /** Those the caller may see, the oldest first. */
   public List<TenantBox> list(Caller caller) {
-    return list.all().filter(box -> caller.mayTouch(box.tenant())).toList();
+    return list.all(records::view).filter(box -> caller.mayTouch(box.tenant())).toList();
   }
 
   /** What the ledger lists for a box. */
@@ -330,6 +335,11 @@ public final class BoxRegistry implements AutoCloseable {
   /** Removes a box when its first command has ended; at once when there is none. */
   public void removeAfterCommand(TenantBox box) {
     endings.removeAfterCommand(box);
+  }
+
+  /** Ends a box: commands by the ladder, then the box. What it was stays on record. */
+  public Certificate stop(TenantBox box, Duration grace) throws InterruptedException {
+    return endings.stop(box, grace);
   }
 
   /** Begins to end a box: commands by the ladder, then the box. */

@@ -12,7 +12,10 @@ public enum EndedBy {
   IDLE,
   DRAIN,
   PRESSURE,
-  DIED;
+  DIED,
+
+  /** Its daemon died. */
+  DAEMON;
 
   public String wireName() {
     return name().toLowerCase(Locale.ROOT);

@@ -32,8 +32,11 @@ final class Endings {
   private final IdempotencyKeys keys;
   private final RemovedBoxes removed;
   private final AsyncEndings async = new AsyncEndings();
+  private final Records records;
 
-  Endings(BoxList list, BoxNames names, IdempotencyKeys keys, RemovedBoxes removed) {
+  Endings(
+      BoxList list, BoxNames names, IdempotencyKeys keys, RemovedBoxes removed, Records records) {
+    this.records = records;
     this.list = list;
     this.names = names;
     this.keys = keys;
@@ -70,8 +73,26 @@ final class Endings {
           ErrorCode.WRONG_STATE,
           "box " + box.id() + " is " + box.state().word() + ": stop it first, or force it");
     }
-    Certificate certificate = box.end(Duration.ZERO, EndedBy.REQUEST);
-    return certificate.isClean() ? leave(box, isRemembered) : certificate;
+    boolean isGone = false;
+    // ORDER: a box that is removed when it has ended need not go on record.
+    box.ending().beginRemoval();
+    try {
+      Certificate certificate = box.end(Duration.ZERO, EndedBy.REQUEST);
+      certificate = certificate.isClean() ? leave(box, isRemembered) : certificate;
+      isGone = certificate.isClean();
+      return certificate;
+    } finally {
+      if (!isGone) {
+        box.ending().removalFailed();
+      }
+    }
+  }
+
+  /** Ends a box; what it was stays on record. */
+  Certificate stop(TenantBox box, Duration grace) throws InterruptedException {
+    Certificate certificate = box.end(grace, EndedBy.REQUEST);
+    records.retire(box);
+    return certificate;
   }
 
   /** Removes a box while no caller waits for it; a box that does not end then is stuck. */
@@ -81,7 +102,7 @@ final class Endings {
 
   /** Begins to end a box: commands by the ladder, then the box. */
   void stopAsync(TenantBox box, Duration grace) {
-    async.start(Verb.STOP, box, () -> box.end(grace, EndedBy.REQUEST));
+    async.start(Verb.STOP, box, () -> stop(box, grace));
   }
 
   // --- with its command ---
@@ -100,6 +121,8 @@ final class Endings {
       if (first.isPresent()) {
         first.get().await(LONG);
       }
+      // ORDER: it is removed as soon as it was read, and need not go on record.
+      box.ending().beginRemoval();
       box.end(Duration.ZERO, EndedBy.REQUEST);
       if (first.isPresent()) {
         first.get().awaitReaders(READ_PATIENCE);
@@ -143,6 +166,8 @@ final class Endings {
       Certificate certificate = box.end(grace, by);
       if (certificate.isClean() && box.ending().isRemovalWanted()) {
         certificate = leave(box, true);
+      } else {
+        records.retire(box);
       }
       LOG.log(
           certificate.isClean() ? Level.DEBUG : Level.WARNING,
@@ -159,13 +184,23 @@ final class Endings {
 
   // --- forgetting ---
 
-  /** Forgets a box that is gone, but for what a repeated removal is answered. */
-  void forget(TenantBox box) {
+  /** Forgets a box that has ended, but for what a repeated removal is answered. */
+  void forget(EndedBox box) {
     try {
-      leave(box, true);
+      leave(records.view(box), true);
     } catch (RuntimeException e) {
       LOG.log(Level.ERROR, "event=forget_failed box=" + box.id(), e);
     }
+  }
+
+  /** Puts a box on record that ends with its daemon. */
+  void beginRecord(TenantBox box) {
+    records.begin(box);
+  }
+
+  /** From now on only the record is there of a box that has ended, unless it is being removed. */
+  void retire(TenantBox box) {
+    records.retire(box);
   }
 
   /** A box of which something cannot be removed stays listed, as stuck, and is tried again. */
@@ -173,6 +208,7 @@ final class Endings {
     Certificate certificate = box.forget();
     if (!certificate.isClean()) {
       box.ending().wantRemoval();
+      records.stuck(box, certificate);
       LOG.log(
           Level.WARNING,
           "event=box_not_forgotten, trying again box={0} certificate=\"{1}\"",
@@ -200,7 +236,7 @@ final class Endings {
   /** Forgets a box that is gone, or was never made, with its name and its idempotency key. */
   void unlist(TenantBox box) {
     giveBack(box);
-    list.remove(box);
+    records.remove(box);
     // ORDER: a caller that was told 404 must not find it afterwards.
     box.unlisted();
   }

@@ -31,7 +31,7 @@ public final class ExecSignal {
   public void send(TenantExec exec, Duration grace) {
     if (isEnding()) {
       exec.kill(grace(grace));
-    } else {
+    } else if (exec.isRunning()) {
       exec.exec().signal(signal);
     }
   }

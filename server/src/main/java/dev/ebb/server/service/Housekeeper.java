@@ -86,6 +86,9 @@ final class Housekeeper implements AutoCloseable {
       endings.endAsync(box, EndedBy.IDLE);
     } else if (box.state() == BoxState.STUCK && box.ending().isToBeTried(now)) {
       endings.endAsync(box, EndedBy.REQUEST);
+    } else if (box.state() == BoxState.GONE) {
+      // Its last command may have ended after it, as far as this daemon knows.
+      endings.retire(box);
     }
   }
 
@@ -95,11 +98,13 @@ final class Housekeeper implements AutoCloseable {
     } catch (SandboxException e) {
       LOG.log(Level.ERROR, "event=forget_failed", e);
     }
-    history.expired(gone(), box -> box.endedAt().orElse(Instant.MAX), now).forEach(endings::forget);
+    list.ended().filter(box -> box.isToBeTried(now)).toList().forEach(endings::forget);
+    history.expired(gone(), EndedBox::endedAt, now).forEach(endings::forget);
   }
 
-  private List<TenantBox> gone() {
-    return list.all().filter(box -> box.state() == BoxState.GONE).toList();
+  /** But those that are tried again. */
+  private List<EndedBox> gone() {
+    return list.ended().filter(box -> box.state() == BoxState.GONE).toList();
   }
 
   // --- when little is left ---
@@ -128,7 +133,7 @@ final class Housekeeper implements AutoCloseable {
   /** Forgets boxes that are gone, the oldest first. */
   int forgetGone(BooleanSupplier enough) {
     int forgotten = 0;
-    for (TenantBox box : gone()) {
+    for (EndedBox box : gone()) {
       endings.forget(box);
       forgotten++;
       if (forgotten % FORGOTTEN_A_LOOK == 0 && enough.getAsBoolean()) {

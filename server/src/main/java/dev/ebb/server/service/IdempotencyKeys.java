@@ -11,23 +11,34 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.function.Function;
 
 /**
  * The idempotency keys of all tenants: the first request makes the box, others get it. Thread-safe.
  */
 final class IdempotencyKeys {
   private final Map<Key, Use> first = new ConcurrentHashMap<>();
+  private final Function<String, Optional<TenantBox>> boxes;
+
+  /**
+   * No keys yet.
+   *
+   * @param boxes finds a box by its id
+   */
+  IdempotencyKeys(Function<String, Optional<TenantBox>> boxes) {
+    this.boxes = boxes;
+  }
 
   private record Key(String tenant, String word) {}
 
   /**
    * The first use of a key: for which body, and its result.
    *
-   * @param done when the box is made and filled
+   * @param done the id of the box, when it is made and filled
    */
-  private record Use(String digest, CompletableFuture<TenantBox> done) {
+  private record Use(String digest, CompletableFuture<String> done) {
     boolean isOf(TenantBox box) {
-      return done.state() == Future.State.SUCCESS && done.resultNow() == box;
+      return done.state() == Future.State.SUCCESS && done.resultNow().equals(box.id());
     }
   }
 
@@ -39,7 +50,7 @@ final class IdempotencyKeys {
   /** The box of an earlier request with this key, if there was one; waits until it is made. */
   Optional<Created> before(String tenant, Idempotency wanted) throws InterruptedException {
     Use before = first.get(new Key(tenant, wanted.key()));
-    return before == null ? Optional.empty() : Optional.of(repeated(before, wanted.digest()));
+    return before == null ? Optional.empty() : repeated(before, wanted.digest());
   }
 
   /** Makes a box, unless another request with this key does or did. */
@@ -47,13 +58,18 @@ final class IdempotencyKeys {
       throws IOException, InterruptedException {
     var key = new Key(tenant, wanted.key());
     var mine = new Use(wanted.digest(), new CompletableFuture<>());
-    Use other = first.putIfAbsent(key, mine);
-    if (other != null) {
-      return repeated(other, wanted.digest());
+    for (Use other = first.putIfAbsent(key, mine);
+        other != null;
+        other = first.putIfAbsent(key, mine)) {
+      Optional<Created> made = repeated(other, wanted.digest());
+      if (made.isPresent()) {
+        return made.get();
+      }
+      first.remove(key, other);
     }
     try {
       TenantBox box = creation.create();
-      mine.done().complete(box);
+      mine.done().complete(box.id());
       return new Created(box, true);
     } catch (IOException | InterruptedException | RuntimeException e) {
       // RACE: the key may be another order's by now.
@@ -63,14 +79,14 @@ final class IdempotencyKeys {
     }
   }
 
-  /** Waits for the first, and fails as it did. */
-  private static Created repeated(Use first, String digest) throws InterruptedException {
+  /** Waits for the first, and fails as it did; empty when its box was removed meanwhile. */
+  private Optional<Created> repeated(Use first, String digest) throws InterruptedException {
     if (!first.digest().equals(digest)) {
       throw new SandboxException(
           ErrorCode.CONFLICT, "this idempotency key was used for another request");
     }
     try {
-      return new Created(first.done().get(), false);
+      return boxes.apply(first.done().get()).map(box -> new Created(box, false));
     } catch (ExecutionException e) {
       throw e.getCause() instanceof SandboxException reason
           ? reason
@@ -86,7 +102,7 @@ final class IdempotencyKeys {
             known ->
                 first.put(
                     new Key(box.tenant(), known.key()),
-                    new Use(known.digest(), CompletableFuture.completedFuture(box))));
+                    new Use(known.digest(), CompletableFuture.completedFuture(box.id()))));
   }
 
   void forget(TenantBox box) {

@@ -74,7 +74,7 @@ public final class Inventory {
       mounts(box).forEach(point -> all.add(item("mount", point)));
       all.addAll(ports(box));
     }
-    if (served.order().detached()) {
+    if (served.order().detached() && !served.isPast()) {
       // Where its init listens for the next daemon.
       served
           .box()

@@ -1,15 +1,16 @@
 package dev.ebb.server.service;
 
 import dev.ebb.box.Box;
+import dev.ebb.box.BoxEnd;
 import dev.ebb.egress.Decision;
 import dev.ebb.engine.Engine;
+import dev.ebb.engine.PastBoxes;
 import dev.ebb.exec.BoxFiles;
 import dev.ebb.exec.Exec;
 import dev.ebb.model.BoxId;
 import dev.ebb.model.BoxState;
 import dev.ebb.model.ByteSize;
 import dev.ebb.model.Certificate;
-import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.FileEntry;
 import dev.ebb.model.Network;
@@ -18,18 +19,17 @@ import dev.ebb.pool.PoolItem;
 import dev.ebb.server.service.access.Caps;
 import dev.ebb.server.service.access.TenantMemory;
 import java.io.IOException;
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** One box of a tenant, from its order until it is forgotten. Thread-safe. */
+/**
+ * One box of a tenant, from its order until it has ended; after that, what a request sees of its
+ * record. Thread-safe.
+ */
 public final class TenantBox {
-  private static final Logger LOG = System.getLogger(TenantBox.class.getName());
-
   private static final Duration DEADLINE_SLACK = Duration.ofSeconds(10);
   private static final Duration LADDER_SLACK = Duration.ofSeconds(10);
   private static final Duration DRAIN_SLACK = Duration.ofSeconds(1);
@@ -45,6 +45,7 @@ public final class TenantBox {
   private final BoxMaking making;
   private final BoxTimes times;
   private final BoxEnding ending = new BoxEnding();
+  private final RecordNumber number = new RecordNumber();
   private final BoxNews news;
   private final BoxExecs execs;
   private final BoxContexts contexts = new BoxContexts(this);
@@ -52,11 +53,7 @@ public final class TenantBox {
   private volatile BoxState state = BoxState.CREATING;
   private volatile boolean isUnlisted;
 
-  /**
-   * A box that is to be made, or was made ahead.
-   *
-   * @param warm empty: it is still to be made
-   */
+  /** A box that was made ahead, or is still to be made if {@code warm} is empty. */
   TenantBox(Facilities facilities, BoxNote note, Optional<PoolItem> warm) {
     this(
         facilities,
@@ -65,7 +62,7 @@ public final class TenantBox {
         new BoxMaking(warm));
   }
 
-  private TenantBox(Facilities facilities, BoxId id, BoxNote note, BoxMaking making) {
+  TenantBox(Facilities facilities, BoxId id, BoxNote note, BoxMaking making) {
     this.facilities = facilities;
     this.id = id;
     this.note = note;
@@ -76,18 +73,43 @@ public final class TenantBox {
     execs = new BoxExecs(this, making, news, facilities.metrics());
   }
 
+  /** One that has ended, as its record has it. */
+  static TenantBox of(Facilities facilities, EndedBox ended) {
+    var box = new TenantBox(facilities, ended.id(), ended.note(), BoxMaking.ofEnded(ended));
+    box.state = ended.state();
+    box.ending.adopt(ended);
+    ended.execs().forEach(box.execs::remember);
+    return box;
+  }
+
+  /** It has ended, and is on record only. */
+  boolean isPast() {
+    return making.hasEnded();
+  }
+
+  BoxNote note() {
+    return note;
+  }
+
+  RecordNumber number() {
+    return number;
+  }
+
+  /** Its record with the memory claimed for it; empty while it, or a command of it, goes on. */
+  Optional<BoxList.Ended> record() {
+    Optional<BoxEnd> end = ending.end();
+    if (isPast() || state != BoxState.GONE || end.isEmpty() || running() > 0) {
+      return Optional.empty();
+    }
+    BoxNote last = note.asMade(network(), backend());
+    var record =
+        new EndedBox(id, last, end.get(), execs.records(), PastBoxes.NONE, Optional.empty());
+    return Optional.of(new BoxList.Ended(record, room.handOver(), execs.handRoomOver()));
+  }
+
   /** Claims the memory for what it is, or is refused. */
   void claimRoom() {
     room.add(order().weight());
-  }
-
-  /** For what is there already, and cannot be refused. */
-  private TenantMemory.Claim room(long bytes) {
-    TenantMemory.Claim claim = claim();
-    if (!claim.tryAdd(bytes)) {
-      LOG.log(Level.DEBUG, "event=adopted_beyond_share box=" + id + " bytes=" + bytes);
-    }
-    return claim;
   }
 
   /** Nothing of it is remembered any more. */
@@ -115,21 +137,12 @@ public final class TenantBox {
     return facilities.memory().claim(tenant(), bytes);
   }
 
-  /** One that the daemon before this one had. */
-  static TenantBox adopt(Facilities facilities, Engine.Adopted adopted) {
-    Box box = adopted.box();
-    BoxNote note =
-        adopted
-            .record()
-            .map(record -> BoxNote.parse(record.note(), box.spec()))
-            .orElseGet(() -> BoxNote.unknown(box.spec()));
-    var served = new TenantBox(facilities, box.id(), note, BoxMaking.of(box));
-    served.room.tryAdd(note.order().weight());
-    adopted.end().ifPresent(served.ending::adopt);
-    for (Exec exec : adopted.execs()) {
-      served.execs.adopt(exec, served.room(TenantExec.weight(exec.spec())));
-    }
-    return served;
+  /** Takes over what the daemon before this one knew of it. */
+  void adopt(Optional<BoxEnd> end, List<Exec> found) {
+    // What is there already cannot be refused.
+    room.tryAdd(order().weight());
+    end.ifPresent(ending::adopt);
+    found.forEach(execs::adopt);
   }
 
   /** Follows its changes from now on. */
@@ -368,6 +381,10 @@ public final class TenantBox {
    * tries again what was stuck.
    */
   public Certificate end(Duration grace, EndedBy by) throws InterruptedException {
+    if (isPast()) {
+      // What it left to read is no part of it, and is removed when it is forgotten.
+      return ending.certificate().filter(Certificate::isClean).orElse(EndedBox.nothing(id));
+    }
     Box box = box();
     EndedBy first = ending.firstReason(by);
     if (grace.isPositive() && state == BoxState.RUNNING) {
@@ -388,7 +405,8 @@ public final class TenantBox {
 
   /** What cannot be forgotten makes it stuck, and is tried again. */
   Certificate forget() {
-    return facilities.engine().forget(box());
+    Engine engine = facilities.engine();
+    return isPast() ? engine.forget(id).orElse(EndedBox.nothing(id)) : engine.forget(box());
   }
 
   /** When its time to live is over. */
@@ -406,30 +424,9 @@ public final class TenantBox {
     isUnlisted = true;
   }
 
-  /**
-   * The failure to answer for work that failed. RACE: a box that ends, or is removed, in the middle
-   * makes work with it fail in many ways, for one reason.
-   */
+  /** The failure to answer for work with it that failed, if its end is the reason. */
   public RuntimeException meanwhile(RuntimeException failure) {
-    boolean isOurs =
-        !(failure instanceof SandboxException known)
-            || known.code() == ErrorCode.INTERNAL
-            || known.code() == ErrorCode.SETUP_FAILED;
-    if (making.hasFailed() || (isOurs && isUnlisted)) {
-      return new SandboxException(ErrorCode.NOT_FOUND, "box " + id + " is not there", failure);
-    }
-    if (isOurs && making.made().isPresent() && !state.isAlive()) {
-      return new SandboxException(
-          ErrorCode.WRONG_STATE, "box " + id + " is not running but " + state.word(), failure);
-    }
-    return failure;
-  }
-
-  /** Whether work with it failed because its end was requested. */
-  boolean wasEndedMeanwhile(RuntimeException failure) {
-    return ending.by().equals(Optional.of(EndedBy.REQUEST))
-        && meanwhile(failure) instanceof SandboxException known
-        && (known.code() == ErrorCode.WRONG_STATE || known.code() == ErrorCode.NOT_FOUND);
+    return EndRace.explain(this, making, isUnlisted, failure);
   }
 
   boolean isOverdue(Instant now) {

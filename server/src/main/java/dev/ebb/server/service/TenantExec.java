@@ -1,6 +1,8 @@
 package dev.ebb.server.service;
 
+import dev.ebb.exec.EndedExec;
 import dev.ebb.exec.Exec;
+import dev.ebb.exec.ExecView;
 import dev.ebb.exec.Stdin;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.model.ErrorCode;
@@ -22,7 +24,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** One command of a served box, from its start until it is forgotten. Thread-safe. */
+/**
+ * One command of a served box, from its start until it is forgotten; of a box that has ended, only
+ * its record. Thread-safe.
+ */
 public final class TenantExec {
   private static final Duration START_PATIENCE = Duration.ofSeconds(10);
 
@@ -31,7 +36,7 @@ public final class TenantExec {
 
   private final TenantBox box;
   private final BoxExecs list;
-  private final Exec exec;
+  private final ExecView view;
   private final TenantMemory.Claim room;
   private volatile @Nullable Ending ending;
 
@@ -55,8 +60,47 @@ public final class TenantExec {
   TenantExec(TenantBox box, BoxExecs list, Exec exec, TenantMemory.Claim room) {
     this.box = box;
     this.list = list;
-    this.exec = exec;
+    view = exec;
     this.room = room;
+  }
+
+  /** A command of a box that is on record only. */
+  TenantExec(TenantBox box, BoxExecs list, EndedExec ended) {
+    this.box = box;
+    this.list = list;
+    view = ended;
+    room = box.claim();
+    Ending how =
+        ended.result().isPresent()
+            ? new Ending.Result(ended.result().get(), ended.endedAt())
+            : new Ending.Refused(ended.refusal().orElseGet(TenantExec::unknown), ended.endedAt());
+    ending = how;
+    settled.complete(how);
+  }
+
+  private static SandboxException unknown() {
+    return new SandboxException(ErrorCode.INTERNAL, "it is not on record why it did not start");
+  }
+
+  /** Its record, once it has ended. */
+  Optional<EndedExec> record() {
+    if (view instanceof EndedExec ended) {
+      return Optional.of(ended);
+    }
+    return ending()
+        .map(
+            how ->
+                switch (how) {
+                  case Ending.Result(var result, var at) ->
+                      EndedExec.of(exec(), at, Optional.of(result), Optional.empty());
+                  case Ending.Refused(var reason, var at) ->
+                      EndedExec.of(exec(), at, Optional.empty(), Optional.of(reason));
+                });
+  }
+
+  /** The memory that is claimed for it. */
+  TenantMemory.Claim handRoomOver() {
+    return room.handOver();
   }
 
   /** What one takes that is as large as this. */
@@ -76,7 +120,7 @@ public final class TenantExec {
   /** Waits until it runs, or is known not to. */
   public void awaitStart() throws InterruptedException {
     // RACE: a command that could not start is over, but the thread that waits for it may be late.
-    if (exec.awaitStart(START_PATIENCE) && exec.pid().isEmpty()) {
+    if (exec().awaitStart(START_PATIENCE) && view.pid().isEmpty()) {
       await(START_PATIENCE);
     }
   }
@@ -88,11 +132,11 @@ public final class TenantExec {
    */
   boolean awaitEnd(Duration patience) throws InterruptedException {
     try {
-      Optional<ExecResult> result = exec.await(patience);
+      Optional<ExecResult> result = exec().await(patience);
       if (result.isEmpty()) {
         return false;
       }
-      end(new Ending.Result(result.get(), exec.startedAt().plus(result.get().wall())));
+      end(new Ending.Result(result.get(), view.startedAt().plus(result.get().wall())));
     } catch (SandboxException e) {
       end(new Ending.Refused(e, Instant.now()));
     } catch (RuntimeException e) {
@@ -106,7 +150,7 @@ public final class TenantExec {
     box.use();
     ending = how;
     // What is remembered of one that has ended is short.
-    room.shrinkTo(weight(exec.spec()));
+    room.shrinkTo(weight(view.spec()));
     try {
       // ORDER: a client that waits may remove the box, whose end is published after this one.
       list.onEnded(this);
@@ -147,16 +191,17 @@ public final class TenantExec {
    * @param room that the bytes take, which is given back when they are written or it has ended
    */
   public void feed(byte[] bytes, TenantMemory.Claim room) {
-    if (exec.stdin().isEmpty()) {
+    if (view.stdin().isEmpty()) {
       // It has them already, in memory that goes with the command.
       whenEnded(room::close);
       return;
     }
     try {
-      Stdin stdin = exec.stdin().get();
+      Stdin stdin = view.stdin().get();
+      Exec exec = exec();
       Thread.ofVirtual()
           .name("ebb-input-" + box.id() + "-" + number())
-          .start(() -> writeAll(stdin, bytes, room));
+          .start(() -> writeAll(exec, stdin, bytes, room));
     } catch (RuntimeException e) {
       room.close();
       box.awaitEndAsync(this);
@@ -164,7 +209,7 @@ public final class TenantExec {
     }
   }
 
-  private void writeAll(Stdin stdin, byte[] bytes, TenantMemory.Claim room) {
+  private static void writeAll(Exec exec, Stdin stdin, byte[] bytes, TenantMemory.Claim room) {
     try (room) {
       stdin.write(bytes, 0, bytes.length);
       exec.input().end();
@@ -176,7 +221,9 @@ public final class TenantExec {
   /** Starts the kill ladder, and does not wait for the end. */
   public void kill(Duration grace) {
     killedAt.compareAndSet(0, System.nanoTime());
-    exec.kill(grace);
+    if (view instanceof Exec exec) {
+      exec.kill(grace);
+    }
   }
 
   /** When it was to be killed first, as {@link System#nanoTime} has it. */
@@ -223,20 +270,30 @@ public final class TenantExec {
     return box;
   }
 
+  /** The command itself, unless it is on record only. */
   public Exec exec() {
-    return exec;
+    if (view instanceof Exec exec) {
+      return exec;
+    }
+    throw new SandboxException(
+        ErrorCode.WRONG_STATE, "exec " + number() + " has ended with its box");
+  }
+
+  /** What can be asked of it in any case. */
+  public ExecView view() {
+    return view;
   }
 
   public ExecSpec spec() {
-    return exec.spec();
+    return view.spec();
   }
 
   public int number() {
-    return exec.number();
+    return view.number();
   }
 
   public Instant startedAt() {
-    return exec.startedAt();
+    return view.startedAt();
   }
 
   public boolean isRunning() {
@@ -253,7 +310,7 @@ public final class TenantExec {
    */
   public Optional<Ending> awaitSurely(Duration patience) throws InterruptedException {
     Optional<Ending> known = await(patience);
-    return known.isEmpty() && exec.hearOut() && exec.isOver() ? await(START_PATIENCE) : known;
+    return known.isEmpty() && exec().hearOut() && exec().isOver() ? await(START_PATIENCE) : known;
   }
 
   /** Empty when its end is not known in time. */

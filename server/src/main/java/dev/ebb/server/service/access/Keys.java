@@ -3,6 +3,8 @@ package dev.ebb.server.service.access;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Self;
 import dev.ebb.model.SandboxException;
+import dev.ebb.store.FileRecordStore;
+import dev.ebb.store.TenantRecords;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -27,10 +29,17 @@ public final class Keys {
   private static final int ID_BYTES = 4;
   private static final Pattern TENANT = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
 
-  private final OwnerFile file;
+  private final TenantLines lines;
 
+  /** The keys of a home. */
   public Keys(Path home) {
-    file = new OwnerFile(home, "keys");
+    this(FileRecordStore.tenants(home));
+  }
+
+  /** The keys in a store of records. */
+  @SuppressWarnings("exports") // seen by the daemon alone
+  public Keys(TenantRecords records) {
+    lines = new TenantLines(records.keys());
   }
 
   /** What is known of a key, which is not the key. */
@@ -92,7 +101,7 @@ public final class Keys {
 
   /** Refuses a file with a damaged line: the owner of that key would be locked out. */
   public void check() {
-    file.check(line -> Entry.parse(line).isPresent());
+    lines.check(line -> Entry.parse(line).isPresent());
   }
 
   /** False when there is no such key. */
@@ -117,18 +126,18 @@ public final class Keys {
   }
 
   private <T> T change(Change<T> change) {
-    return file.change(
-        lines -> {
-          var entries = new ArrayList<>(entries(lines));
+    return lines.change(
+        changed -> {
+          var entries = new ArrayList<>(entries(changed));
           T result = change.apply(entries);
-          lines.clear();
-          entries.forEach(entry -> lines.add(entry.line()));
+          changed.clear();
+          entries.forEach(entry -> changed.add(entry.line()));
           return result;
         });
   }
 
   private List<Entry> read() {
-    return entries(file.lines());
+    return entries(lines.all());
   }
 
   private static List<Entry> entries(List<String> lines) {

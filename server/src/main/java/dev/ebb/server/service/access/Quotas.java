@@ -1,6 +1,8 @@
 package dev.ebb.server.service.access;
 
 import dev.ebb.model.SandboxException;
+import dev.ebb.store.FileRecordStore;
+import dev.ebb.store.TenantRecords;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.SortedMap;
@@ -12,7 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * daemon, which notices at once. Thread-safe.
  */
 public final class Quotas {
-  private final OwnerFile file;
+  private final TenantLines kept;
   private final Quota otherwise;
   private final Map<String, Bucket> buckets = new ConcurrentHashMap<>();
   private volatile Known known = new Known("never read", new TreeMap<>());
@@ -25,7 +27,17 @@ public final class Quotas {
    * @param otherwise for tenants that have none of their own, and for what theirs leaves open
    */
   public Quotas(Path home, Quota otherwise) {
-    file = new OwnerFile(home, "quotas");
+    this(FileRecordStore.tenants(home), otherwise);
+  }
+
+  /**
+   * Those in a store of records.
+   *
+   * @param otherwise for tenants that have none of their own, and for what theirs leaves open
+   */
+  @SuppressWarnings("exports") // seen by the daemon alone
+  public Quotas(TenantRecords records, Quota otherwise) {
+    kept = new TenantLines(records.quotas());
     this.otherwise = otherwise;
   }
 
@@ -41,7 +53,7 @@ public final class Quotas {
   /** Those that were set, by tenant. */
   public SortedMap<String, Quota> list() {
     // ORDER: what is read is at least as new as its version.
-    String version = file.version();
+    String version = kept.version();
     Known now = known;
     if (!now.version().equals(version)) {
       now = new Known(version, read());
@@ -52,7 +64,7 @@ public final class Quotas {
 
   /** Refuses a file with a line that is no quota. */
   public void check() {
-    file.check(Quotas::isQuota);
+    kept.check(Quotas::isQuota);
   }
 
   private static boolean isQuota(String line) {
@@ -66,7 +78,7 @@ public final class Quotas {
 
   private SortedMap<String, Quota> read() {
     var quotas = new TreeMap<String, Quota>();
-    for (String line : file.lines()) {
+    for (String line : kept.all()) {
       String[] words = line.split("\t", 2);
       if (words.length == 2) {
         quotas.put(words[0], Quota.parse(words[1]));
@@ -77,7 +89,7 @@ public final class Quotas {
 
   public void set(String tenant, Quota quota) {
     Keys.requireTenant(tenant);
-    file.change(
+    kept.change(
         lines -> {
           lines.removeIf(line -> line.startsWith(tenant + "\t"));
           return lines.add(tenant + "\t" + quota);
@@ -86,7 +98,7 @@ public final class Quotas {
 
   /** False when it had none of its own. */
   public boolean remove(String tenant) {
-    return file.change(lines -> lines.removeIf(line -> line.startsWith(tenant + "\t")));
+    return kept.change(lines -> lines.removeIf(line -> line.startsWith(tenant + "\t")));
   }
 
   /** Counts one request of a tenant, or refuses it. */

@@ -13,16 +13,16 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class JournalTest {
+class FileJournalTest {
   private static final JournalEntry ODD =
       JournalEntry.about("odd one").with("a key", "= é %\n\0").with("empty", "").with("n", 7);
 
   @TempDir Path directory;
-  private Journal journal;
+  private FileJournal journal;
 
   @BeforeEach
   void name() {
-    journal = new Journal(directory.resolve("record"));
+    journal = new FileJournal(directory.resolve("record"));
   }
 
   @Test

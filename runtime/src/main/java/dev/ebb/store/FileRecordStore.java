@@ -1,0 +1,62 @@
+package dev.ebb.store;
+
+import java.nio.file.Path;
+
+/**
+ * Records in the files of a home: {@code keys}, {@code quotas} and {@code history} in the home
+ * itself, and {@code record} in the directory of each detached box. Thread-safe.
+ */
+public final class FileRecordStore implements RecordStore {
+  private final FileTenantRecords tenants;
+  private final FileJournal history;
+  private final Path instance;
+
+  /** The records of an engine with the directory {@code instance} in {@code home}. */
+  public FileRecordStore(Path home, Path instance) {
+    tenants = new FileTenantRecords(home);
+    history = new FileJournal(home.resolve("history"));
+    this.instance = instance;
+  }
+
+  /** What can be read and changed without an engine. */
+  public static TenantRecords tenants(Path home) {
+    return new FileTenantRecords(home);
+  }
+
+  /** The record in the directory of a box of any instance. */
+  public static Journal boxIn(LogDirectory directory) {
+    return new FileJournal(directory.recordFile());
+  }
+
+  @Override
+  public Journal box(String id) {
+    return boxIn(new LogDirectory(instance.resolve(id)));
+  }
+
+  @Override
+  public Journal history() {
+    return history;
+  }
+
+  @Override
+  public OwnerLines keys() {
+    return tenants.keys();
+  }
+
+  @Override
+  public OwnerLines quotas() {
+    return tenants.quotas();
+  }
+
+  private record FileTenantRecords(Path home) implements TenantRecords {
+    @Override
+    public OwnerLines keys() {
+      return new FileLines(home.resolve("keys"));
+    }
+
+    @Override
+    public OwnerLines quotas() {
+      return new FileLines(home.resolve("quotas"));
+    }
+  }
+}

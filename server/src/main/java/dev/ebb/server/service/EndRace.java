@@ -1,0 +1,40 @@
+package dev.ebb.server.service;
+
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
+import java.util.Optional;
+
+/**
+ * RACE: a box that ends, or is removed, in the middle of work makes the work fail in many ways, for
+ * one reason.
+ */
+final class EndRace {
+  private EndRace() {}
+
+  /** The failure to answer for work with a box that failed. */
+  static RuntimeException explain(
+      TenantBox box, BoxMaking making, boolean isUnlisted, RuntimeException failure) {
+    boolean isOurs =
+        !(failure instanceof SandboxException known)
+            || known.code() == ErrorCode.INTERNAL
+            || known.code() == ErrorCode.SETUP_FAILED;
+    if (making.hasFailed() || (isOurs && isUnlisted)) {
+      return new SandboxException(
+          ErrorCode.NOT_FOUND, "box " + box.id() + " is not there", failure);
+    }
+    if (isOurs && making.made().isPresent() && !box.state().isAlive()) {
+      return new SandboxException(
+          ErrorCode.WRONG_STATE,
+          "box " + box.id() + " is not running but " + box.state().word(),
+          failure);
+    }
+    return failure;
+  }
+
+  /** Whether the work failed because the end of the box was requested. */
+  static boolean isByRequest(TenantBox box, RuntimeException failure) {
+    return box.endedBy().equals(Optional.of(EndedBy.REQUEST))
+        && box.meanwhile(failure) instanceof SandboxException known
+        && (known.code() == ErrorCode.WRONG_STATE || known.code() == ErrorCode.NOT_FOUND);
+  }
+}

@@ -1,0 +1,71 @@
+package dev.ebb.server.service.access;
+
+import dev.ebb.kernel.KernelException;
+import dev.ebb.model.ErrorCode;
+import dev.ebb.model.SandboxException;
+import dev.ebb.store.OwnerLines;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.Predicate;
+
+/** Lines about tenants in a store of records, with failures as the daemon reports them. */
+final class TenantLines {
+  private final OwnerLines lines;
+
+  TenantLines(OwnerLines lines) {
+    this.lines = lines;
+  }
+
+  List<String> all() {
+    try {
+      return lines.lines();
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read " + lines.place(), e);
+    }
+  }
+
+  /** Differs after every change. */
+  String version() {
+    try {
+      return lines.version();
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot look at " + lines.place(), e);
+    }
+  }
+
+  /** Gives {@code change} the lines as they are, and keeps them as it leaves them. */
+  <T> T change(Function<List<String>, T> change) {
+    try {
+      return lines.change(change);
+    } catch (KernelException e) {
+      throw SandboxException.internal(e);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot change " + lines.place(), e);
+    }
+  }
+
+  /**
+   * Refuses what is damaged, and says where.
+   *
+   * @param isWhole tells of a line
+   */
+  void check(Predicate<String> isWhole) {
+    List<String> found;
+    try {
+      found = lines.lines();
+    } catch (IOException e) {
+      throw new SandboxException(
+          ErrorCode.HOST_UNFIT, "cannot read " + lines.place() + ": " + e.getMessage());
+    }
+    for (int i = 0; i < found.size(); i++) {
+      if (!found.get(i).isBlank() && !isWhole.test(found.get(i))) {
+        throw new SandboxException(
+            ErrorCode.HOST_UNFIT,
+            "%s is damaged: line %d makes no sense; mend or remove it"
+                .formatted(lines.place(), i + 1));
+      }
+    }
+  }
+}
