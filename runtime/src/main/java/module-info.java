@@ -15,6 +15,8 @@ module dev.ebb.runtime {
   exports dev.ebb.engine;
   exports dev.ebb.exec;
   exports dev.ebb.model;
+  exports dev.ebb.cgroup to
+      dev.ebb.bench;
   exports dev.ebb.egress to
       dev.ebb.server;
   exports dev.ebb.ledger to

@@ -170,7 +170,7 @@ final class DaemonDetachedAcceptanceTest {
 
     daemon.start();
     EbbClient next = daemon.client();
-    assertThat(next.boxes().list(BoxQuery.all()))
+    assertThat(living(next))
         .extracting(Box::name)
         .containsExactlyInAnyOrderElementsOf(living.keySet());
     String all =
@@ -183,7 +183,18 @@ final class DaemonDetachedAcceptanceTest {
       assertThat(next.boxes().remove(name, true).clean()).isTrue();
       awaitGone(living.get(name));
     }
-    assertThat(next.boxes().list(BoxQuery.all())).isEmpty();
+    assertThat(living(next)).isEmpty();
+    assertThat(next.boxes().list(BoxQuery.all()))
+        .extracting(Box::endedBy)
+        .hasSize(EACH)
+        .containsOnly("daemon");
+  }
+
+  /** The boxes that are not only in the history. */
+  private static List<Box> living(EbbClient client) throws IOException {
+    return client.boxes().list(BoxQuery.all()).stream()
+        .filter(box -> box.state() != BoxState.GONE)
+        .toList();
   }
 
   @Test

@@ -4,9 +4,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.ebb.client.Box;
 import dev.ebb.client.BoxFiles;
 import dev.ebb.client.BoxQuery;
 import dev.ebb.client.BoxRequest;
+import dev.ebb.client.BoxState;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.EbbException;
 import dev.ebb.client.Entry;
@@ -321,7 +323,9 @@ final class DaemonFilesAcceptanceTest {
     content.close();
     daemon.start();
     TestHost.reapOrphans();
-    assertThat(daemon.client().boxes().list(BoxQuery.all())).isEmpty();
+    assertThat(daemon.client().boxes().list(BoxQuery.all()))
+        .extracting(Box::state)
+        .containsOnly(BoxState.GONE);
   }
 
   private static void assertWholeOrBroken(InputStream content) {

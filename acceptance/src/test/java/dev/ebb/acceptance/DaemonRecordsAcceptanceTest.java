@@ -62,6 +62,7 @@ final class DaemonRecordsAcceptanceTest {
         .isEqualTo(endedAt);
     for (String box : listed()) {
       assertThat(daemon.client().boxes().remove(box, false).clean()).isTrue();
+      assertThat(daemon.client().boxes().remove(box, true).clean()).as("again").isTrue();
     }
     daemon.kill();
     daemon.start();

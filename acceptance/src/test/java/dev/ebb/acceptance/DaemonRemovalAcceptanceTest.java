@@ -158,7 +158,7 @@ final class DaemonRemovalAcceptanceTest {
         wire.post(
                 session, call("kill_process", "\"process\":1,\"graceMillis\":60000,\"wait\":false"))
             .body();
-    assertThat(killed).contains("\"running\":true");
+    assertThat(killed).contains("\"state\":\"running\"");
     assertThat(wire.end(session)).isEqualTo(204);
   }
 

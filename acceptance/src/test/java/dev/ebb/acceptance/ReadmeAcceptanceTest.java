@@ -37,7 +37,11 @@ class ReadmeAcceptanceTest {
     compile(
         "25",
         "dev.ebb.runtime",
-        List.of("dev.ebb.model.BoxSpec", "dev.ebb.engine.Engine", "dev.ebb.model.ExecSpec"),
+        List.of(
+            "dev.ebb.engine.Engine",
+            "dev.ebb.engine.RunResult",
+            "dev.ebb.model.BoxSpec",
+            "dev.ebb.model.ExecSpec"),
         example(0));
     assertThat(output("dev.ebb.runtime"))
         .startsWith("42\n")

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * A box as the daemon described it.
  *
  * @param network none, host, or allow= and names with a comma between each two
- * @param backend that made it; null: the daemon does not know
+ * @param backend that made it; null if unknown
  * @param endedBy request, ttl, idle, drain, pressure, died or daemon: that one died
  * @param holdings only of one that was inspected
  * @param document all that the daemon said, also what this client does not know

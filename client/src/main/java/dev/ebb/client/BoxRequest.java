@@ -11,13 +11,13 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The box that is wanted; what is null is left to the daemon. Immutable.
+ * A request for a box; the daemon chooses null values. Immutable.
  *
  * @param ttl how long it may live
  * @param idleTimeout how long it may do nothing
  * @param packages directories of the daemon's host
- * @param backend the name of the one that shall make it; null: any that can
- * @param detached it outlives the daemon, and the next one finds it
+ * @param backend the name of the backend that must make it; null: any that can
+ * @param detached whether it outlives the daemon, and the next daemon adopts it
  */
 public record BoxRequest(
     @Nullable String name,
@@ -98,7 +98,7 @@ public record BoxRequest(
     return copy(copy -> copy.files.add(new NewFile(path, content)));
   }
 
-  /** The box is made by the backend of this name, or not at all. */
+  /** Requires the backend of this name. */
   public BoxRequest withBackend(@Nullable String changed) {
     return copy(copy -> copy.backend = changed);
   }

@@ -11,7 +11,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Boxes beside the one that a session has anyway. */
+/** Tools for boxes beside the session's own box. */
 final class BoxTools {
   private static final long LONG = Long.MAX_VALUE >> 10;
 
@@ -82,7 +82,7 @@ final class BoxTools {
     }
   }
 
-  /** Members of what REST answers, and whose it is. */
+  /** Members of the answer of REST, and whether it is the session's own box. */
   private static final ObjectSchema<Seen> BOX =
       ObjectSchema.<Seen>inline()
           .includes(

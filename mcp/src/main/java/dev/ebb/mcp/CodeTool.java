@@ -36,9 +36,9 @@ final class CodeTool {
   private static final List<String> PICTURES = List.of("**.{png,jpg,jpeg,gif,webp}");
 
   /**
-   * What became of code, beside what is told of its command or cell.
+   * The result of code, beside the answer about its command or cell.
    *
-   * @param isCut there are more files than these
+   * @param isCut whether there are more files than these
    */
   private record Ran(
       Map<String, Object> told,
@@ -177,9 +177,9 @@ final class CodeTool {
     return OrderFields.outputs(PICTURES);
   }
 
-  // --- what is told ---
+  // --- the reply ---
 
-  /** How far code came, and what it wrote, if that is known. */
+  /** How far the code came, and its files, if known. */
   private record Came(String language, String phase, String outcome, Optional<Written> written) {}
 
   private static Reply reply(CodeResult<TenantExec> result) {
@@ -223,7 +223,7 @@ final class CodeTool {
         pictures.subList(0, Math.min(pictures.size(), PICTURES_MOST)));
   }
 
-  /** The first of them; all others can be read one by one. */
+  /** The first files; all others can be read one by one. */
   private static List<Reply.Picture> pictures(List<Written.File> files) {
     var pictures = new ArrayList<Reply.Picture>();
     for (Written.File file : files) {

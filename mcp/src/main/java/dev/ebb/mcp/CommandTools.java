@@ -19,7 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** Commands: run to their end, or started, looked at and killed. */
+/** Commands: runs them to their end, or starts, inspects and kills them. */
 final class CommandTools {
   private static final Duration RUN_TIMEOUT = Duration.ofSeconds(60);
   private static final Duration LADDER_SLACK = Duration.ofSeconds(30);
@@ -27,7 +27,7 @@ final class CommandTools {
   private static final List<String> SIGNALS =
       List.of("TERM", "KILL", "INT", "HUP", "QUIT", "USR1", "USR2");
 
-  /** What start_process answers. */
+  /** The answer of start_process. */
   private static final ObjectSchema<ExecState> STARTED = ExecAnswers.EXEC.only("box", "number");
 
   private final Workplace workplace;
@@ -137,7 +137,7 @@ final class CommandTools {
 
   // --- start ---
 
-  /** A command as it is wanted, and what it is to read. */
+  /** A requested command, and its input. */
   private record Order(CommandTask task, Optional<String> box) {}
 
   private Order order(Fields arguments, Duration timeout) {

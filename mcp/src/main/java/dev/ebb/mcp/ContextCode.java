@@ -26,15 +26,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Code in an interpreter that is known by a name and keeps its state from call to call. */
+/** Code in a named interpreter that keeps its state between calls. */
 final class ContextCode {
-  /** Of one form of what is shown, as a model reads it. */
+  /** The most characters of one form of a display, for a model. */
   private static final int FORM_MOST = 64 * 1024;
 
-  /** Of all that is shown, but for pictures. */
+  /** The most bytes of all displays except pictures. */
   private static final int SHOWN_MOST = 4 * FORM_MOST;
 
-  /** Of each form, beside its bytes. */
+  /** The overhead of each form. */
   private static final int OVERHEAD = 64;
 
   private final Workplace workplace;
@@ -43,7 +43,7 @@ final class ContextCode {
     this.workplace = workplace;
   }
 
-  /** What came of it: for a model, for a program, and the pictures that it showed and wrote. */
+  /** The result for a model and for a program, with the pictures that the code showed and wrote. */
   record Told(Reply reply, String outcome, Written written) {}
 
   Told run(Call call, TenantBox box, String name, Runner runner, CellTask task)
@@ -66,7 +66,7 @@ final class ContextCode {
             });
   }
 
-  /** The one of this name, which is made when it is first asked for. */
+  /** Returns the context of this name, which is made when first used. */
   private TenantContext context(Call call, TenantBox box, String name, Runner runner)
       throws InterruptedException {
     TenantContext context = find(box, name).orElse(null);
@@ -98,9 +98,9 @@ final class ContextCode {
         .findFirst();
   }
 
-  // --- what is told ---
+  // --- the reply ---
 
-  /** What a cell showed, as far as it is told. */
+  /** The displays of a cell, as far as they fit. */
   private record Shown(
       Optional<Map<String, Object>> result,
       List<Map<String, Object>> displays,
@@ -108,7 +108,7 @@ final class ContextCode {
       String text,
       boolean isCut) {}
 
-  /** A cell that has ended, and what it wrote and showed. */
+  /** A cell that has ended, with its output and displays. */
   private record Ended(
       CellState state, boolean isRestarted, Excerpt stdout, Excerpt stderr, Shown shown) {
     boolean isTruncated() {
@@ -119,7 +119,7 @@ final class ContextCode {
   private static final Value<Map<String, Object>> FORMS =
       Value.of(CodeAnswers.FORMS, forms -> forms);
 
-  /** Members of what REST answers, and what a model needs to know of the context. */
+  /** Members of the answer of REST, and what a model needs to know about the context. */
   private static final ObjectSchema<Ended> CELL =
       ObjectSchema.<Ended>inline()
           .has(
@@ -224,7 +224,7 @@ final class ContextCode {
         isCut |= told > most || left <= 0;
       }
       if (left <= 0) {
-        text.append("\n[more was shown than is told]");
+        text.append("\n[further output is omitted]");
         break;
       }
       if (each.isResult()) {
@@ -239,7 +239,7 @@ final class ContextCode {
     return new Shown(result, displays, pictures, text.toString(), isCut);
   }
 
-  /** Pictures are shown as such, all else as text; how much there was of that. */
+  /** Adds pictures as such, everything else as text; returns the length of the text. */
   private static int addForm(
       String type,
       byte[] bytes,

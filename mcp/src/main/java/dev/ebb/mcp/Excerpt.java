@@ -11,17 +11,17 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Some of what a command wrote.
+ * A part of the output of a command.
  *
- * @param text for a reader: bytes that are no characters have become U+FFFD
- * @param next where to read on
- * @param size of all there is by now
+ * @param text for a reader: invalid bytes are replaced by U+FFFD
+ * @param next the offset at which to continue
+ * @param size the size of the whole output by now
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
 record Excerpt(byte[] bytes, String text, long next, long size) {
   static final Excerpt NOTHING = new Excerpt(new byte[0], "", 0, 0);
 
-  /** For a program, as all doors have output. */
+  /** Returns it for a program, in the form of all doors. */
   static final Value<Excerpt> OUTPUT =
       Value.of(Output.VALUE, excerpt -> new Output(excerpt.bytes()).document());
 
@@ -29,7 +29,7 @@ record Excerpt(byte[] bytes, String text, long next, long size) {
     return next < size;
   }
 
-  /** Up to so many bytes, but whole characters. */
+  /** Reads up to this many bytes, in whole characters. */
   static Excerpt of(OutputLog log, long offset, int most) {
     long size = log.size();
     byte[] bytes = new byte[(int) Math.min(most, Math.max(0, size - offset))];

@@ -10,9 +10,9 @@ import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.TenantExec;
 import java.util.Optional;
 
-/** What is told of a command: for a model, and for a program. */
+/** The reply about a command, for a model and for a program. */
 final class ExecReply {
-  /** How much of each stream a model is shown at a time. */
+  /** How much of each stream a model gets at a time. */
   static final int OUTPUT = 64 * 1024;
 
   static final int OUTPUT_MOST = 1 << 20;
@@ -21,7 +21,7 @@ final class ExecReply {
 
   // --- for a program ---
 
-  /** A command, and some of what it wrote. */
+  /** A command, and a part of its output. */
   private record Told(ExecState state, Excerpt stdout, Excerpt stderr) {
     boolean isDropped() {
       return state.result().filter(ExecResult::truncated).isPresent();
@@ -42,7 +42,7 @@ final class ExecReply {
   private static final Value<Number> OFFSET =
       Values.COUNT.described("where to read on, by process_output");
 
-  /** Members of what REST answers, and where to read on. */
+  /** Members of the answer of REST, and the offsets at which to continue. */
   private static final ObjectSchema<Told> EXEC =
       ObjectSchema.<Told>inline()
           .includes(
@@ -73,7 +73,7 @@ final class ExecReply {
     return lost.map(loss -> "\n[output is incomplete: " + loss.describe() + "]").orElse("");
   }
 
-  /** What a command wrote from there on, and how it ended. */
+  /** Makes the reply with the output from these offsets on, and the end of the command. */
   static Reply of(TenantExec exec, long stdoutFrom, long stderrFrom, int most) {
     ExecState state = ExecState.of(exec);
     Excerpt stdout = Excerpt.of(exec.view().stdout(), stdoutFrom, most);

@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Files of a box: all of it happens in the box, as its user. */
+/** Files of a box: all operations run in the box, as its user. */
 final class FileTools {
   private static final int LIMIT = 256 * 1024;
   private static final int LIMIT_MOST = 1 << 20;
@@ -115,7 +115,7 @@ final class FileTools {
               "entries", Values.list(FileAnswers.ENTRY).described("what is in it"), Listed::entries)
           .has("truncated", Values.FLAG.described("whether there are more"), Listed::isCut);
 
-  /** What is done with the files of a box. */
+  /** An operation on the files of a box. */
   private interface Work<T> {
     T on(BoxFiles files) throws IOException, InterruptedException;
   }
@@ -197,7 +197,7 @@ final class FileTools {
         structured);
   }
 
-  /** Without a character that the limit has cut in two. */
+  /** Drops a character that the limit has cut in two. */
   private static byte[] wholeCharacters(byte[] bytes) {
     int end = bytes.length;
     while (end > 0 && bytes.length - end < 3 && (bytes[end - 1] & 0xc0) == 0x80) {

@@ -10,19 +10,19 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** JSON Schema, as far as tools need it. */
+/** The JSON Schema of tools. */
 final class Schema {
   private final Map<String, Object> properties = new LinkedHashMap<>();
   private final List<String> required = new ArrayList<>();
 
   private Schema() {}
 
-  /** That of a structured result. */
+  /** Returns the schema of a structured result. */
   static Map<String, Object> of(ObjectSchema<?> result) {
     return result.describe(Components.inline());
   }
 
-  /** That of a result which is one or the other: what both always have is required. */
+  /** Returns the schema of a result of either kind: members that both always have are required. */
   static Map<String, Object> either(ObjectSchema<?> one, ObjectSchema<?> other) {
     Map<String, Object> first = of(one);
     Map<String, Object> second = of(other);
@@ -51,13 +51,13 @@ final class Schema {
     return new Schema();
   }
 
-  /** One that must be there. */
+  /** A required member. */
   Schema needs(String name, Map<String, Object> schema) {
     required.add(name);
     return has(name, schema);
   }
 
-  /** One that may be there. */
+  /** An optional member. */
   Schema has(String name, Map<String, Object> schema) {
     properties.put(name, schema);
     return this;

@@ -41,32 +41,32 @@ import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client, from its first word until it is gone. Owns the boxes that it makes: its own, which
- * comes with the first use, and any others. Thread-safe.
+ * One client, from its first message until it is gone. Owns the boxes that it makes: its own box,
+ * which is made at the first use, and any others. Thread-safe.
  */
 final class Session {
   private static final Logger LOG = System.getLogger(Session.class.getName());
 
-  /** For a client whose stream broke, to come back. */
+  /** How long a client whose stream broke has to reconnect. */
   static final Duration COME_BACK = Duration.ofSeconds(10);
 
   private static final int SHOWN_ID = 8;
   private static final int EARLY_MOST = 256;
 
-  /** What one keeps of a client: what that says of itself, and ids that it cancelled. */
+  /** The memory of a session: the client's description of itself, and ids that it cancelled. */
   private static final long WEIGHT = 512 * 1024;
 
   private static final int CLIENT_LENGTH_MOST = 64;
 
-  /** Why it ended. */
+  /** The reason for its end. */
   enum End {
-    /** The client said so. */
+    /** The client ended it. */
     DELETED,
-    /** Nobody used it for too long. */
+    /** It was unused for too long. */
     IDLE,
-    /** The client hung up. */
+    /** The client disconnected. */
     VANISHED,
-    /** The daemon goes down. */
+    /** The daemon stops. */
     DRAIN;
 
     String wireName() {
@@ -88,7 +88,7 @@ final class Session {
   private final AtomicReference<@Nullable CompletableFuture<TenantBox>> own =
       new AtomicReference<>();
 
-  /** All that go with it. */
+  /** All boxes that end with the session. */
   private final Set<String> made = ConcurrentHashMap.newKeySet();
 
   private final AtomicReference<@Nullable Listening> listening = new AtomicReference<>();
@@ -96,14 +96,14 @@ final class Session {
   private volatile boolean hasListened;
   private volatile Instant usedAt;
 
-  /** The last ping; of the housekeeper alone. */
+  /** The last ping; used only by the housekeeper. */
   private Instant askedAt;
 
   private final AtomicLong pings = new AtomicLong();
 
   private final Lock lock = DoorLock.SESSION.make();
 
-  /** Requests that were cancelled before they came. */
+  /** Requests that were cancelled before they arrived. */
   @GuardedBy("lock")
   private final Map<Object, Boolean> early =
       new LinkedHashMap<>() {
@@ -126,12 +126,12 @@ final class Session {
     room = boxes.memory().claim(owner.tenant(), WEIGHT);
   }
 
-  /** It has ended, or never began. */
+  /** Returns whether it has ended or never began. */
   void giveBack() {
     room.close();
   }
 
-  /** What the client calls itself, as far as a terminal can bear it. */
+  /** Returns the name of the client, with characters that are safe for a terminal. */
   private static String printable(String text) {
     String clean = text.replaceAll("[^ -~]", "?");
     return clean.substring(0, Math.min(clean.length(), CLIENT_LENGTH_MOST));
@@ -149,19 +149,19 @@ final class Session {
     return owner.tenant();
   }
 
-  /** Whether it is this caller's: what is another's does not exist. */
+  /** Returns whether it belongs to this caller; sessions of others count as absent. */
   boolean isOf(Caller caller) {
     return owner.equals(caller);
   }
 
-  /** Whom its tools act for: an agent is never an admin, whatever key it came with. */
+  /** Returns the caller for its tools: an agent is never an admin, even with an admin key. */
   Caller agent() {
     return new Caller(owner.tenant(), false);
   }
 
   // --- calls ---
 
-  /** Begins to attend to a request; false when another of its id is attended to. */
+  /** Begins to handle a request; returns false if another one with its id is being handled. */
   boolean begin(Object id, Call call) {
     usedAt = clock.instant();
     if (calls.putIfAbsent(id, call) != null) {
@@ -180,9 +180,9 @@ final class Session {
     return true;
   }
 
-  /** It is attended to no more, and its id is free. */
+  /** Ends the handling of a request; its id is free again. */
   void done(Object id, Call call) {
-    // ORDER: it was used until now, whoever finds no call any more.
+    // ORDER: the time of use is set before the call is removed, so that an idle check sees it.
     usedAt = clock.instant();
     calls.remove(id, call);
   }
@@ -191,7 +191,7 @@ final class Session {
     usedAt = clock.instant();
   }
 
-  /** RACE: what is cancelled may not have come yet, over another connection. */
+  /** RACE: the cancelled request may still be on its way, over another connection. */
   void cancel(Object id) {
     lock.lock();
     try {
@@ -207,7 +207,7 @@ final class Session {
 
   // --- its stream ---
 
-  /** Until the client hangs up, or listens anew, or the session ends. */
+  /** Holds the stream until the client disconnects, listens again, or the session ends. */
   void listen(Listening stream) throws IOException, InterruptedException {
     listening.set(stream);
     hasListened = true;
@@ -227,12 +227,12 @@ final class Session {
     }
   }
 
-  /** Whether this was its stream, and no other came after it. */
+  /** Returns whether this was its stream, and no other replaced it. */
   boolean isListening() {
     return listening.get() != null;
   }
 
-  /** Why it should be ended by now, if it should. */
+  /** Returns the reason to end it now, if there is one. */
   Optional<End> due(Instant now, Duration idle) {
     if (boxes.isDraining()) {
       return Optional.of(End.DRAIN);
@@ -240,7 +240,7 @@ final class Session {
     if (!calls.isEmpty()) {
       return Optional.empty();
     }
-    // ORDER: the last use is told before the end of what used it.
+    // ORDER: a call updates the last use before it is removed, so the calls are read first.
     Duration unused = Duration.between(usedAt, now);
     Listening stream = listening.get();
     if (stream != null) {
@@ -254,8 +254,8 @@ final class Session {
   }
 
   /**
-   * A client that listens may be idle for as long as it lives, but it must answer a ping: its
-   * answer is a use. One that is stopped keeps its stream, and answers nothing.
+   * A listening client may be idle for any time, but must answer a ping, which counts as use. A
+   * stopped client keeps its stream and does not answer.
    */
   private void askForLife(Listening stream, Instant now, Duration unused, Duration idle) {
     boolean isDue =
@@ -263,7 +263,7 @@ final class Session {
             && Duration.between(askedAt, now).compareTo(idle.dividedBy(4)) > 0;
     if (isDue) {
       askedAt = now;
-      // Aside: a client that reads nothing may have no room for one more word.
+      // In a separate thread, because a client that reads nothing may block the write.
       Thread.ofVirtual().name("ebb-mcp-ping-" + shown()).start(() -> ask(stream));
     }
   }
@@ -278,7 +278,7 @@ final class Session {
 
   // --- boxes ---
 
-  /** Its own, which must be there. */
+  /** Returns its own box, which must exist. */
   TenantBox own() {
     CompletableFuture<TenantBox> there = own.get();
     if (there == null || there.state() != Future.State.SUCCESS) {
@@ -288,7 +288,7 @@ final class Session {
     return there.resultNow();
   }
 
-  /** The same, which is made if there is none. */
+  /** Returns its own box, and makes it if there is none. */
   TenantBox own(Call call, BoxOrder order) throws IOException, InterruptedException {
     while (true) {
       var mine = new CompletableFuture<TenantBox>();
@@ -300,7 +300,7 @@ final class Session {
       if (there.state().isAlive()) {
         return there;
       }
-      // It has died, or was removed: the next one is made.
+      // It has died or was removed, so a new one is made.
       own.compareAndSet(first, null);
     }
   }
@@ -334,14 +334,14 @@ final class Session {
     }
   }
 
-  /** A box that goes with it. */
+  /** Makes a box that ends with the session. */
   TenantBox make(Call call, BoxOrder order) throws IOException, InterruptedException {
     dropRemoved();
     TenantBox box =
         boxes.create(agent(), order, Optional.empty(), empty -> {}, call::hasLeft).box();
     made.add(box.id());
     if (end.get() != null) {
-      // RACE: the end may have looked before this one was listed.
+      // RACE: the end of the session may have run before this box was listed.
       release(box.id());
       throw new Call.Cancelled();
     }
@@ -352,7 +352,7 @@ final class Session {
     return made.contains(box.id());
   }
 
-  /** Removes a box that it made, or answers again what became of one that was removed. */
+  /** Removes a box that it made, or repeats the answer for a removed one. */
   BoxRegistry.Removal remove(String word, boolean wait) throws InterruptedException {
     Optional<TenantBox> box = boxes.listed(agent(), word);
     if (box.isPresent() && !owns(box.get())) {
@@ -365,12 +365,12 @@ final class Session {
     return removal;
   }
 
-  /** Those that were removed; one that is being removed may be asked for again. */
+  /** Forgets removed boxes; a removal in progress may be requested again. */
   private void dropRemoved() {
     made.removeIf(id -> boxes.listed(agent(), id).isEmpty());
   }
 
-  /** The next call that needs the box of the session makes a new one. */
+  /** Drops {@code box} if it is the session's own; the next call that needs one makes a new box. */
   private void replace(TenantBox box) {
     CompletableFuture<TenantBox> mine = own.get();
     if (mine != null
@@ -400,7 +400,7 @@ final class Session {
     boxes.events().publish(tenant(), "mcp", describe("begun"));
   }
 
-  /** Ends what it runs and what it made; once. The certificates of its boxes. */
+  /** Ends its calls and boxes, once; returns the certificates of the boxes. */
   List<Certificate> end(End reason) throws InterruptedException {
     if (!end.compareAndSet(null, reason)) {
       return List.of();
@@ -426,12 +426,12 @@ final class Session {
     return data;
   }
 
-  /** Enough to tell it from others, and too little to speak in its name. */
+  /** Returns a prefix of its id: long enough to distinguish it, too short to use it. */
   String shown() {
     return id().substring(0, Math.min(SHOWN_ID, id().length()));
   }
 
-  /** As its operator sees it. */
+  /** Returns it as the operator sees it. */
   DoorSessions.Entry seen() {
     List<String> ids = made.stream().sorted().toList();
     return new DoorSessions.Entry(

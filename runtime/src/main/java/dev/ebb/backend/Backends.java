@@ -10,8 +10,8 @@ import java.util.Set;
 /**
  * The backends of one engine.
  *
- * <p>Which one makes a box that names none is decided by their order: the first that has the
- * capabilities and can make one now. Thread-safe.
+ * <p>A box that names no backend is made by the first backend, in order, that has the capabilities
+ * and can make a box now. Thread-safe.
  */
 public final class Backends {
   private final List<SandboxBackend> automatic;
@@ -21,7 +21,7 @@ public final class Backends {
    * Registers backends.
    *
    * @param automatic in the order they are tried for a box that names none; the last can make any
-   * @param byName those for boxes that name them
+   * @param byName backends only for boxes that name them
    */
   public Backends(List<SandboxBackend> automatic, List<SandboxBackend> byName) {
     this.automatic = List.copyOf(automatic);
@@ -52,12 +52,12 @@ public final class Backends {
     return Optional.empty();
   }
 
-  /** The one that makes a box when no other can. */
+  /** Returns the backend that makes a box when no other can. */
   public SandboxBackend fallback() {
     return automatic.getLast();
   }
 
-  /** The one whose boxes have a copy of a prepared process. */
+  /** Returns the backend whose boxes have a copy of a prepared process. */
   public Optional<SandboxBackend> copier() {
     return automatic.stream()
         .filter(each -> each.capabilities().has(Capability.ZYGOTE))
@@ -65,7 +65,7 @@ public final class Backends {
   }
 
   /**
-   * Those that can make such a box, in the order to try them.
+   * Returns the backends that can make such a box, in the order to try them.
    *
    * @param wantsCopy of a prepared process, if that can be had
    */
@@ -81,7 +81,7 @@ public final class Backends {
     return able;
   }
 
-  /** Has ready what the first box would wait for. */
+  /** Prepares what the first box would otherwise wait for. */
   public void prepare() throws InterruptedException {
     for (SandboxBackend each : automatic) {
       each.prepare();

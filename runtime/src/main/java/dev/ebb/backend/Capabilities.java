@@ -25,7 +25,7 @@ public record Capabilities(Set<Capability> all) {
     return all.contains(capability);
   }
 
-  /** The first that {@code spec} needs and that is not among these. */
+  /** Returns the first capability that {@code spec} needs and that is missing here. */
   public Optional<Capability> lackedBy(SandboxSpec spec) {
     return Capability.neededBy(spec).stream().filter(each -> !has(each)).findFirst();
   }

@@ -5,29 +5,29 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
-/** What a backend's boxes may be able to do, and not every backend's can. */
+/** A feature that the boxes of some backends have and those of others lack. */
 public enum Capability {
   /**
-   * A cgroup for each command, which counts what it uses; without, only init tells the commands of
-   * a box apart, by their subreapers.
+   * A cgroup for each command, which counts what the command uses. Without it, only init
+   * distinguishes the commands of a box, by their subreapers.
    */
   LEAVES("hold each command in a cgroup of its own"),
-  /** Its commands are frozen with the cgroups of {@link #LEAVES}. */
+  /** Commands can be frozen, by the cgroups of {@link #LEAVES}. */
   FREEZE("pause"),
-  /** Init outlives its engine and is found by the next. */
+  /** Init outlives its engine, and the next engine adopts the box. */
   DETACH("detach"),
-  /** A way out through the proxy, to allowed hosts. */
+  /** Access to allowed hosts through the proxy. */
   EGRESS("reach allowed hosts"),
   HOST_NETWORK("use the network of the host"),
   TERMINAL("run a command in a terminal"),
   /** Init itself writes and lists files; without, a command does. */
   FILES("write and list files through init"),
-  /** Init tells what there is in a box, so that a pool can prove that nothing used it. */
+  /** Init takes the inventory of a box, so a pool can prove that nothing used it. */
   INVENTORY("wait in a pool"),
-  /** Directories and packages of the host are shown. */
+  /** Directories and packages of the host can be shown. */
   MOUNTS("show directories of the host"),
   COPIED_FILES("have files of the host copied in"),
-  /** A box has a copy of a prepared process, which its first command can continue. */
+  /** A box has a copy of a prepared process, which the first command can continue. */
   ZYGOTE("continue a prepared process"),
   SNAPSHOT("be saved and restored");
 
@@ -39,17 +39,17 @@ public enum Capability {
     this.action = action;
   }
 
-  /** What a box cannot do without it, as it follows "cannot". */
+  /** Returns what a box cannot do without it, as words that follow "cannot". */
   public String action() {
     return action;
   }
 
-  /** As it is named in reports. */
+  /** Returns its name in reports. */
   public String wireName() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
-  /** Those without which no box of {@code spec} can be made. */
+  /** Returns the capabilities that a box of {@code spec} requires. */
   public static Set<Capability> neededBy(SandboxSpec spec) {
     var needed = EnumSet.noneOf(Capability.class);
     for (Capability each : ALL) {

@@ -1,9 +1,9 @@
 package dev.ebb.backend;
 
 /**
- * What a host lacks.
+ * A requirement of a backend that the host does not meet.
  *
  * @param finding what was found
- * @param remedy what to do about it; empty: nothing need be done
+ * @param remedy what to do about it; empty if nothing
  */
 public record HostLack(String finding, String remedy) {}

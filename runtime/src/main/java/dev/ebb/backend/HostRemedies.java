@@ -4,7 +4,7 @@ import dev.ebb.process.Confinement;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What to do about a host that keeps a process from making namespaces; see docs/containers.md. */
+/** Remedies for a host where a process cannot make namespaces, see docs/containers.md. */
 public final class HostRemedies {
   public static final String SECCOMP =
       "a seccomp filter forbids it: docker and compose: security-opt"
@@ -22,7 +22,7 @@ public final class HostRemedies {
 
   private HostRemedies() {}
 
-  /** What is missing for user namespaces. */
+  /** Returns the remedies for missing user namespaces. */
   public static List<String> namespaces(Confinement host) {
     var remedies = new ArrayList<String>();
     if (host.userNamespaces() == 0) {

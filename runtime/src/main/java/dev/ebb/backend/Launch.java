@@ -7,39 +7,39 @@ import java.util.Optional;
 
 /** A box whose set-up has begun. */
 public interface Launch {
-  /** The box; it can be asked once it {@link #isUp}. */
+  /** Returns the box, which answers once it {@link #isUp}. */
   Sandbox sandbox();
 
-  /** The process that makes this box and no other, a child of ours until it is reaped. */
+  /** Returns the process that makes this box only, a child of this process until it is reaped. */
   Optional<Pidfd> outside();
 
   /**
    * Waits until init is up.
    *
-   * @throws SetupException with what its makers said, when it will not come up
-   * @throws MakerLostException when its maker died over it: another may make it
+   * @throws SetupException with the messages of its makers, when it cannot come up
+   * @throws MakerLostException when its maker died while making it: another backend may make it
    */
   void await(Deadline deadline)
       throws KernelException, SetupException, MakerLostException, InterruptedException;
 
   /**
-   * Calls off what is not up: when this returns true, no process is put into the box any more, and
-   * {@link Sandbox#init} is final.
+   * Cancels the set-up if init is not up. When this returns true, no further process enters the
+   * box, and {@link Sandbox#init} is final.
    *
-   * @return false when the deadline came first
+   * @return false on a timeout
    */
   boolean callOff(Deadline deadline) throws KernelException, InterruptedException;
 
-  /** True once init has said hello; then no other process is needed for the box. */
+  /** Returns true once init has sent HELLO; then the box needs no other process. */
   boolean isUp();
 
-  /** Takes over what was begun. */
+  /** Receives a set-up that has begun. */
   @FunctionalInterface
   interface Begun {
     void accept(Launch launch) throws KernelException;
   }
 
-  /** The box could not be made, for a reason worth telling the caller. */
+  /** The box could not be made, for a reason that the caller can act on. */
   final class SetupException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -54,13 +54,13 @@ public interface Launch {
       this.isForWantOfProcesses = isForWantOfProcesses;
     }
 
-    /** The host had none to spare. */
+    /** Returns whether the host had no process to spare. */
     public boolean isForWantOfProcesses() {
       return isForWantOfProcesses;
     }
   }
 
-  /** What was to make the box is gone, or does not answer. */
+  /** The process that was to make the box is gone or does not answer. */
   final class MakerLostException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -9,7 +9,7 @@ import dev.ebb.kernel.Scope;
  * @param scope owns what the attempt opens
  * @param box its id
  * @param uid of its processes, on the host
- * @param isNamed the caller wants this backend and no other
+ * @param isNamed the caller requires this backend
  */
 public record LaunchOrder(
     Scope scope, String box, SandboxSpec spec, Placement placement, int uid, boolean isNamed) {}

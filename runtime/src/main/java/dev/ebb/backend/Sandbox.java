@@ -17,21 +17,21 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A box that is being made or lives: what its pid 1 can be asked. Thread-safe.
+ * A box that is being made or lives: the requests to its pid 1. Thread-safe.
  *
- * <p>A question about a command that has ended already is no error.
+ * <p>A request about a command that has ended already is no error.
  */
 public interface Sandbox {
-  /** Its pid 1, on the host; empty until its maker has announced it. */
+  /** Returns its pid 1 on the host; empty until its maker has announced it. */
   Optional<Pidfd> init();
 
-  /** Runs {@code listener} once pid 1 is gone, at once if it is already. */
+  /** Runs {@code listener} once pid 1 is gone; at once if it is gone already. */
   void whenClosed(Runnable listener);
 
   // --- commands ---
 
   /**
-   * Starts a command; what becomes of it is told to {@code events}.
+   * Starts a command, and reports its progress and end to {@code events}.
    *
    * @param fds logs, those of its leaf, stdin
    * @param isPiped the last descriptor is its stdout, and it has no stdin
@@ -39,33 +39,33 @@ public interface Sandbox {
   void start(int exec, StartRequest request, List<Fd> fds, boolean isPiped, ExecEvents events)
       throws KernelException;
 
-  /** Tells {@code events} of a command that runs already. */
+  /** Reports to {@code events} about a command that runs already. */
   void expect(int exec, ExecEvents events);
 
-  /** Begins the limits of a command that has waited anew. */
+  /** Restarts the limits of a command that has waited. */
   void rearm(int exec, StartRequest request) throws KernelException;
 
   /** Starts the kill ladder of a command. */
   void kill(int exec, Signal signal, Duration grace) throws KernelException;
 
-  /** Sends a signal, but SIGKILL, to all of a command. */
+  /** Sends a signal other than SIGKILL to all processes of a command. */
   void signal(int exec, Signal signal) throws KernelException;
 
   /** Changes the size of a command's terminal. */
   void resize(int exec, ExecKind.Terminal size) throws KernelException;
 
-  /** Ends the segment that a command writes. */
+  /** Ends the current output segment of a command. */
   void split(int exec) throws KernelException;
 
-  /** The answer to {@link ExecEvents#needLog}: what it wrote, and will write, goes there. */
+  /** Answers {@link ExecEvents#needLog}: earlier and further output goes to this file. */
   void giveLogs(int exec, Fd stdout, Fd stderr) throws KernelException;
 
-  /** The other answer: what it writes from now on is lost. */
+  /** Refuses {@link ExecEvents#needLog}: further output is lost. */
   void refuseLogs(int exec, int errno) throws KernelException;
 
   // --- what is in it ---
 
-  /** What is in it; empty when there was no answer in time. */
+  /** Returns its inventory; empty on a timeout. */
   Optional<BoxContents> inventory(Deadline deadline) throws KernelException, InterruptedException;
 
   /** Takes the inventory, then writes a file; the second request does not wait for an answer. */
@@ -73,9 +73,9 @@ public interface Sandbox {
       throws KernelException, InterruptedException;
 
   /**
-   * Makes a file that is new in the workspace, without a process.
+   * Makes a new file in the workspace, without a process.
    *
-   * @return its entry, see init/protocol.h; empty: it cannot be made so
+   * @return its entry, see init/protocol.h; empty: it cannot be made this way
    */
   Optional<byte[]> writeFile(FirstFile file, Deadline deadline)
       throws KernelException, InterruptedException;
@@ -83,14 +83,14 @@ public interface Sandbox {
   /**
    * Lists the workspace, without a process.
    *
-   * @return all entries, see init/protocol.h; empty: they are too many, or there was no answer
+   * @return all entries, see init/protocol.h; empty: there are too many, or no answer came
    */
   Optional<byte[]> list(Deadline deadline) throws KernelException, InterruptedException;
 
   // --- its way out ---
 
   /**
-   * A socket that listens on the loopback of the box.
+   * Returns a socket that listens on the loopback of the box.
    *
    * @throws KernelException EADDRINUSE when a command has taken the port
    */
@@ -98,29 +98,29 @@ public interface Sandbox {
 
   // --- the engine after this one ---
 
-  /** What proves to the next engine that it is this box. */
+  /** Returns the nonce that proves the identity of the box to the next engine. */
   byte[] nonce();
 
   /**
-   * Lets the box outlive this engine: it waits in {@code directory} for the next.
+   * Detaches the box: its init waits in {@code directory} for the next engine.
    *
-   * @param deadline when pid 1 ends the box by itself; zero: never
+   * @param deadline when pid 1 ends the box; zero: never
    */
   void detach(Fd directory, Duration deadline) throws KernelException;
 
   /**
-   * Hears what became of each expected command since the engine before.
+   * Receives what happened to each expected command since the previous engine.
    *
-   * @return false when the box died, it was called off, or the deadline came first
+   * @return false if the box died, the wait was called off, or the deadline passed
    */
   boolean greet(Deadline deadline, CallOff callOff) throws KernelException, InterruptedException;
 
-  /** The highest number of a command that pid 1 knew of when it was greeted. */
+  /** Returns the highest command number that pid 1 knew when it was greeted. */
   int highestKnown();
 
-  /** The end of a command of a detached box is written down. */
+  /** Notifies init that the end of a command of a detached box is recorded. */
   void forget(int exec) throws KernelException;
 
-  /** Lets go of a detached box, which goes on: its commands are not lost. */
+  /** Disconnects from a detached box, which lives on; its commands are not lost. */
   void leave();
 }

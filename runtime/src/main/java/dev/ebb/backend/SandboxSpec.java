@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What a box sees of the host.
+ * The part of the host that a box sees.
  *
  * @param packages read-only directories of installed packages, in order of precedence
  * @param hidesCgroups whether the box gets a cgroup namespace, which hides the name of its cgroup

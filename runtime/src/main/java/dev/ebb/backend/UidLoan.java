@@ -4,18 +4,18 @@ import java.util.OptionalInt;
 
 /** The host uids of one instance, as a backend needs them. Thread-safe. */
 public interface UidLoan {
-  /** All boxes run as this process's own user. */
+  /** Returns whether all boxes run as the user of this process. */
   boolean isShared();
 
-  /** The first of the block; our own where it is shared. */
+  /** Returns the first uid of the block, or the uid of this process if it is shared. */
   int first();
 
-  /** How many the block has; 0 where it is shared. */
+  /** Returns the size of the block; 0 if the uid is shared. */
   int count();
 
-  /** Lends the last one that is free; empty: none is. */
+  /** Lends the last free uid; empty if none is free. */
   OptionalInt lendLast();
 
-  /** Nothing of what it was lent to remains. */
+  /** Returns a uid, once nothing that used it remains. */
   void giveBack(int uid);
 }

@@ -5,15 +5,15 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * An interpreter that a forkserver becomes when its template is there: each box it makes has a copy
- * of it as init, and the first command there can be a copy that goes on ({@code
+ * An interpreter that a forkserver executes once its template is ready: each box it makes has a
+ * copy of it as init, and the first command there can be a copy that goes on ({@code
  * init/make/zygote.c}).
  *
- * @param command one of its words is {@link #ROLE}, by which its processes are found
+ * @param command contains the word {@link #ROLE}, by which its processes are found
  * @param environment lines of {@code NAME=value}
  */
 public record Zygote(List<String> command, List<String> environment) {
-  /** In its command line, as in that of any forkserver. */
+  /** A word in its command line, as in that of every forkserver. */
   public static final String ROLE = "forkserver";
 
   public Zygote {
@@ -24,7 +24,7 @@ public record Zygote(List<String> command, List<String> environment) {
     }
   }
 
-  /** As {@code init/make/zygote_exec.c} reads it. */
+  /** Encodes it for {@code init/make/zygote_exec.c}. */
   public String words() {
     return Stream.of(command, List.of(""), environment)
         .flatMap(List::stream)

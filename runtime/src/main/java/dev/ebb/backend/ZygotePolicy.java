@@ -3,10 +3,10 @@ package dev.ebb.backend;
 import java.time.Duration;
 
 /**
- * What a zygote is, and when another takes its place.
+ * What a zygote is, and when it is replaced.
  *
- * @param age after which it makes no more boxes
- * @param count how many it makes at most
+ * @param age the age after which it makes no more boxes
+ * @param count the most boxes that it makes
  */
 public record ZygotePolicy(Zygote zygote, Duration age, int count) {
   public ZygotePolicy {

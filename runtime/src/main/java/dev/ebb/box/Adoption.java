@@ -25,7 +25,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** Finds a box again that another engine had detached: running, or paused, or dead. */
+/** Adopts a box that another engine had detached: running, paused or dead. */
 public final class Adoption {
   private static final Duration RETRY = Duration.ofMillis(1);
 
@@ -43,7 +43,7 @@ public final class Adoption {
     parts = box.parts();
   }
 
-  /** Takes up the execs of a box that another engine made, before init reports on them. */
+  /** Reads the execs of a box that another engine made, before init reports on them. */
   public interface Heir {
     void inherit(Box box, List<JournalEntry> entries) throws KernelException, IOException;
   }
@@ -125,7 +125,7 @@ public final class Adoption {
     return box;
   }
 
-  /** Without cgroups nothing else leads to its processes. */
+  /** Without cgroups nothing else identifies its processes. */
   private static void know(BoxParts parts, ProcessRef init) throws KernelException {
     try {
       parts.enclosure().known(parts.init().open(parts.scope(), init));
@@ -137,8 +137,8 @@ public final class Adoption {
   }
 
   /**
-   * Tries again to adopt a box that could not be reached. If that succeeds, {@code unreachable}
-   * cannot be used any more.
+   * Tries again to adopt a box that could not be reached. After a success {@code unreachable} must
+   * not be used.
    *
    * @return empty when it fails again, or its end has begun
    */
@@ -152,7 +152,7 @@ public final class Adoption {
       }
       Optional<Box> heir = attempt.adopt(unreachable.ending());
       if (heir.isPresent()) {
-        // Of this object only: the box goes on.
+        // This closes the descriptors of this object only: the box goes on.
         parts.lifecycle().listen(_ -> {});
         parts.lifecycle().become(BoxState.GONE);
         unreachable.detachment().letGo();
@@ -163,7 +163,7 @@ public final class Adoption {
     }
   }
 
-  /** By its pid and start time, wherever they are still known; or by its cgroup. */
+  /** Finds init by its recorded pid and start time, or else by its cgroup. */
   private static Optional<ProcessRef> findInit(
       Enclosure enclosure, Optional<ProcessRef> recorded, List<Holding> holdings)
       throws KernelException {
@@ -204,7 +204,7 @@ public final class Adoption {
     parts.enclosure().leaves().find();
   }
 
-  /** One that this engine does not know is refused by {@link #requireBackend}, where it is used. */
+  /** An unknown backend is refused later, by {@link #requireBackend}. */
   private static void knowBackend(BoxParts parts, Optional<String> recorded) {
     Backends backends = parts.host().backends();
     recorded
@@ -239,7 +239,7 @@ public final class Adoption {
       resumeEgress(entries);
     }
     if (callOff.isCalled()) {
-      throw new KernelException("adopt box " + box.id() + ", somebody ends it", Errno.EBUSY);
+      throw new KernelException("adopt box " + box.id() + ", which is being ended", Errno.EBUSY);
     }
   }
 
@@ -283,14 +283,14 @@ public final class Adoption {
       requireDead(init);
       parts.lifecycle().become(BoxState.LOST);
     }
-    // ORDER: no number of before is given again, not even one that only init still remembers.
+    // ORDER: no earlier number is given again, not even one that only init still remembers.
     box.execSite().neverAgain(up.highestKnown());
     parts.init().watch();
   }
 
   /**
-   * Goes on with the way out that the box was given once: init listens for good, and a connection
-   * that is made while nothing is allowed is to be refused, not to wait.
+   * Reopens the proxy of a box that had one: init listens permanently, so a connection made while
+   * nothing is allowed must be refused, not left waiting.
    */
   private void resumeEgress(List<JournalEntry> entries)
       throws KernelException, InterruptedException {
@@ -300,13 +300,13 @@ public final class Adoption {
     }
   }
 
-  /** One that lives and does not answer is not ours to end: it may be late, or too new for us. */
+  /** Throws for an init that lives and does not answer: it may be late, or of a newer version. */
   private void requireDead(ProcessRef init) throws KernelException {
     deadline.until(
         RETRY,
         () -> !init.isAlive() || callOff.isCalled() || Thread.currentThread().isInterrupted());
     if (init.isAlive()) {
-      throw new KernelException("hear from the init of box " + box.id() + ", " + init, Errno.EBUSY);
+      throw new KernelException("reach the init of box " + box.id() + ", " + init, Errno.EBUSY);
     }
   }
 }

@@ -61,8 +61,8 @@ public final class Box {
   }
 
   /**
-   * From now on {@code listener} hears of each change of its state, in order, and must not wait for
-   * anything.
+   * Calls {@code listener} for each change of state from now on, in order. The listener must not
+   * block.
    *
    * @return the state before the first of these changes
    */
@@ -70,12 +70,12 @@ public final class Box {
     return lifecycle.listen(listener);
   }
 
-  /** What it has on the host. */
+  /** Returns what it has on the host. */
   public Footprint footprint() {
     return footprint;
   }
 
-  /** Where commands run. */
+  /** Returns the site where commands run. */
   public ExecSite execSite() {
     return execSite;
   }
@@ -83,10 +83,10 @@ public final class Box {
   // --- changing it ---
 
   /**
-   * Freezes its commands; no-op if they are frozen.
+   * Freezes its commands; no-op if they are frozen already.
    *
-   * <p>RACE: a command that is frozen before it runs would keep its caller waiting. Each is started
-   * before this, or is refused after it.
+   * <p>RACE: a command that is frozen before it runs would keep its caller waiting. So each command
+   * is started before the freeze or refused after it.
    */
   public void pause() {
     try {
@@ -96,7 +96,7 @@ public final class Box {
     }
   }
 
-  /** Lets its commands go on. */
+  /** Thaws its commands. */
   public void resume() {
     freeze(BoxState.RUNNING, false);
   }
@@ -127,8 +127,9 @@ public final class Box {
   }
 
   /**
-   * Changes what it may reach. Commands that run go on; their connections to what is not allowed
-   * any more are cut when this returns. Those started from now on have the variables for it.
+   * Changes the hosts it may reach. Running commands go on; when this returns, their connections to
+   * hosts that are no longer allowed are closed. Commands started later get the variables of the
+   * proxy.
    */
   public void changeNetwork(Network wanted) throws InterruptedException {
     parts.releasing().lock();
@@ -144,22 +145,22 @@ public final class Box {
     }
   }
 
-  /** It is now {@code wanted}: see {@link MadeAhead}. */
+  /** Makes {@code wanted} its specification, see {@link MadeAhead}. */
   void specialised(BoxSpec wanted) {
     spec = wanted;
   }
 
   /**
-   * Lets it outlive this engine, and be found by the next.
+   * Detaches it: it outlives this engine, and the next engine adopts it.
    *
-   * @param endsAt when its init ends it by itself; empty: never
-   * @param note what the next engine shall hand out with it
+   * @param endsAt when its init ends the box; empty: never
+   * @param note text that the next engine returns with the box
    */
   public void detach(Optional<Instant> endsAt, Map<String, String> note) {
     detachment.detach(endsAt, note);
   }
 
-  /** It outlives this engine. */
+  /** Returns whether it outlives this engine. */
   public boolean isDetached() {
     return detachment.isDetached();
   }
@@ -167,31 +168,31 @@ public final class Box {
   // --- ending it ---
 
   /**
-   * Ends the box and proves it: whatever it held is given back, in reverse order, going on after
-   * failures. Repeating it returns the same certificate, or tries again what was stuck.
+   * Ends the box and proves it: releases everything it held, in reverse order, and continues after
+   * failures. A repeated call returns the same certificate, or retries what was stuck.
    */
   public Certificate release() {
     return release.run(false, Map.of());
   }
 
   /**
-   * Like {@link #release}, but what its commands wrote stays readable until {@link #forget}.
+   * Like {@link #release}, but the output of its commands stays readable until {@link #forget}.
    *
-   * @param note what the next engine shall hand out with its end
+   * @param note text that the next engine returns with its end
    */
   public Certificate stop(Map<String, String> note) {
     return release.run(true, note);
   }
 
   /**
-   * Removes what a stopped box had left to read. What cannot be removed makes it stuck: then the
-   * certificate names it, and a release tries again.
+   * Removes the output of a stopped box. If a file cannot be removed, the box is stuck: the
+   * certificate names the file, and a release retries.
    */
   public Certificate forget() {
     return release.forget();
   }
 
-  /** The result of its release so far; set before the state changes. */
+  /** Returns the result of its release so far; set before the state changes. */
   public Optional<Certificate> certificate() {
     return release.certificate();
   }
@@ -206,12 +207,12 @@ public final class Box {
     return detachment;
   }
 
-  /** Called off when its end begins. */
+  /** Called off when the end of the box begins. */
   CallOff ending() {
     return release.ending();
   }
 
-  /** Another engine saw it end. */
+  /** Notes an end that another engine saw. */
   void foundEnded(BoxEnd end) {
     detachment.foundEnded(end);
     release.found(end.certificate());

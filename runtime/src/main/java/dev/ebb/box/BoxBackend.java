@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Set by the thread that makes or adopts the box, before any other uses it.
  */
 final class BoxBackend {
-  /** More of an unknown name is not repeated to its caller. */
+  /** The longest part of an unknown name that is repeated to the caller. */
   private static final int NAME_SHOWN = 64;
 
   private final BoxId id;
@@ -28,13 +28,13 @@ final class BoxBackend {
     this.id = id;
   }
 
-  /** It made the box. */
+  /** Records the backend that made the box. */
   void madeBy(SandboxBackend maker) {
     backend = maker;
     isRecorded = true;
   }
 
-  /** No record tells which one made the box; it is treated as one of this. */
+  /** Treats the box as one of this backend: no record names the backend that made it. */
   void assume(SandboxBackend likely) {
     backend = likely;
     isRecorded = false;
@@ -55,7 +55,9 @@ final class BoxBackend {
     return current != null && current.capabilities().has(capability);
   }
 
-  /** Refuses what a box of this backend cannot do; the state of one without any refuses it. */
+  /**
+   * Refuses what a box of this backend cannot do; a box without a backend is refused by its state.
+   */
   void require(Capability capability) {
     SandboxBackend current = backend;
     if (current != null && !current.capabilities().has(capability)) {
@@ -63,7 +65,7 @@ final class BoxBackend {
     }
   }
 
-  /** The one of this name; refuses a name that there is not. */
+  /** Returns the backend of this name; refuses an unknown name. */
   static SandboxBackend named(Backends backends, String name) {
     return backends
         .find(name)

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The directory of a box with its two ledger lines: the output of its commands and, once the box is
- * detached, its record. It is made when something is written to it.
+ * detached, its record. It is made when something is first written to it.
  *
  * <p>Thread-safe for the public methods; the others are called by the thread that makes or adopts
  * the box, or under its release lock.
@@ -52,12 +52,12 @@ public final class BoxDirectory {
     return logs;
   }
 
-  /** The record that the next engine reads, if the box is detached. */
+  /** Returns the record that the next engine reads, if the box is detached. */
   public Journal journal() {
     return journal;
   }
 
-  /** Makes the directory, unless it is there, or the end of the box has begun. */
+  /** Makes the directory, unless it exists or the end of the box has begun. */
   public void make() throws KernelException {
     lifecycle.ifUp(
         () -> {
@@ -83,7 +83,7 @@ public final class BoxDirectory {
     return Fd.open(brief, path(), Fd.Flag.READ, Fd.Flag.DIRECTORY);
   }
 
-  /** Where init listens for the next engine; empty: nowhere. */
+  /** Returns the socket on which init listens for the next engine; empty: it does not listen. */
   Optional<Path> controlSocket() {
     return Optional.of(logs.control())
         .filter(socket -> Files.exists(socket, LinkOption.NOFOLLOW_LINKS));
@@ -95,7 +95,7 @@ public final class BoxDirectory {
     return new Ledger.Entry(Kind.DIRECTORY, path().toString());
   }
 
-  /** It may be made from now on. */
+  /** Notes its ledger line: the directory may be made from now on. */
   void planned(Holding held) {
     line = held;
   }
@@ -105,28 +105,28 @@ public final class BoxDirectory {
     recordLine = ledger.hold(id.value(), Kind.RECORD, logs.recordFile().toString());
   }
 
-  /** Another engine wrote this line for the directory, and may have made it. */
+  /** Takes over the ledger line of a directory that another engine may have made. */
   void takeOver(Holding held) {
     line = held;
     exists = true;
   }
 
-  /** Another engine wrote this line for the record. */
+  /** Takes over the ledger line that another engine wrote for the record. */
   void takeOverRecord(Holding held) {
     recordLine = held;
   }
 
-  /** It may exist. */
+  /** Returns whether the directory may exist. */
   boolean isHeld() {
     return line != null && exists;
   }
 
-  /** Its lines on the ledger. */
+  /** Returns its lines on the ledger. */
   List<Holding> lines() {
     return Stream.of(line, recordLine).filter(Objects::nonNull).toList();
   }
 
-  /** Removes it with all that it holds, and strikes its lines; false: it has none. */
+  /** Removes it with its content, and strikes its lines; returns false if there are none. */
   boolean remove() throws KernelException {
     if (line == null) {
       return false;
@@ -142,7 +142,7 @@ public final class BoxDirectory {
     return true;
   }
 
-  /** Explains a failed removal by {@code e} and the mounts that may keep the directory. */
+  /** Describes a removal that failed with {@code e}, and the mounts that may cause the failure. */
   String whyItStays(Exception e) {
     return whyItStays(path(), e);
   }

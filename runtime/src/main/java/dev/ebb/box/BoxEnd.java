@@ -14,11 +14,10 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * How a detached box ended, as an entry of its journal: from then on its output is all that is
- * left.
+ * How a detached box ended, as an entry of its journal. After this entry only its output is left.
  *
- * @param certificate a clean one: what is stuck has not ended
- * @param note what a door must remember of it
+ * @param certificate a clean one: a stuck box has not ended
+ * @param note text that a door must remember about it
  */
 public record BoxEnd(Instant at, Certificate certificate, Map<String, String> note) {
   private static final String ABOUT = "gone";
@@ -43,7 +42,7 @@ public record BoxEnd(Instant at, Certificate certificate, Map<String, String> no
     return entry;
   }
 
-  /** When a box ended, by its record; empty for one that has not. */
+  /** Returns when a box ended, by its record; empty if it has not ended. */
   public static Optional<Instant> at(Journal journal) throws IOException {
     var entry = journal.find(ABOUT);
     return entry.isPresent()
@@ -51,7 +50,7 @@ public record BoxEnd(Instant at, Certificate certificate, Map<String, String> no
         : Optional.empty();
   }
 
-  /** Empty for a box that has not ended. */
+  /** Returns the recorded end; empty if the box has not ended. */
   static Optional<BoxEnd> find(BoxId box, List<JournalEntry> entries) throws IOException {
     for (JournalEntry entry : entries) {
       if (entry.about().equals(ABOUT)) {

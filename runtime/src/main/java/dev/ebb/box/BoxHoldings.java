@@ -10,7 +10,7 @@ import java.util.Collection;
 import java.util.List;
 
 /**
- * The host uid of a box, and those of its lines on the ledger that are struck last.
+ * The host uid of a box, and its ledger lines that are struck last.
  *
  * <p>Not thread-safe: the thread that makes the box writes it, then the lane under the lock of the
  * lifecycle, then the release, which follows the end of all starts.
@@ -63,10 +63,7 @@ final class BoxHoldings {
     return line;
   }
 
-  /**
-   * Writes all entries at once; the line of {@code apart}, which is returned, belongs to the
-   * caller.
-   */
+  /** Writes all entries at once. Returns the line of {@code apart}, which belongs to the caller. */
   Holding hold(Ledger.Entry apart, List<Ledger.Entry> entries) throws KernelException {
     var all = new ArrayList<>(entries);
     all.addFirst(apart);
@@ -98,7 +95,7 @@ final class BoxHoldings {
     ledger.strike(lines);
   }
 
-  /** Gives the uid back, once nothing of the box remains. */
+  /** Returns the uid to the block, once nothing of the box remains. */
   void giveUidBack() {
     uids.giveBack(uid);
     uid = NO_UID;

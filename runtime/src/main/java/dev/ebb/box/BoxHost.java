@@ -24,7 +24,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What boxes of one runtime have in common.
+ * What the boxes of one runtime share.
  *
  * @param scope the runtime's own
  * @param createDeadline how long making a box may take
@@ -48,21 +48,21 @@ public record BoxHost(
   private static final Duration HEAR_BOUND = Duration.ofSeconds(5);
 
   /**
-   * Processes all that the boxes of this runtime, and any other process, have sent until now.
+   * Processes everything that the boxes of this runtime, and other processes, have sent until now.
    *
-   * @return false when that took too long
+   * @return false on a timeout
    */
   public boolean hearOut() throws InterruptedException {
     return poller.catchUp(Deadline.in(HEAR_BOUND));
   }
 
-  /** Of a box that is to be made. */
+  /** Returns the enclosure of a box to be made. */
   Enclosure enclosure(BoxId id) {
     return enclosure(id, List.of());
   }
 
   /**
-   * Of a box that another process may have made, in cgroups below its own.
+   * Returns the enclosure of a box that another process may have made, in cgroups below its own.
    *
    * @param listed what the ledger lists for it
    */

@@ -33,7 +33,7 @@ final class BoxLifecycle {
           UNREACHABLE, EnumSet.of(STOPPING, GONE),
           STOPPING, EnumSet.of(GONE, STUCK),
           STUCK, EnumSet.of(STOPPING),
-          // The kept output of a stopped box may turn out to be undeletable.
+          // The kept output of a stopped box may prove impossible to delete.
           GONE, EnumSet.of(STUCK));
 
   private final OrderedLock lock = new OrderedLock(LockOrder.BOX_STATE);
@@ -136,7 +136,7 @@ final class BoxLifecycle {
     }
   }
 
-  /** Runs a quick call that must happen before a running box ends or not at all. */
+  /** Runs a short call, which happens before a running box ends or not at all. */
   <T> T whileRunning(BoxId id, KernelCall<T> call) throws KernelException {
     lock.lock();
     try {
@@ -171,7 +171,7 @@ final class BoxLifecycle {
     }
   }
 
-  /** Runs a quick action while the box cannot end; does nothing if its end has begun. */
+  /** Runs a short action while the box cannot end; no-op if its end has begun. */
   void ifUp(KernelAction action) throws KernelException {
     lock.lock();
     try {

@@ -17,9 +17,9 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way out of a box through the egress proxy.
+ * The network access of a box through the egress proxy.
  *
- * <p>Used by the thread that makes, adopts or hands out the box, then under its release lock.
+ * <p>Used by the thread that makes, adopts or hands out the box, later under its release lock.
  */
 final class BoxNetwork {
   private static final Duration LISTEN_BOUND = Duration.ofSeconds(5);
@@ -39,14 +39,16 @@ final class BoxNetwork {
     this.init = init;
   }
 
-  /** A box without a policy has no way out, and need not ask for one. */
+  /** Opens the proxy of a box with a policy; no-op without one. */
   void open(EgressPolicy policy) throws KernelException, InterruptedException {
     if (!policy.isEmpty()) {
       openAlways(policy);
     }
   }
 
-  /** Opens it also for a policy that allows nothing: then a connection is refused at once. */
+  /**
+   * Opens the proxy even for a policy that allows nothing: connections are then refused at once.
+   */
   void openAlways(EgressPolicy policy) throws KernelException, InterruptedException {
     Fd listener = init.anySandbox().orElseThrow().listen(Egress.PORT, Deadline.in(LISTEN_BOUND));
     Step.OPEN_EGRESS.reach();
@@ -55,7 +57,7 @@ final class BoxNetwork {
             .open(scope, id.value(), listener, policy, () -> lifecycle.state() == BoxState.PAUSED);
   }
 
-  /** Changes the policy and notes it in the record, or leaves both as they were. */
+  /** Changes the policy and records it, or leaves both unchanged. */
   void change(Network before, Network wanted, Detachment record) throws InterruptedException {
     if (!wanted.isOwn() || !before.isOwn()) {
       throw new SandboxException(
@@ -94,7 +96,7 @@ final class BoxNetwork {
         code, "cannot change the network of box " + id + ": " + e.getMessage(), e);
   }
 
-  /** At once, whatever becomes of the processes of the box. */
+  /** Closes it at once, even if processes of the box remain. */
   void close() throws KernelException {
     BoxEgress current = egress;
     egress = null;

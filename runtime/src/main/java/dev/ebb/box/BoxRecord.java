@@ -15,13 +15,13 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What the next engine must know of a detached box, as the first entry of its journal.
+ * What the next engine must know about a detached box, as the first entry of its journal.
  *
- * @param backend that made it; empty in a record of before there were names
+ * @param backend that made it; empty in a record of a version without backend names
  * @param nonce what its init sends to prove that it belongs to this box
- * @param init the process to find and, in the end, to see dead; empty: it was lost
- * @param endsAt when init ends the box by itself
- * @param note what a door must remember of it
+ * @param init the process to find and, at the end, to observe dead; empty: it was lost
+ * @param endsAt when init ends the box
+ * @param note text that a door must remember about it
  */
 public record BoxRecord(
     BoxSpec spec,
@@ -37,14 +37,14 @@ public record BoxRecord(
   private static final String BACKEND = "backend";
   private static final String DETACHED = "detached";
 
-  /** In the first entry of a record that says when its box was detached. */
+  /** A field of the first entry, in records that say when the box was detached. */
   private static final String CONFIRMED = "confirmed";
 
   public BoxRecord {
     note = Map.copyOf(note);
   }
 
-  /** Bytes that are equal when they are the same. */
+  /** Bytes that are compared by content. */
   public record HexNonce(String hex) {
     static HexNonce of(byte[] bytes) {
       return new HexNonce(HexFormat.of().formatHex(bytes));
@@ -58,7 +58,7 @@ public record BoxRecord(
   /**
    * The record of a box.
    *
-   * @throws IOException when there is none that makes sense
+   * @throws IOException when there is no valid one
    */
   public static BoxRecord read(Journal journal) throws IOException {
     var entry = journal.find(ABOUT);
@@ -80,14 +80,14 @@ public record BoxRecord(
     return endsAt.isPresent() ? entry.with("ends-at", endsAt.get().toEpochMilli()) : entry;
   }
 
-  /** Its init was told to live on. */
+  /** The entry after init has confirmed that it lives on. */
   static JournalEntry detachedEntry() {
     return JournalEntry.about(DETACHED);
   }
 
   /**
-   * Whether a box was detached for certain. A dead box without this never existed for a caller: its
-   * engine died while it made the box.
+   * Returns whether a box was certainly detached. A dead box that was not certainly detached never
+   * existed for a caller: its engine died while making it.
    */
   public static boolean isConfirmed(List<JournalEntry> entries) {
     return entries.stream()
@@ -97,17 +97,17 @@ public record BoxRecord(
                     || (entry.about().equals(ABOUT) && entry.find(CONFIRMED).isEmpty()));
   }
 
-  /** The network of a box was changed. */
+  /** The entry for a changed network. */
   static JournalEntry networkEntry(Network changed) {
     return JournalEntry.about(NETWORK).with(NETWORK, changed);
   }
 
-  /** The network as it was changed last. */
+  /** Returns the network after the last change. */
   static Optional<Network> network(List<JournalEntry> entries) {
     return networks(entries.reversed()).findFirst();
   }
 
-  /** Whether it was ever allowed to reach anything, as it was made or by a change. */
+  /** Returns whether the box was ever allowed to reach a host, when it was made or later. */
   static boolean hadWayOut(Network first, List<JournalEntry> entries) {
     return Stream.concat(Stream.of(first), networks(entries))
         .anyMatch(each -> !each.policy().isEmpty());

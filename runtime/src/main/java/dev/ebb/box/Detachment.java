@@ -23,7 +23,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether a box outlives its engine, and the record that the next engine reads of it. {@link
+ * Whether a box outlives its engine, and the record about it that the next engine reads. {@link
  * Adoption} is the other side. Thread-safe.
  */
 public final class Detachment {
@@ -35,7 +35,7 @@ public final class Detachment {
   private final OrderedLock lock;
   private volatile boolean detached;
 
-  /** Its engine ends, and it was not detached then. */
+  /** The engine is ending, and the box was not detached before. */
   @GuardedBy("lock")
   private boolean isToEnd;
 
@@ -48,7 +48,7 @@ public final class Detachment {
     lock = parts.releasing();
   }
 
-  /** For the engine of {@code box}. */
+  /** Used by the engine of {@code box}. */
   public static Detachment of(Box box) {
     return box.detachment();
   }
@@ -72,7 +72,8 @@ public final class Detachment {
       directory.holdRecord();
       Step.WRITE_RECORD.reach();
       directory.journal().append(record.entry());
-      // ORDER: from here on it lives on without us, and the next engine must be able to find it.
+      // ORDER: from here on it lives on without this engine, and the next one must be able to find
+      // it.
       up.detach(directory.open(brief), left.map(Detachment::atLeastAMoment).orElse(Duration.ZERO));
       Step.CALL_DETACHED.reach();
       detached = true;
@@ -96,37 +97,35 @@ public final class Detachment {
         note);
   }
 
-  /** Zero would be never. */
+  /** At least one: zero means never. */
   private static Duration atLeastAMoment(Duration left) {
     return left.isPositive() ? left : Duration.ofMillis(1);
   }
 
   // --- the record ---
 
-  /**
-   * Writes down that init lives on: until then the box is not detached, whatever its record says.
-   */
+  /** Records that init lives on. Until then the box is not detached, whatever its record says. */
   public void confirm() throws KernelException {
     Step.CONFIRM_DETACHED.reach();
     directory.journal().append(BoxRecord.detachedEntry());
   }
 
-  /** Whether the record says that init lives on. */
+  /** Returns whether the record says that init lives on. */
   public boolean isConfirmed() throws IOException {
     return BoxRecord.isConfirmed(directory.journal().read());
   }
 
-  /** Whether the record has no entry; one that cannot be read has some. */
+  /** Returns whether the record has no entry; an unreadable record counts as having some. */
   public boolean isUnwritten() {
     try {
       return directory.journal().read().isEmpty();
     } catch (IOException | RuntimeException e) {
-      // Logged when the box could not be adopted.
+      // The failed adoption has logged this.
       return false;
     }
   }
 
-  /** How the box ended, if another engine saw it. */
+  /** Returns how the box ended, if another engine saw that. */
   public Optional<BoxEnd> end() {
     return Optional.ofNullable(end);
   }
@@ -149,17 +148,17 @@ public final class Detachment {
     }
   }
 
-  /** Another engine had detached the box. */
+  /** Notes that another engine had detached the box. */
   void found() {
     detached = true;
   }
 
-  /** Another engine saw the box end. */
+  /** Notes that another engine saw the box end. */
   void foundEnded(BoxEnd seen) {
     end = seen;
   }
 
-  /** The record is removed. */
+  /** Notes that the record is removed. */
   void forgotten() {
     detached = false;
   }
@@ -167,8 +166,8 @@ public final class Detachment {
   // --- leaving it ---
 
   /**
-   * Lets go of the box if it is detached. RACE: a box that is not detached by now never will be. A
-   * concurrent detach fails, or it came first and the box lives on.
+   * Leaves the box if it is detached. RACE: a box that is not detached by now never will be: a
+   * concurrent detach either fails, or came first and the box lives on.
    */
   public boolean leaveIfDetached() {
     lock.lock();
@@ -183,7 +182,7 @@ public final class Detachment {
     }
   }
 
-  /** Gives back all descriptors of a box that goes on; its object cannot be used any more. */
+  /** Closes all descriptors of a box that lives on; its object must not be used afterwards. */
   void letGo() {
     try {
       Step.LEAVE.reach();

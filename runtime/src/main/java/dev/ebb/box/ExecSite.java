@@ -11,7 +11,7 @@ import dev.ebb.model.BoxSpec;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongConsumer;
 
-/** What a command needs of the box it runs in. Only the layer of execs uses it. Thread-safe. */
+/** What a command needs from the box it runs in. Only the exec layer uses it. Thread-safe. */
 public final class ExecSite {
   private final Box box;
   private final BoxParts parts;
@@ -36,12 +36,12 @@ public final class ExecSite {
     return box.state().isAlive();
   }
 
-  /** The box died by itself, whatever became of it since. */
+  /** Returns whether the box died by itself, whatever happened since. */
   public boolean wasLost() {
     return parts.lifecycle().wasLost();
   }
 
-  /** The box outlives this engine. */
+  /** Returns whether the box outlives this engine. */
   public boolean isDetached() {
     return box.isDetached();
   }
@@ -55,7 +55,7 @@ public final class ExecSite {
     return parts.backend().has(capability);
   }
 
-  /** Throws where the backend of the box cannot do this. */
+  /** Throws if the backend of the box lacks this capability. */
   public void require(Capability capability) {
     parts.backend().require(capability);
   }
@@ -66,12 +66,12 @@ public final class ExecSite {
 
   // --- starting ---
 
-  /** A number that no exec of the box ever had. */
+  /** Returns a number that no exec of the box ever had. */
   public int nextNumber() {
     return numbers.incrementAndGet();
   }
 
-  /** An exec of an engine before this one had the number {@code highest}. */
+  /** Notes that an exec of an earlier engine had the number {@code highest}. */
   void neverAgain(int highest) {
     numbers.accumulateAndGet(highest, Math::max);
   }
@@ -84,12 +84,12 @@ public final class ExecSite {
     return new Leaf(parts, exec, has(Capability.LEAVES));
   }
 
-  /** Whether an exec has a cgroup of its own. */
+  /** Returns whether each exec has its own cgroup. */
   public boolean hasLeaves() {
     return has(Capability.LEAVES) && !parts.enclosure().paths().isEmpty();
   }
 
-  /** Opens a scope for the descriptors of one exec; they are closed with the box at the latest. */
+  /** Opens a scope for the descriptors of one exec, which is closed with the box at the latest. */
   public Scope openScope() throws KernelException {
     return Scope.in(parts.scope());
   }
@@ -100,7 +100,7 @@ public final class ExecSite {
 
   // --- running ---
 
-  /** To be asked while the end of the box has not begun. */
+  /** Returns the sandbox; throws once the end of the box has begun. */
   public Sandbox sandbox() {
     return parts.init().sandbox();
   }
@@ -114,22 +114,25 @@ public final class ExecSite {
   }
 
   /**
-   * Processes all that init, and any other process, has sent until now.
+   * Processes everything that init, and other processes, have sent until now.
    *
-   * @return false when that took too long
+   * @return false on a timeout
    */
   public boolean hearOut() throws InterruptedException {
     return parts.host().hearOut();
   }
 
-  /** The output and the records of its execs. */
+  /** Returns the directory with the output and the records of its execs. */
   public BoxDirectory directory() {
     return parts.directory();
   }
 
   // --- ending ---
 
-  /** How often the OOM killer struck in this box, as far as the kernel tells. */
+  /**
+   * Returns how many processes of this box the OOM killer has killed, as far as the kernel reports
+   * it.
+   */
   public long oomKills() throws KernelException {
     return parts.enclosure().accounting().oomKills();
   }
@@ -143,7 +146,9 @@ public final class ExecSite {
     parts.oomWatch().remove(listener);
   }
 
-  /** Processes from outside were in the cgroup of {@code exec} and were killed with it. */
+  /**
+   * Notes that processes from outside were in the cgroup of {@code exec} and were killed with it.
+   */
   public void strangersKilled(int exec) {
     parts.host().strangers().killedWith(box.id(), exec);
   }

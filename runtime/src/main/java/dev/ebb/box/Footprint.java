@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** What a box has on the host and uses of it, as the kernel shows it now. Thread-safe. */
+/** What a box holds and uses on the host, as the kernel shows it now. Thread-safe. */
 public final class Footprint {
   private final BoxParts parts;
 
@@ -18,22 +18,22 @@ public final class Footprint {
     this.parts = parts;
   }
 
-  /** The host uid of every process of the box. */
+  /** Returns the host uid of every process of the box. */
   public int uid() {
     return parts.holdings().uid();
   }
 
-  /** The host pid of its pid 1. */
+  /** Returns the host pid of its pid 1. */
   public int initPid() {
     return parts.init().pid();
   }
 
-  /** The name of the backend that made it; empty when an engine made it that recorded none. */
+  /** Returns the name of the backend that made it; empty if the engine recorded none. */
   public Optional<String> backend() {
     return parts.backend().name();
   }
 
-  /** Every process of the box, by its host pid. */
+  /** Returns every process of the box, by host pid. */
   public List<Integer> pids() {
     try {
       return parts.enclosure().procs();
@@ -42,49 +42,51 @@ public final class Footprint {
     }
   }
 
-  /** What the engine has open for it. */
+  /** Returns the descriptors that the engine has open for it. */
   public List<String> descriptors() {
     return parts.scope().contents();
   }
 
-  /** Its cgroups, one a hierarchy; none where processes are held together without. */
+  /** Returns its cgroups, one per hierarchy; none where processes are tracked without cgroups. */
   public List<Path> cgroups() {
     return parts.enclosure().paths();
   }
 
-  /** Cgroups of commands that have ended, which only a sweep removes. */
+  /** Returns the cgroups of ended commands that only a sweep removes. */
   public List<Path> strayLeaves() {
     return parts.enclosure().leaves().strays();
   }
 
-  /** Whether a command has a cgroup. */
+  /** Returns whether a command has a cgroup. */
   public boolean hasLeaf() {
     return parts.enclosure().leaves().last() != 0;
   }
 
-  /** Its directory; empty: it was not made. */
+  /** Returns its directory; empty if it was not made. */
   public Optional<Path> directory() {
     return Optional.of(parts.directory().path()).filter(_ -> parts.directory().exists());
   }
 
-  /** Where its init listens for the next engine; empty: nowhere. */
+  /**
+   * Returns the socket on which its init listens for the next engine; empty: it does not listen.
+   */
   public Optional<Path> controlSocket() {
     return parts.directory().controlSocket();
   }
 
-  /** What its commands used by the kernel's own count; empty where only init knows. */
+  /** Returns what its commands used by the kernel's count; empty where only init knows. */
   public Optional<CgroupUsage> usage() throws KernelException {
     return parts.backend().has(Capability.LEAVES)
         ? parts.enclosure().accounting().usage()
         : Optional.empty();
   }
 
-  /** What its commands take now; empty where no cgroup counts it. */
+  /** Returns what its commands use now; empty where no cgroup counts it. */
   public Optional<Occupancy> occupancy() throws KernelException {
     return parts.enclosure().accounting().occupancy();
   }
 
-  /** What its commands had to wait for; empty where the kernel keeps no such account. */
+  /** Returns how long its commands stalled; empty where the kernel does not count it. */
   public Optional<StallTimes> pressure() throws KernelException {
     return parts.enclosure().accounting().pressure();
   }

@@ -11,17 +11,17 @@ import java.util.Comparator;
 import java.util.OptionalInt;
 
 /**
- * The host uids of one instance: each box runs as one that owns nothing else on the host, not lent
- * again while anything of the box remains. Where this process may not change its uid, all boxes
- * share its own. Thread-safe.
+ * The host uids of one instance. Each box runs as a uid that owns nothing else on the host; it is
+ * not lent again while anything of the box remains. Where this process may not change its uid, all
+ * boxes share its own. Thread-safe.
  */
 public final class HostUids implements UidLoan {
-  /** KERNEL: by systemd's map of uids, 0x70000000 to 0x7fffffff are nobody's. */
+  /** KERNEL: systemd's table of uids leaves 0x70000000 to 0x7fffffff unused. */
   private static final int RANGE_BASE = 0x7000_0000;
 
   private static final int RANGE_END = 0x7fff_ffff;
 
-  /** What a user namespace of 65,536 uids can spare, below its nobody. */
+  /** The size of the range in a user namespace of 65,536 uids; it ends below the uid of nobody. */
   private static final int SMALL_RANGE_SIZE = 0x2000;
 
   private final int first;
@@ -33,7 +33,7 @@ public final class HostUids implements UidLoan {
     this.count = count;
   }
 
-  /** What {@code privileges} allow, from which each instance has a block. */
+  /** Returns the uids that {@code privileges} allow; each instance claims a block of them. */
   public static UidRange range(Privileges privileges) {
     if (!privileges.canChangeUser()) {
       return UidRange.NONE;
@@ -53,7 +53,7 @@ public final class HostUids implements UidLoan {
     return new UidRange((int) first, (int) (Math.max(0, end - first) / UidRange.BLOCK));
   }
 
-  /** The block from {@code first} on; our own uid alone if there is none. */
+  /** Uses the block from {@code first} on, or only this process's uid if there is none. */
   public static HostUids of(int first) {
     return first < 0 ? new HostUids(Self.uid(), 0) : new HostUids(first, UidRange.BLOCK);
   }
@@ -95,24 +95,24 @@ public final class HostUids implements UidLoan {
     return first + slot;
   }
 
-  /** Marks a uid as lent that another process lent to a box. */
+  /** Marks a uid that another process lent to a box as lent. */
   public synchronized void take(int uid) {
     if (isOurs(uid)) {
       lent.set(uid - first);
     }
   }
 
-  /** Whether it is in our block and not lent: a process with this uid is a stray. */
+  /** Returns whether it is in this block and not lent: a process with this uid is a stray. */
   public synchronized boolean isIdle(int uid) {
     return isOurs(uid) && !lent.get(uid - first);
   }
 
-  /** How many boxes can have one at a time; none where all share one. */
+  /** Returns how many boxes can have a uid at a time; empty where all share one. */
   public OptionalInt most() {
     return isShared() ? OptionalInt.empty() : OptionalInt.of(count);
   }
 
-  /** How many can be lent. */
+  /** Returns how many can be lent. */
   public synchronized int left() {
     return count - lent.cardinality();
   }
@@ -124,7 +124,9 @@ public final class HostUids implements UidLoan {
     }
   }
 
-  /** In our block, lent or not. Another process may have lent it from another one. */
+  /**
+   * Returns whether it is in this block, lent or not; another process may have used another block.
+   */
   public boolean isOurs(int uid) {
     return uid >= first && uid - first < count;
   }

@@ -24,10 +24,10 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The init of a box, how it is asked, and the process <em>outside</em> that makes it: how they are
- * found, killed and reaped.
+ * The init of a box, its sandbox, and the process <em>outside</em> that makes it: finds, kills and
+ * reaps them.
  *
- * <p>The sandbox may be used by any thread. All else belongs to the thread that makes or adopts the
+ * <p>Any thread may use the sandbox. Everything else belongs to the thread that makes or adopts the
  * box, and to its release.
  */
 final class InitProcess {
@@ -42,7 +42,7 @@ final class InitProcess {
   private volatile @Nullable Sandbox sandbox;
   private @Nullable ProcessRef found;
 
-  /** Each was seen dead, and its descriptor may be closed by now. */
+  /** Set once each was observed dead; its descriptor may be closed by then. */
   private boolean outsideGone;
 
   private boolean gone;
@@ -65,13 +65,13 @@ final class InitProcess {
     return requireNonNull(launch);
   }
 
-  /** The attempt to make the box failed and left nothing; another one may follow. */
+  /** Forgets an attempt to make the box that failed and left nothing; another one may follow. */
   void launchFailed() {
     launch = null;
     sandbox = null;
   }
 
-  /** Another engine had the box made, and this is its init. */
+  /** Takes over the init of a box that another engine made. */
   void found(ProcessRef init) {
     found = init;
   }
@@ -92,38 +92,40 @@ final class InitProcess {
 
   // --- its life ---
 
-  /** To be asked while the end of the box has not begun. */
+  /** Returns the sandbox; throws once the end of the box has begun. */
   Sandbox sandbox() {
     lifecycle.requireUp(id);
     return requireNonNull(sandbox);
   }
 
-  /** To be asked in any state; empty: it never was launched. */
+  /** Returns the sandbox in any state; empty if it never was launched. */
   Optional<Sandbox> anySandbox() {
     return Optional.ofNullable(sandbox);
   }
 
-  /** The host pid, in a box whose end has not begun. */
+  /** Returns the host pid; throws once the end of the box has begun. */
   int pid() {
     return sandbox().init().orElseThrow().pid();
   }
 
-  /** A box without its init is lost. */
+  /** Makes the box lost when init ends. */
   void watch() {
     requireNonNull(sandbox).whenClosed(() -> lifecycle.tryBecome(BoxState.LOST));
   }
 
-  /** It was started and has not said hello. */
+  /** Returns whether init was started and has not sent HELLO. */
   boolean isStarting() {
     return launch != null && !launch.isUp();
   }
 
-  /** It came up, and was not seen dead. */
+  /** Returns whether init came up and was not observed dead. */
   boolean isThere() {
     return !gone && (launch == null ? sandbox != null : launch.isUp());
   }
 
-  /** SAFETY: one that we started keeps its number until we reap it; one that we found has a ref. */
+  /**
+   * SAFETY: an init that this engine started keeps its pid until reaped; an adopted one has a ref.
+   */
   boolean isAlive() {
     if (!isThere()) {
       return false;
@@ -157,13 +159,13 @@ final class InitProcess {
   }
 
   /**
-   * Learns of an init that was cloned and not announced.
+   * Finds an init that was cloned and not announced yet.
    *
    * <p>ORDER: its maker is dead or called off, but the maker's last messages may be unread.
    */
   void learn(Deadline deadline) throws KernelException, InterruptedException {
     if (!launch().callOff(deadline)) {
-      throw new KernelException("hear out who made the box", Errno.EBUSY);
+      throw new KernelException("read all messages of the maker of the box", Errno.EBUSY);
     }
     launch().sandbox().init().ifPresent(enclosure::known);
   }
@@ -183,7 +185,7 @@ final class InitProcess {
   }
 
   /**
-   * True when init came up and is gone now.
+   * Returns whether init came up and is gone now.
    *
    * <p>KERNEL: pid 1 of a namespace becomes reapable only after all its members were reaped.
    */
@@ -196,7 +198,7 @@ final class InitProcess {
     return gone;
   }
 
-  /** Waits for its death and reaps it; false when it outlived the bound. */
+  /** Waits for its death and reaps it; returns false on a timeout. */
   private boolean awaitDeath(Pidfd process) throws KernelException, InterruptedException {
     try (var brief = new Scope()) {
       var dead = new Readiness(brief, host.poller(), process.fd(), Poller.Interest.READ);
@@ -213,7 +215,7 @@ final class InitProcess {
     }
   }
 
-  /** It is no child of ours: its parent reaps it, or never does. */
+  /** Waits for a process that is no child of this one: only its parent can reap it. */
   private boolean awaitReaped(int pid) {
     return Deadline.in(REAPED_BOUND)
         .until(RETRY, () -> ProcFs.stat(pid).isEmpty() || !enclosure.holds(pid));

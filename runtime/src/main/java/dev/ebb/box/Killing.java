@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Kills the processes of one box by every means there is. A listing or a means that fails does not
- * stop the others; {@link #awaitEmpty} observes what was achieved.
+ * stop the others; {@link #awaitEmpty} observes the result.
  */
 final class Killing {
   private static final Logger LOG = System.getLogger(Killing.class.getName());

@@ -8,7 +8,7 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
 
-/** The place of one exec in its box, a cgroup where there are cgroups. Thread-safe. */
+/** The leaf of one exec in its box, a cgroup where there are cgroups. Thread-safe. */
 public final class Leaf {
   private static final Duration END_BOUND = Duration.ofSeconds(2);
   private static final Logger LOG = System.getLogger(Leaf.class.getName());
@@ -19,9 +19,10 @@ public final class Leaf {
   private final boolean isOwn;
 
   /**
-   * The place of {@code exec}.
+   * Makes the leaf of {@code exec}.
    *
-   * @param isOwn false: its backend has no leaves, and it cannot be told apart from the box
+   * @param isOwn false: its backend has no leaves, so its processes cannot be distinguished from
+   *     those of the box
    */
   Leaf(BoxParts box, int exec, boolean isOwn) {
     this.box = box;
@@ -31,7 +32,7 @@ public final class Leaf {
   }
 
   /**
-   * The living processes of the exec, by their host pids.
+   * Returns the living processes of the exec, by host pid.
    *
    * @param subreaper the pid inside of the process that adopts them; 0 where the kernel knows them
    */
@@ -39,7 +40,7 @@ public final class Leaf {
     return isOwn ? enclosure.leaves().procs(exec, subreaper) : enclosure.procs();
   }
 
-  /** Kills what init should have killed: the exec, or where it cannot be told apart, the box. */
+  /** Kills what init should have killed: the exec or, without leaves, the box. */
   public void kill() throws KernelException {
     if (isOwn) {
       reportStrangers();
@@ -49,7 +50,7 @@ public final class Leaf {
     }
   }
 
-  /** Kills what is left of an exec whose init is gone, and waits for it. */
+  /** Kills the remaining processes of an exec after the death of init, and waits for their end. */
   public void end() throws KernelException, InterruptedException {
     if (isOwn) {
       reportStrangers();
@@ -60,7 +61,7 @@ public final class Leaf {
     }
   }
 
-  /** A look that fails keeps no kill back. */
+  /** A listing that fails does not prevent the kill. */
   private void reportStrangers() {
     if (enclosure.paths().isEmpty()) {
       return;
@@ -72,17 +73,17 @@ public final class Leaf {
     }
   }
 
-  /** Removes an empty one; no-op if absent. */
+  /** Removes an empty leaf; no-op if absent. */
   public void remove() throws KernelException {
     enclosure.leaves().remove(exec);
   }
 
-  /** Leaves it to the next sweep. */
+  /** Leaves its removal to the next sweep. */
   public void abandon() {
     enclosure.leaves().abandon(exec);
   }
 
-  /** The exec is an operator's, and another engine started it. */
+  /** Marks the exec as an operator's that another engine started. */
   public void foundInLane() {
     enclosure.leaves().findInLane(exec);
   }

@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** A box that was made before it was ordered: how it is checked, fitted and handed over. */
+/** A box that was made before it was ordered: checks, fits and hands it over. */
 public final class MadeAhead {
   private final Box box;
 
@@ -22,23 +22,23 @@ public final class MadeAhead {
     this.box = box;
   }
 
-  /** For a pool that keeps {@code box}. */
+  /** Used by a pool that keeps {@code box}. */
   public static MadeAhead of(Box box) {
     return new MadeAhead(box);
   }
 
-  /** Whether the box continues a process of its zygote. */
+  /** Returns whether the box continues a process of its zygote. */
   public boolean isCopy() {
     return box.parts().backend().has(Capability.ZYGOTE);
   }
 
-  /** What its init finds in it; empty when that does not answer in time. */
+  /** Returns the inventory that its init takes; empty if init does not answer in time. */
   public Optional<BoxContents> inventory(Duration patience)
       throws KernelException, InterruptedException {
     return sandbox().inventory(Deadline.in(patience));
   }
 
-  /** What its init finds in it, and the entry of a file that init writes right after. */
+  /** Returns the inventory, and the entry of a file that init writes right after taking it. */
   public Optional<Inventory> inventoryThenWrite(FirstFile file, Duration patience)
       throws KernelException, InterruptedException {
     return sandbox().inventoryThenWrite(file, Deadline.in(patience));
@@ -49,7 +49,7 @@ public final class MadeAhead {
     return box.parts().init().sandbox();
   }
 
-  /** Gives it the limits and the way out of {@code wanted}, which it {@link BoxSpec#canBecome}. */
+  /** Gives it the limits and the network of {@code wanted}, which it {@link BoxSpec#canBecome}. */
   public void specialise(BoxSpec wanted) throws KernelException, InterruptedException {
     BoxSpec spec = box.spec();
     if (!spec.canBecome(wanted)) {
@@ -60,7 +60,7 @@ public final class MadeAhead {
     box.specialised(wanted);
   }
 
-  /** From now on {@code owner} hears of its state, of the one that it is in first. */
+  /** Calls {@code owner} for each change of state from now on, and first for the current state. */
   public void handTo(Consumer<BoxState> owner) {
     box.parts().lifecycle().handTo(owner);
   }

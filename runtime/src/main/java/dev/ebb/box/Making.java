@@ -34,8 +34,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes one box: from its first ledger line until it is running, or until all that was made of it
- * is released.
+ * Makes one box, from its first ledger line until it runs or everything made for it is released.
  */
 public final class Making {
   private final BoxParts parts;
@@ -57,11 +56,11 @@ public final class Making {
   }
 
   /**
-   * Makes a box, or unwinds all that was made so far and throws the reason.
+   * Makes a box, or unwinds everything made so far and throws the reason.
    *
    * @param wantsCopy of a prepared process, from a backend that has one
-   * @param listener hears of each change of its state, in order, and must not wait for anything
-   * @param unfinished takes a box that could neither be made nor unwound, to release it again
+   * @param listener called for each change of state, in order; must not block
+   * @param unfinished takes a box that could be neither made nor unwound, to retry its release
    */
   public static Box make(
       BoxHost host,
@@ -85,7 +84,7 @@ public final class Making {
     }
   }
 
-  /** Refuses a spec that names a backend that there is not. */
+  /** Refuses a spec that names an unknown backend. */
   public static void requireBackend(BoxHost host, BoxSpec spec) {
     spec.backend().ifPresent(name -> BoxBackend.named(host.backends(), name));
   }
@@ -101,7 +100,7 @@ public final class Making {
     Step.WATCH_OOM.reach();
     parts.oomWatch().open(parts.scope(), host.poller());
     if (enclosure.paths().isEmpty()) {
-      // Nothing else would lead the next runtime to it, should this one die in the middle.
+      // If this runtime dies now, the next one finds the process only by this line.
       beginning = holdings.hold(Kind.PROCESS, Session.toBegin().toString());
     }
     launch(sandbox, candidates, deadline);
@@ -143,7 +142,7 @@ public final class Making {
     return List.of(named);
   }
 
-  /** Tries each backend once, until one has made the box. */
+  /** Tries each backend once, until one makes the box. */
   private void launch(SandboxSpec sandbox, List<SandboxBackend> candidates, Deadline deadline)
       throws KernelException, Launch.SetupException, InterruptedException {
     for (SandboxBackend backend : candidates) {
@@ -161,7 +160,10 @@ public final class Making {
         .collect(Collectors.joining(", "));
   }
 
-  /** False: it cannot make one now, or was lost over the box and left nothing. */
+  /**
+   * Returns false if the backend cannot make a box now, or was lost while making it and left
+   * nothing.
+   */
   private boolean isMadeBy(SandboxBackend backend, SandboxSpec sandbox, Deadline deadline)
       throws KernelException, Launch.SetupException, InterruptedException {
     Scope attempt = Scope.in(parts.scope());
@@ -199,7 +201,7 @@ public final class Making {
 
   // --- the ledger ---
 
-  /** Written down so that the next runtime can end it, should this one die right now. */
+  /** Records the process, so that the next runtime can end it if this one dies now. */
   private void launched(Launch begun) throws KernelException {
     init.launched(begun);
     if (begun.outside().isEmpty()) {
@@ -221,7 +223,7 @@ public final class Making {
     }
   }
 
-  /** The process outside was reaped. */
+  /** Strikes the line of the process outside, which was reaped. */
   private void strikeOutside() throws KernelException {
     Step.STRIKE_OUTSIDE.reach();
     List<Holding> gone = Stream.of(beginning, outsideLine).filter(Objects::nonNull).toList();

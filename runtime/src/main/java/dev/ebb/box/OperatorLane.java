@@ -21,8 +21,8 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Where commands of a box are started: most beside each other under the limits of the box, those of
- * an operator in a lane of their own.
+ * Starts the commands of a box: most of them concurrently under the limits of the box, those of an
+ * operator in a separate lane.
  *
  * <p>A command starts in the cgroup of init. So init moves into the lane for an operator's start,
  * and no other command starts meanwhile. Thread-safe.
@@ -63,7 +63,7 @@ public final class OperatorLane {
     this.init = init;
   }
 
-  /** Makes the place of one exec; empty where there is none. */
+  /** Makes the leaf of one exec; empty where there are no leaves. */
   public interface Places {
     Optional<Path> leaf(int exec) throws KernelException;
   }
@@ -83,7 +83,7 @@ public final class OperatorLane {
     }
   }
 
-  /** RACE: a leaf that is made under the release of the box would be where all is proven gone. */
+  /** RACE: a leaf made during the release of the box would appear after its absence was proven. */
   private Optional<Path> createLeaf(int exec) throws KernelException {
     return lifecycle.whileRunning(
         id,
@@ -111,12 +111,12 @@ public final class OperatorLane {
     }
   }
 
-  /** A start was sent to init, or init has answered it. */
+  /** Counts a start that was sent to init, or that init has answered. */
   public void startPending(boolean isPending) {
     pending.addAndGet(isPending ? 1 : -1);
   }
 
-  /** Does something while no command is being started. */
+  /** Runs an action while no command is being started. */
   void whileNoneStarts(BoxLifecycle.KernelAction action) throws KernelException {
     starting.writeLock().lock();
     try {
@@ -130,14 +130,18 @@ public final class OperatorLane {
   /** Waits until init has answered every start; the caller keeps other starts out. */
   private void awaitStarts() throws KernelException {
     if (!Deadline.in(START_BOUND).until(RETRY, () -> pending.get() == 0)) {
-      throw new KernelException("hear from the init of box " + id, Errno.EAGAIN);
+      throw new KernelException("reach the init of box " + id, Errno.EAGAIN);
     }
   }
 
-  /** Makes the place of an operator's exec and moves init there. */
+  /** Makes the leaf of an operator's exec and moves init there. */
   private Optional<Path> enter(int exec) throws KernelException {
-    // ORDER: a command that init was told to start earlier is cloned into its own cgroup.
+    // ORDER: a command whose start was sent to init earlier is cloned into its own cgroup.
     awaitStarts();
+    if (!backend.has(Capability.LEAVES)) {
+      // Init allows more commands to an operator.
+      return lifecycle.whileRunning(id, Optional::empty);
+    }
     return lifecycle.whileRunning(
         id,
         () -> {
@@ -162,7 +166,7 @@ public final class OperatorLane {
   }
 
   /**
-   * Moves init back, unless the box has ended and taken it along.
+   * Moves init back, unless it has ended with the box.
    *
    * <p>RACE: a pid is only a number. Init is reaped, and its number free, only after the end began.
    */
@@ -170,7 +174,7 @@ public final class OperatorLane {
     try {
       moveInitBack();
     } catch (KernelException e) {
-      // Its children start in its cgroup.
+      // Children of init start in the cgroup of init.
       LOG.log(Level.WARNING, "event=lane_not_left, trying again box=" + id, e);
       moveInitBack();
     }
@@ -186,7 +190,7 @@ public final class OperatorLane {
 
   // --- of a box that another engine made ---
 
-  /** Whether {@code listed} names the lane: then it may exist. */
+  /** Notes whether {@code listed} names the lane: then it may exist. */
   void takeOver(List<Holding> listed) {
     isHeld =
         listed.stream()
@@ -197,7 +201,7 @@ public final class OperatorLane {
                         .anyMatch(p -> p.toString().equals(subject)));
   }
 
-  /** Moves init back, should its engine have died in the middle of an operator's start. */
+  /** Moves init back, in case its engine died during an operator's start. */
   void takeBack(int initPid) throws KernelException {
     if (isHeld) {
       enclosure.leaves().moveInit(initPid, false);

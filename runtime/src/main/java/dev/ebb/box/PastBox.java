@@ -10,10 +10,10 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The record of a box that does not outlive its daemon: what it was, and how it ended.
+ * The record of a box that does not outlive its daemon: its order and its end.
  *
- * @param note what a door must remember of it
- * @param end empty: it lived when this was written
+ * @param note text that a door must remember about it
+ * @param end empty: it was alive when this was written
  * @param execs the records of its execs
  */
 public record PastBox(
@@ -30,7 +30,9 @@ public record PastBox(
   private static final String END = "end";
   private static final String EXEC = "exec";
 
-  /** What one may take in the history. The latest execs are kept as far as they fit. */
+  /**
+   * The maximum size of one record in the history. The latest execs are kept as far as they fit.
+   */
   private static final int SIZE_MOST = 256 * 1024;
 
   public PastBox {
@@ -38,7 +40,7 @@ public record PastBox(
     execs = List.copyOf(execs);
   }
 
-  /** As an entry of a history; empty: even without execs it is too large for one. */
+  /** Returns it as an entry of a history; empty if it is too large even without execs. */
   public Optional<JournalEntry> entry() {
     JournalEntry entry =
         SpecFields.add(
@@ -59,7 +61,7 @@ public record PastBox(
     int left = SIZE_MOST - bare.size();
     int first = execs.size();
     while (first > 0 && left > 0) {
-      // What is nested is escaped once more.
+      // Nested entries are escaped once more.
       left -= JournalEntry.about(EXEC).withEntry(EXEC, execs.get(first - 1)).size();
       first -= left > 0 ? 1 : 0;
     }
@@ -70,7 +72,7 @@ public record PastBox(
     return entry;
   }
 
-  /** Empty for an entry that is about something else. */
+  /** Parses an entry; empty if it is about something else. */
   public static Optional<PastBox> parse(JournalEntry entry) throws IOException {
     if (!entry.about().equals(MADE) && !entry.about().equals(ENDED)) {
       return Optional.empty();
@@ -95,7 +97,7 @@ public record PastBox(
     return entry.find(BACKEND).map(spec::withBackend).orElse(spec);
   }
 
-  /** This box with its end. */
+  /** Returns this box with its end. */
   public PastBox ended(BoxEnd how) {
     return new PastBox(id, spec, note, Optional.of(how), execs);
   }

@@ -6,8 +6,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How long killed processes may take to be gone. An engine that closes can end all waits, also
- * those that have begun: a process that still exists then is stuck, and stays on the ledger.
+ * How long killed processes may take to be gone. An engine that closes can end all waits, including
+ * those that have begun; a process that still exists then is stuck and stays on the ledger.
  * Thread-safe.
  */
 public final class Patience {

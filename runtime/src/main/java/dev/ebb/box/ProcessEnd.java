@@ -13,7 +13,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Ends all processes of a box, also of one that is half made: kills, observes, reaps. */
+/** Ends all processes of a box, even a partially made one: kills, observes, reaps. */
 final class ProcessEnd {
   private static final Duration RETRY = Duration.ofMillis(1);
 
@@ -29,7 +29,7 @@ final class ProcessEnd {
     init = box.init();
   }
 
-  /** ORDER: killed first, by every means; whether that could be looked at comes after. */
+  /** ORDER: kills first, by every means; failures to observe are reported after that. */
   void run() throws KernelException, InterruptedException {
     if (!enclosure.exists()) {
       endInitElsewhere();
@@ -54,10 +54,10 @@ final class ProcessEnd {
     tally.released(Kind.PROCESS, members.size());
   }
 
-  /** Kills all; returned are those that were seen. */
+  /** Kills all processes; returns those that were listed. */
   private Set<Integer> kill(Killing killing, Deadline deadline) throws InterruptedException {
     var members = new LinkedHashSet<>(killing.members());
-    // What makes a box is outside of it. An init that is dead already explains no such process.
+    // The process that makes a box is outside of it. A dead init does not explain such a process.
     if (!init.isStarting() && !enclosure.paths().isEmpty()) {
       var _ = box.host().strangers().lookAmong(members, box.id().toString());
     }
@@ -81,7 +81,7 @@ final class ProcessEnd {
     return "outlived SIGKILL, " + StuckProcesses.describe(pid).describe();
   }
 
-  /** Another process may have moved init out of its cgroup, or removed that. */
+  /** Another process may have moved init out of its cgroup, or removed the cgroup. */
   private void endInitElsewhere() throws KernelException, InterruptedException {
     if (init.isAlive()) {
       tally.held(Kind.PROCESS, 1);
@@ -93,10 +93,11 @@ final class ProcessEnd {
   }
 
   /**
-   * KERNEL: "populated 0" comes before the zombies are gone; what fell out of the box is ours.
+   * KERNEL: "populated 0" comes before the zombies are gone; orphans of the box become our
+   * children.
    *
-   * <p>ORDER: members first. One that was dead when they were listed, or started after, is a child
-   * of ours at the latest when its parent is gone.
+   * <p>ORDER: members first. A process that was dead when they were listed, or started later, is
+   * our child at the latest when its parent is gone.
    */
   private void reapOrphans(Set<Integer> members, Deadline deadline) throws KernelException {
     if (!deadline.until(RETRY, () -> isReaped(members))) {

@@ -20,7 +20,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one way out of a box: releases whatever it holds, in reverse order, goes on after failures,
+ * The only end of a box: releases everything it holds in reverse order, continues after failures,
  * and certifies what was observed to be gone. Thread-safe.
  */
 final class Release {
@@ -37,7 +37,7 @@ final class Release {
 
   private volatile @Nullable Certificate certificate;
 
-  /** Whether the directory of the box is to be removed, too. */
+  /** Whether to remove the directory of the box, too. */
   @GuardedBy("lock")
   private boolean isToForget;
 
@@ -127,7 +127,7 @@ final class Release {
   }
 
   private void closeDescriptors(ReleaseTally tally) throws KernelException {
-    // ORDER: counted now, for the end of its commands has given back their input already.
+    // ORDER: counted now, since the end of its commands has already closed their input.
     int count = parts.scope().size();
     tally.held(Kind.DESCRIPTOR, count);
     if (!tally.isClean()) {

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The fields by which an entry of a journal says what a box was ordered to be. */
+/** The fields of a journal entry that hold the specification of a box. */
 final class SpecFields {
   static final String NETWORK = "network";
 
@@ -46,7 +46,7 @@ final class SpecFields {
             Double.parseDouble(entry.text("cpus")),
             new ByteSize(entry.number("disk")),
             new ByteSize(entry.number("temporary")));
-    // What was copied in is in the box; what was shown is said, and not looked for again.
+    // Copied files are in the box; mounts are recorded, and not resolved again.
     return new BoxSpec(
         limits,
         Network.parse(entry.text(NETWORK)),

@@ -11,11 +11,11 @@ import dev.ebb.store.LogDirectory;
 import java.util.List;
 
 /**
- * What a stopped box has left to read, once its object is not needed any more.
+ * The remaining output of a stopped box, once its object is no longer needed.
  *
  * @param lines its last lines on the ledger
- * @param isDetached it is left to the next engine
- * @param proof that nothing else is left of it
+ * @param isDetached whether it is left to the next engine
+ * @param proof the certificate that nothing else is left of it
  */
 public record StoppedBox(
     BoxId id,
@@ -28,7 +28,7 @@ public record StoppedBox(
     lines = List.copyOf(lines);
   }
 
-  /** Of a box that is gone. */
+  /** Takes over the output of a box that is gone. */
   public static StoppedBox of(Box box) {
     BoxDirectory directory = box.parts().directory();
     return new StoppedBox(
@@ -40,7 +40,7 @@ public record StoppedBox(
         box.certificate().orElseThrow());
   }
 
-  /** Removes it; the certificate names what cannot be removed now. */
+  /** Removes it; the certificate names what could not be removed. */
   public Certificate forget() {
     try {
       if (!lines.isEmpty()) {

@@ -26,12 +26,12 @@ public final class Strangers {
 
   public Strangers() {}
 
-  /** In how many commands and boxes there were any. */
+  /** The number of commands and boxes in which there were any. */
   public long count() {
     return killed.get();
   }
 
-  /** Some were in the leaf of a command, and its end was theirs. */
+  /** Notes that some were in the leaf of a command and were killed with it. */
   public void killedWith(BoxId box, int exec) {
     killed.incrementAndGet();
     LOG.log(
@@ -42,13 +42,13 @@ public final class Strangers {
   }
 
   /**
-   * Looks for some among the members of a cgroup that is about to be killed; each is reported once,
-   * however often its kill is repeated.
+   * Looks for processes from outside among the members of a cgroup that is about to be killed. Each
+   * is reported once, however often the kill is repeated.
    *
-   * <p>KERNEL: what a box starts is in a pid namespace below ours, for good.
+   * <p>KERNEL: a process that a box starts stays in a pid namespace below ours.
    *
-   * @param box whose cgroup it is
-   * @return those that were not reported before
+   * @param box the owner of the cgroup
+   * @return the processes that were not reported before
    */
   public List<ProcessRef> lookAmong(Collection<Integer> members, String box) {
     List<ProcessRef> strangers = find(members);
@@ -63,14 +63,14 @@ public final class Strangers {
     return strangers;
   }
 
-  /** The engine kills the members of the leaf of a command itself, without its init. */
+  /** Looks before the engine kills the members of a leaf itself, without init. */
   void lookInLeaf(Collection<Integer> members, BoxId box, int exec) {
     if (!find(members).isEmpty()) {
       killedWith(box, exec);
     }
   }
 
-  /** RACE: of a member that has just been reaped no namespace can be read. */
+  /** RACE: the namespace of a member that has just been reaped cannot be read. */
   private List<ProcessRef> find(Collection<Integer> members) {
     told.removeIf(process -> !process.exists());
     return members.stream()

@@ -48,7 +48,7 @@ public interface Accounting {
   /** Returns how often the OOM killer struck, as far as the kernel counts that. */
   long oomKills() throws KernelException;
 
-  /** What the commands used by the kernel's own count; empty where only init can tell. */
+  /** Returns what the commands used by the kernel's count; empty where only init knows. */
   Optional<CgroupUsage> usage() throws KernelException;
 
   /** What the commands take now; empty where no cgroup counts it. */

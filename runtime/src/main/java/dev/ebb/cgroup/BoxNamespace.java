@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * The processes of a box on a host without cgroups: those of its pid namespace, which the kernel
  * ends with its init; and until init is known, those of the session that makes it.
  *
- * <p>Execs are told apart by init only, so what init cannot end takes the box along. Thread-safe.
+ * <p>Only init distinguishes the execs, so an exec that init cannot end takes the box along.
+ * Thread-safe.
  */
 public final class BoxNamespace implements Enclosure {
   private static final Duration LOOK_AGAIN = Duration.ofMillis(1);

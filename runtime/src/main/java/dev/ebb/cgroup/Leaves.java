@@ -40,10 +40,10 @@ public interface Leaves {
    */
   void moveInit(int pid, boolean intoLane) throws KernelException;
 
-  /** Kills what init should have killed: the exec, or where it cannot be told apart, the box. */
+  /** Kills what init should have killed: the exec or, without leaves, the box. */
   void kill(int exec) throws KernelException;
 
-  /** Kills what is left of an exec whose init is gone, and waits for it. */
+  /** Kills the remaining processes of an exec after the death of init, and waits for their end. */
   void end(int exec) throws KernelException, InterruptedException;
 
   void remove(int exec) throws KernelException;

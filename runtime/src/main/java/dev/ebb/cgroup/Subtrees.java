@@ -103,7 +103,7 @@ public final class Subtrees {
   }
 
   /**
-   * Writes down whose a cgroup is.
+   * Records the owner of a cgroup.
    *
    * @throws IOException the kernel keeps no such attribute there
    */

@@ -1,5 +1,5 @@
 /**
- * Control groups: where boxes live, what limits them, and the ring that misses nothing.
+ * Control groups, which hold and limit all processes of boxes.
  *
  * <p>Files bear the kernel's names, one class a controller. A read error is an error, never "no
  * process". The mode is decided once, at start. May use ledger, store and kernel.

@@ -1,5 +1,5 @@
 /**
- * What is to be known of a language to run code in it, and of what such a run wrote.
+ * How code of each language is run, and which files such a run wrote.
  *
  * <p>May use exec and the layers below. Languages are data, see languages.txt.
  */

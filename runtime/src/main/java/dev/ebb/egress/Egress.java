@@ -216,7 +216,7 @@ public final class Egress {
 
   private void lookUp(Asker asker, long ordered) {
     long begun = ProcessClock.nanos();
-    // A connection that waited for so long was told so.
+    // A connection that waited for this long got an answer that says so.
     boolean isLate = begun - ordered > settings.connectPatience().toNanos();
     Found found =
         isLate || !asker.isWaiting()

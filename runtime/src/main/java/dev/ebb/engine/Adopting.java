@@ -32,10 +32,12 @@ import java.util.Optional;
 final class Adopting {
   private static final Logger LOG = System.getLogger(Adopting.class.getName());
 
-  /** How long the init of a detached box may take to answer, before its engine goes on without. */
+  /**
+   * How long the init of a detached box may take to answer before the engine continues without it.
+   */
   private static final Duration FIRST_WORD = Duration.ofSeconds(2);
 
-  /** How long it may take when it is tried again, which delays nothing else. */
+  /** How long it may take in a retry, which delays nothing else. */
   private static final Duration NEXT_WORD = Duration.ofSeconds(10);
 
   private final BoxHost host;
@@ -68,7 +70,9 @@ final class Adopting {
         });
   }
 
-  /** False: the last engine died before the box was detached. What there was of it is gone. */
+  /**
+   * Returns false if the last engine died before the box was detached; then its remains are gone.
+   */
   private boolean isWhole(Adopted adopted) {
     Box box = adopted.box();
     if (box.state() == BoxState.UNREACHABLE || box.state() == BoxState.GONE) {
@@ -140,14 +144,14 @@ final class Adopting {
     }
   }
 
-  /** The box may be late, or too new for this engine; it can still be ended by its name. */
+  /** The box may be late, or of a newer version; it can still be ended by its name. */
   private Optional<Adopted> leaveAlone(BoxId id, List<Holding> listed) {
     try {
       Optional<BoxRecord> record = record(id);
       Box box = Adoption.unreachable(host, id, record, listed);
       boxes.add(box);
       if (Detachment.of(box).isUnwritten() && box.footprint().pids().isEmpty()) {
-        // Its engine died before the first line was whole: it never was detached, and is gone.
+        // Its engine died before the first line was complete: it never was detached, and is gone.
         return boxes.release(box).isClean()
             ? Optional.empty()
             : Optional.of(new Adopted(box, record, List.of()));
@@ -163,7 +167,7 @@ final class Adopting {
     try {
       return Optional.of(BoxRecord.read(host.records().box(id.value())));
     } catch (IOException | RuntimeException e) {
-      // Logged when the box could not be adopted.
+      // The failed adoption has logged this.
       return Optional.empty();
     }
   }

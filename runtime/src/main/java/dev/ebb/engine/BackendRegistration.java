@@ -12,20 +12,22 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** The one place that registers backends; no other class outside of their packages names one. */
+/** Registers the backends. No other class outside of their packages names one. */
 final class BackendRegistration {
   static final List<Path> BWRAP =
       List.of(Path.of("/usr/bin/bwrap"), Path.of("/usr/local/bin/bwrap"), Path.of("/bin/bwrap"));
 
   private BackendRegistration() {}
 
-  /** Those that this host has the programs for; throws if it lacks one that is always needed. */
+  /**
+   * Returns the backends whose programs the host has; throws if it lacks one that is always needed.
+   */
   static Opening.Registration ofHost() {
     Path bwrap = bwrap(BWRAP);
     return (host, role) -> backends(host, role, bwrap);
   }
 
-  /** The first of {@code places} where bubblewrap is. */
+  /** Returns the first of {@code places} that holds bubblewrap. */
   static Path bwrap(List<Path> places) {
     return places.stream()
         .filter(Files::isExecutable)

@@ -83,7 +83,10 @@ final class Closing {
         .anyMatch(held -> held.kind() == Kind.CGROUP && !held.box().isEmpty());
   }
 
-  /** What is left of the box, if anything: a failure with one keeps no other from its release. */
+  /**
+   * Returns the remains of the box, if any; a failure with one box does not stop the release of
+   * others.
+   */
   private Optional<String> release(Box box) {
     try {
       if (Detachment.of(box).leaveIfDetached()) {

@@ -42,7 +42,7 @@ public final class CodeContext implements AutoCloseable {
     return opened;
   }
 
-  /** A thread must wait for a command, so that everything it holds is released at its end. */
+  /** Waits for the command, so that everything it holds is released at its end. */
   private void awaitEnd() {
     try {
       var _ = interpreter.await();
@@ -64,7 +64,7 @@ public final class CodeContext implements AutoCloseable {
     return run(new CellOrder(code, Map.of(), ExecSpec.DEFAULT_TIMEOUT, ExecSpec.DEFAULT_GRACE));
   }
 
-  /** Runs code after all that was submitted before, and waits for its end. */
+  /** Runs code after all earlier submissions, and waits for its end. */
   public CellAnswer run(CellOrder order) throws InterruptedException {
     try (Cell cell = context.submit(order)) {
       try {

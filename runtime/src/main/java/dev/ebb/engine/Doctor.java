@@ -32,9 +32,9 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Looks at the host, runs a real box, and tells what works, what is degraded, and what to do. */
+/** Examines the host, runs a real box, and reports what works, what is degraded, and what to do. */
 public final class Doctor {
-  /** Beside those that are there already. */
+  /** Beside the existing ones. */
   private static final long FEW_PIDS = 75;
 
   private static final long FEW_FILES = 256;
@@ -44,7 +44,7 @@ public final class Doctor {
   /** How serious a finding is. */
   public enum Verdict {
     OK,
-    /** Boxes run, with less than Ebb can do elsewhere. */
+    /** Boxes run, with fewer features or less protection. */
     DEGRADED,
     /** Boxes do not run. */
     FAILED;
@@ -55,13 +55,13 @@ public final class Doctor {
   }
 
   /**
-   * One thing looked at.
+   * One check of the host.
    *
-   * @param remedy what to do; empty when nothing need be done
+   * @param remedy what to do; empty if nothing
    */
   public record Check(String name, Verdict verdict, String finding, String remedy) {}
 
-  /** Examines the host; the last check ran a box, or tried to. */
+  /** Examines the host; the last check runs a box, or tries to. */
   public static List<Check> examine() throws InterruptedException {
     var checks = new ArrayList<Check>();
     checks.add(new Check("java", Verdict.OK, String.valueOf(Runtime.version()), ""));
@@ -144,7 +144,7 @@ public final class Doctor {
         "uid "
             + privileges.uid()
             + " without CAP_SETUID: all boxes run as this user, so what breaks out of one is you",
-        "run ebb as root, who gives every box a uid that owns nothing");
+        "run ebb as root: then each box has a uid that owns nothing else");
   }
 
   static Check namespaces(Confinement host) {
@@ -190,7 +190,7 @@ public final class Doctor {
     return new Gauges(Path.of("/"), Thresholds.DEFAULT).read().of(Resource.PIDS);
   }
 
-  /** The JVM's own threads are among those that are there. */
+  /** Counts the threads of the JVM, too. */
   static Check pids(Reading nearest) {
     String finding =
         "%d of %d processes and threads are there, by %s"
@@ -222,7 +222,7 @@ public final class Doctor {
             "grant it, or raise the limits of the shell that starts ebb");
   }
 
-  /** A box can neither be kept from dumping nor a socket from being sent what it dumps. */
+  /** A box cannot be prevented from dumping core, nor a socket from receiving the dump. */
   static Check cores(CorePattern pattern) {
     return switch (pattern.kind()) {
       case FILE -> ok("cores", "to a file, and boxes write none");
@@ -239,7 +239,7 @@ public final class Doctor {
     };
   }
 
-  /** What an engine shows, if there is one: it has a cgroup, of which more can be told. */
+  /** Checks the cgroups of an engine, if one could be opened: its own cgroup shows more. */
   private static List<Check> lively(Look cgroups) throws InterruptedException {
     try (Engine engine = Engine.openForProcess()) {
       var checks = new ArrayList<>(List.of(attempt("cgroups", cgroups)));
@@ -261,7 +261,7 @@ public final class Doctor {
     }
   }
 
-  /** The only proof that counts: each backend makes a box, and one is made by any of them. */
+  /** Makes a box with each backend, and one with any of them. */
   private static List<Check> boxes(Engine engine) throws InterruptedException {
     Check any = box(engine, BoxSpec.defaults());
     if (any.verdict() != Verdict.OK) {
@@ -269,7 +269,7 @@ public final class Doctor {
     }
     var checks = new ArrayList<Check>();
     for (SandboxBackend backend : engine.backends().all()) {
-      // It may learn only by trying what the host lacks.
+      // Some lacks of the host show only when a box is made.
       Optional<HostLack> known = backend.lack();
       Check own =
           known.isPresent() ? any : box(engine, BoxSpec.defaults().withBackend(backend.name()));
@@ -279,7 +279,7 @@ public final class Doctor {
     return checks;
   }
 
-  /** One that makes no boxes here does no harm: another makes them. */
+  /** A backend that makes no boxes here is not a failure: another one makes them. */
   static Check backend(String name, Capabilities capabilities, Optional<HostLack> lack, Check box) {
     String can = capabilities(capabilities);
     if (lack.isPresent()) {
@@ -303,7 +303,7 @@ public final class Doctor {
             .collect(Collectors.joining(", "));
   }
 
-  /** What is to be done stands below what went wrong, where that is known. */
+  /** The remedy, if known, follows the failure. */
   static Check noBox(SandboxException e) {
     List<String> lines = String.valueOf(e.getMessage()).lines().map(String::strip).toList();
     String remedy =

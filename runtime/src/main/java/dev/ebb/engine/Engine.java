@@ -5,10 +5,6 @@ import dev.ebb.admission.Cost;
 import dev.ebb.admission.Permit;
 import dev.ebb.admission.PressureSettings;
 import dev.ebb.backend.Backends;
-import dev.ebb.backend.Capability;
-import dev.ebb.backend.HostLack;
-import dev.ebb.backend.SandboxBackend;
-import dev.ebb.backend.ZygotePolicy;
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxEnd;
 import dev.ebb.box.BoxHost;
@@ -34,15 +30,12 @@ import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Fate;
 import dev.ebb.model.Holding;
 import dev.ebb.model.SandboxException;
-import dev.ebb.pool.Interpreter;
 import dev.ebb.pool.PoolPolicy;
 import dev.ebb.pool.WarmPool;
 import dev.ebb.store.Home;
 import dev.ebb.store.LogDirectory;
 import dev.ebb.store.RecordStore;
 import dev.ebb.supervision.Recovery;
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -51,15 +44,13 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /**
- * A running Ebb inside this process: one instance of its home, its boxes, and their end.
+ * An engine in this process: one instance of a home, and its boxes.
  *
- * <p>Closing it releases every box. Should the process be killed instead, its boxes die by
- * themselves and the next engine on the same home cleans up. Thread-safe. {@link HomeTools} works
- * on a home without an engine.
+ * <p>Closing it releases every box. If the process is killed instead, its boxes die by themselves
+ * and the next engine on the same home cleans up. Thread-safe. {@link HomeTools} works on a home
+ * without an engine.
  */
 public final class Engine implements AutoCloseable {
-  private static final Logger LOG = System.getLogger(Engine.class.getName());
-
   private final Home home;
   private final BoxHost host;
   private final KnownBoxes boxes;
@@ -69,7 +60,7 @@ public final class Engine implements AutoCloseable {
   private final PastBoxes past;
   private final OwnRuns runs = new OwnRuns(this);
 
-  /** Shared by creates, exclusive for the close: no box is made behind its back. */
+  /** Shared by creates, exclusive for the close: no box is made during the close. */
   private final OrderedReadWriteLock making = new OrderedReadWriteLock(LockOrder.ENGINE_MAKING);
 
   @GuardedBy("making")
@@ -90,24 +81,24 @@ public final class Engine implements AutoCloseable {
     return open(HomeTools.defaultHome());
   }
 
-  /** Opens an engine on {@code path} after releasing what dead ones left there. */
+  /** Opens an engine on {@code path} after releasing what dead engines left there. */
   public static Engine open(Path path) {
     return Opening.open(path, Opening.Role.GUEST);
   }
 
-  /** Opens the default home for a process that is Ebb's own, and may be moved between cgroups. */
+  /** Opens the default home for a dedicated process, which may be moved between cgroups. */
   public static Engine openForProcess() {
     return openForProcess(HomeTools.defaultHome());
   }
 
-  /** Opens {@code path} for a process that is Ebb's own, and may be moved between cgroups. */
+  /** Opens {@code path} for a dedicated process, which may be moved between cgroups. */
   public static Engine openForProcess(Path path) {
     return Opening.open(path, Opening.Role.PROCESS);
   }
 
   /**
-   * Opens {@code path} for its daemon, which takes over what the last one left: what was attached
-   * is released, what was detached waits for {@link #adopt}.
+   * Opens {@code path} for its daemon, which takes over the instance of the last daemon: attached
+   * boxes are released, detached boxes wait for {@link #adopt}.
    */
   public static Engine openForDaemon(Path path) {
     return Opening.open(path, Opening.Role.DAEMON);
@@ -117,7 +108,7 @@ public final class Engine implements AutoCloseable {
     T run() throws X;
   }
 
-  /** Does something that the close waits for, or nothing after the close. */
+  /** Runs work that the close waits for; returns {@code ifClosed} after the close. */
   private <T, X extends Exception> T whileOpen(Work<T, X> work, T ifClosed) throws X {
     making.readLock().lock();
     try {
@@ -130,7 +121,7 @@ public final class Engine implements AutoCloseable {
   // --- detached boxes of the last daemon ---
 
   /**
-   * A box that the last daemon had detached, and its commands, ended ones too.
+   * A box that the last daemon had detached, and its commands, including ended ones.
    *
    * @param record empty if it cannot be read
    */
@@ -139,22 +130,22 @@ public final class Engine implements AutoCloseable {
       execs = List.copyOf(execs);
     }
 
-    /** How the box ended, if an earlier daemon saw it. */
+    /** Returns how the box ended, if an earlier daemon saw that. */
     public Optional<BoxEnd> end() {
       return Detachment.of(box).end();
     }
   }
 
-  /** Takes over every detached box of the last daemon, however long ago it ended. */
+  /** Adopts every detached box of the last daemon, however long ago it ended. */
   public List<Adopted> adopt() throws InterruptedException {
     return adopt(History.ALL);
   }
 
   /**
-   * Takes over the detached boxes of the last daemon; once, before any box is made.
+   * Adopts the detached boxes of the last daemon; call once, before any box is made.
    *
    * @param history an ended box that is not part of it waits for {@link #forgetOutdated}
-   * @return those that are there: alive, dead, or unreachable
+   * @return the boxes that exist: alive, dead, or unreachable
    */
   public List<Adopted> adopt(History history) throws InterruptedException {
     Map<String, List<Holding>> detached = adopting.detached();
@@ -162,7 +153,7 @@ public final class Engine implements AutoCloseable {
     return adopting.adopt(detached);
   }
 
-  /** Removes up to {@code most} of those that {@link #adopt(History)} left for that. */
+  /** Removes up to {@code most} of the boxes that {@link #adopt(History)} left out. */
   public void forgetOutdated(int most) {
     var _ =
         whileOpen(
@@ -173,26 +164,26 @@ public final class Engine implements AutoCloseable {
             false);
   }
 
-  /** Tries again what could not be reached; empty when it still cannot, or is being ended. */
+  /** Tries an unreachable box again; empty if it still does not answer, or is being ended. */
   public Optional<Adopted> adoptAgain(Box unreachable) throws InterruptedException {
-    // RACE: one that is adopted behind the back of the close would be taken for lost, and ended.
+    // RACE: a box that is adopted during the close would be taken for lost, and ended.
     return whileOpen(() -> adopting.again(unreachable), Optional.empty());
   }
 
-  /** Where what the commands of a box wrote is, or was. */
+  /** Returns the directory of the output of a box, which may be gone. */
   @SuppressWarnings("exports") // seen by the daemon alone
   public LogDirectory logs(BoxId box) {
     return host.instance().logs(box.value());
   }
 
-  /** The records of boxes that end with their daemon, which alone uses them. */
+  /** Returns the records of boxes that end with their daemon; only the daemon uses them. */
   public PastBoxes past() {
     return past;
   }
 
   // --- boxes ---
 
-  /** Makes a box; it lives until it is released, or this engine is closed. */
+  /** Makes a box, which lives until it is released or this engine is closed. */
   public Box create(BoxSpec spec) {
     try (Permit _ = runs.admit(Cost.BOX)) {
       return make(spec);
@@ -207,7 +198,7 @@ public final class Engine implements AutoCloseable {
     return create(newId(), spec, state -> {});
   }
 
-  /** A name for a box to be made. */
+  /** Returns an id for a box to be made. */
   public BoxId newId() {
     try {
       return BoxId.random();
@@ -217,15 +208,15 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
-   * Makes a box by a name that no other box of this engine ever had.
+   * Makes a box with an id that no other box of this engine ever had.
    *
-   * @param listener hears of each change of its state, in order, and must not wait for anything
+   * @param listener called for each change of state, in order; must not block
    */
   public Box create(BoxId id, BoxSpec spec, Consumer<BoxState> listener) {
     return create(id, spec, false, listener);
   }
 
-  private Box create(BoxId id, BoxSpec spec, boolean wantsCopy, Consumer<BoxState> listener) {
+  Box create(BoxId id, BoxSpec spec, boolean wantsCopy, Consumer<BoxState> listener) {
     Optional<Box> made =
         whileOpen(() -> Optional.of(boxes.make(id, spec, wantsCopy, listener)), Optional.empty());
     return made.orElseThrow(
@@ -242,12 +233,12 @@ public final class Engine implements AutoCloseable {
     return Exec.start(box, spec);
   }
 
-  /** Ends a box and proves it; what is stuck is tried again until it is gone, or we are closed. */
+  /** Ends a box and proves it; retries a stuck box until it is gone or this engine is closed. */
   public Certificate release(Box box) {
     return boxes.release(box);
   }
 
-  /** Like {@link #release}, but what its commands wrote stays readable until {@link #forget}. */
+  /** Like {@link #release}, but the output of its commands stays readable until {@link #forget}. */
   public Certificate stop(Box box) {
     return stop(box, Map.of());
   }
@@ -255,29 +246,26 @@ public final class Engine implements AutoCloseable {
   /**
    * Like {@link #stop(Box)}.
    *
-   * @param note what the next engine shall hand out with the end of the box
+   * @param note text that the next engine returns with the end of the box
    */
   public Certificate stop(Box box, Map<String, String> note) {
     return box.stop(note);
   }
 
-  /** Removes what a stopped box had left to read; what cannot be removed makes it stuck. */
+  /** Removes the output of a stopped box; if that fails, the box is stuck. */
   public Certificate forget(Box box) {
     return boxes.forget(box);
   }
 
-  /**
-   * Lets the object of a stopped box go. What the box left to read stays until {@link
-   * #forget(BoxId)}.
-   */
+  /** Drops the object of a stopped box. Its output stays until {@link #forget(BoxId)}. */
   public void retire(Box stopped) {
     boxes.retire(stopped);
   }
 
   /**
-   * Removes what a stopped box had left to read.
+   * Removes the output of a stopped box.
    *
-   * @return empty for a box that is not there any more
+   * @return empty if the box no longer exists
    */
   public Optional<Certificate> forget(BoxId stopped) {
     return boxes.forget(stopped);
@@ -286,8 +274,8 @@ public final class Engine implements AutoCloseable {
   // --- in a box of its own ---
 
   /**
-   * From now on {@link #create(BoxSpec)} and the runs wait, or are refused, when this process or
-   * the host runs short of something; at the level alert a sweep gives back what was left. Once.
+   * From now on {@link #create(BoxSpec)} and the runs wait or are refused when this process or the
+   * host is short of a resource; at the level alert a sweep releases leftovers. Call once.
    */
   public void admit(PressureSettings settings) {
     runs.admit(settings);
@@ -310,77 +298,28 @@ public final class Engine implements AutoCloseable {
 
   // --- boxes made ahead ---
 
-  /** Has ready what makes boxes, so that the first need not wait for it. */
+  /** Prepares the backends, so that the first box need not wait for them. */
   public void prepare() throws InterruptedException {
     host.backends().prepare();
   }
 
-  /** What makes its boxes. */
+  /** Returns its backends. */
   public Backends backends() {
     return host.backends();
   }
 
   /**
-   * Begins to make boxes ahead; to be closed before this engine.
+   * Begins to make boxes in advance; close the pool before this engine.
    *
-   * @param listener hears what becomes of each box, and must not wait for anything
+   * @param listener called with the fate of each box; must not block
    */
   public WarmPool openPool(PoolPolicy policy, BiConsumer<Box, Fate> listener) {
-    requirePool(policy);
-    policy.zygote().ifPresent(this::useZygote);
-    return new WarmPool(new PoolMaker(), policy, listener);
-  }
-
-  /** A box is handed out only when its init proves that nothing used it. */
-  private void requirePool(PoolPolicy policy) {
-    SandboxBackend maker = host.backends().fallback();
-    if (!policy.isOff() && !maker.capabilities().has(Capability.INVENTORY)) {
-      throw new SandboxException(
-          ErrorCode.UNSUPPORTED,
-          "no pool: a box of backend " + maker.name() + " cannot " + Capability.INVENTORY.action());
-    }
-  }
-
-  private void useZygote(ZygotePolicy zygote) {
-    Optional<SandboxBackend> copier = host.backends().copier();
-    if (copier.isEmpty()) {
-      return;
-    }
-    try {
-      Optional<HostLack> lack = copier.get().copy(zygote);
-      lack.ifPresent(
-          each ->
-              LOG.log(
-                  Level.WARNING, "event=zygote_refused reason=\"{0}\", ignoring", each.finding()));
-    } catch (KernelException e) {
-      throw SandboxException.internal(e);
-    }
-  }
-
-  private final class PoolMaker implements WarmPool.Maker {
-    @Override
-    public Box make(BoxSpec spec, Optional<Interpreter> interpreter) {
-      boolean isPython = interpreter.equals(Optional.of(Interpreter.PYTHON));
-      return create(newId(), spec, isPython, state -> {});
-    }
-
-    @Override
-    public void discard(Box box) {
-      if (!release(box).isClean()) {
-        // ORDER: it is one of the boxes, and the next audit ends it.
-        boxes.leaveToAudit(box);
-      }
-    }
-
-    @Override
-    public boolean isBusy() {
-      return boxes.isMaking();
-    }
+    return new PoolMaker(this, host, boxes).open(policy, listener);
   }
 
   // --- what there is on the host ---
 
-  /** Compares the host with what this engine holds, and mends; a dry run only reports. */
+  /** Compares the host with what this engine holds, and repairs; a dry run only reports. */
   public List<Recovery.Finding> audit(boolean dryRun) {
     return whileOpen(() -> inspection.audit(dryRun), List.of());
   }
@@ -390,37 +329,40 @@ public final class Engine implements AutoCloseable {
     return whileOpen(() -> inspection.recoverOthers(dryRun), List.of());
   }
 
-  /** What was found of dead instances when this one was opened. */
+  /** Returns what was found of dead instances when this engine was opened. */
   public List<Recovery.Finding> recovered() {
     return inspection.recovered();
   }
 
-  /** What this engine may hold on the host now. */
+  /** Returns what this engine may hold on the host now. */
   public List<Holding> holdings() {
     return inspection.holdings();
   }
 
-  /** How many cgroups were busy when they should have been empty; 0 in a healthy system. */
+  /** Returns how many cgroups were busy when they should have been empty; 0 in a healthy system. */
   public long leaks() {
     return inspection.leaks();
   }
 
-  /** How often a process from outside was found in the cgroup of a box or command, and killed. */
+  /**
+   * Returns how often a process from outside was found in the cgroup of a box or command, and
+   * killed.
+   */
   public long strangers() {
     return inspection.strangers();
   }
 
-  /** The host uids that its boxes are lent. */
+  /** Returns the host uids that are lent to its boxes. */
   public HostUids uids() {
     return host.uids();
   }
 
-  /** The proxy of its boxes. */
+  /** Returns the proxy of its boxes. */
   public Egress egress() {
     return host.egress();
   }
 
-  /** The records of its boxes and of its home, for the daemon. */
+  /** Returns the records of its boxes and of its home, for the daemon. */
   @SuppressWarnings("exports") // seen by the daemon alone
   public RecordStore records() {
     return host.records();
@@ -434,7 +376,7 @@ public final class Engine implements AutoCloseable {
     return home.path();
   }
 
-  /** Processes all that its boxes have sent until now; false when that took too long. */
+  /** Processes everything that its boxes have sent until now; returns false on a timeout. */
   public boolean hearOut() throws InterruptedException {
     return host.hearOut();
   }
@@ -442,15 +384,14 @@ public final class Engine implements AutoCloseable {
   // --- its end ---
 
   /**
-   * Bounds a close that must not last: a process that is killed and not gone by {@code last} counts
-   * as stuck, and is left for the next engine. Also ends the waits of releases and sweeps that have
-   * begun.
+   * Bounds a close: a killed process that still exists at {@code last} counts as stuck and is left
+   * to the next engine. Also ends the waits of releases and sweeps that have begun.
    */
   public void waitNoLongerThan(Deadline last) {
     host.patience().endAt(last);
   }
 
-  /** Releases every box and gives the instance back; a box that is stuck keeps it on the ledger. */
+  /** Releases every box and the instance; a stuck box keeps the instance on the ledger. */
   @Override
   public void close() {
     runs.close();

@@ -21,7 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Works on a home without an engine: finds it, sweeps it, lends one beside it. */
+/** Works on a home without an engine: finds it, sweeps it, makes a temporary home beside it. */
 public final class HomeTools {
   /** How long killed processes may take to be gone when no new engine waits for it. */
   static final Duration SWEEP_PATIENCE = Duration.ofSeconds(10);
@@ -48,7 +48,7 @@ public final class HomeTools {
     }
   }
 
-  /** Returns a reason for people; the message of a file system exception is only a path. */
+  /** Returns a readable reason; the message of a file system exception is only a path. */
   static String reason(Exception e) {
     return e instanceof AccessDeniedException denied
         ? denied.getFile() + " cannot be written; set EBB_HOME to a directory of your own"

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What an engine holds on the host, and what it finds there that should be gone: of its own boxes,
- * of other engines on its home, and of ended boxes older than the history. Thread-safe.
+ * What an engine holds on the host, and the leftovers it finds there: of its own boxes, of other
+ * engines on its home, and of ended boxes older than the history. Thread-safe.
  */
 final class Inspection {
   private final Home home;
@@ -27,7 +27,7 @@ final class Inspection {
   private final List<Recovery.Finding> recovered;
   private final OrderedLock auditing = new OrderedLock(LockOrder.ENGINE_AUDIT);
 
-  /** Else the audit would see a box of which half is removed. */
+  /** Otherwise the audit would see a partially removed box. */
   @GuardedBy("auditing")
   private final ExpiredHistory expired;
 
@@ -56,7 +56,7 @@ final class Inspection {
     return host.strangers().count();
   }
 
-  /** Compares the host with what the engine holds, and mends; a dry run only reports. */
+  /** Compares the host with what the engine holds, and repairs; a dry run only reports. */
   List<Recovery.Finding> audit(boolean dryRun) {
     return sweep(() -> new Audit(host, recovery(), boxes).run(dryRun));
   }
@@ -82,7 +82,7 @@ final class Inspection {
   }
 
   /**
-   * Takes the ended boxes out of {@code boxes} that are not part of {@code history}, for {@link
+   * Takes the ended boxes that are not part of {@code history} out of {@code boxes}, for {@link
    * #removeExpired}.
    */
   void takeExpired(Map<String, List<Holding>> boxes, History history) {

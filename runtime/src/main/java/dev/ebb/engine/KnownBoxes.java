@@ -19,7 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /**
- * The boxes of one engine, from before the first ledger line of each until its certificate is
+ * The boxes of one engine. Each is known from before its first ledger line until its certificate is
  * clean. Thread-safe.
  */
 final class KnownBoxes implements Audit.Population, AutoCloseable {
@@ -31,10 +31,10 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
   /** The boxes that could be neither made nor unwound; each is in {@link #boxes}, too. */
   private final Set<Box> unfinished = ConcurrentHashMap.newKeySet();
 
-  /** The ids that have lines on the ledger, and are no boxes yet. */
+  /** The ids that have ledger lines and are no boxes yet. */
   private final Set<String> inMaking = ConcurrentHashMap.newKeySet();
 
-  /** What boxes have left to read whose objects were let go, by id. */
+  /** The output of boxes whose objects were dropped, by id. */
   private final Map<String, StoppedBox> stopped = new ConcurrentHashMap<>();
 
   private final Retries retries = new Retries(this::releaseAgain);
@@ -45,7 +45,7 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
 
   Box make(BoxId id, BoxSpec spec, boolean wantsCopy, Consumer<BoxState> listener) {
     try {
-      // ORDER: there is no moment at which it has lines, and is neither.
+      // ORDER: while it has lines, it is always one of the two.
       inMaking.add(id.value());
       Box box = Making.make(host, id, spec, wantsCopy, listener, this::keepUnfinished);
       boxes.add(box);
@@ -69,12 +69,12 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
     unfinished.add(box);
   }
 
-  /** Leaves one of the boxes to the next audit, which ends it. */
+  /** Leaves a box to the next audit, which ends it. */
   void leaveToAudit(Box box) {
     unfinished.add(box);
   }
 
-  /** Forgets a box of which another object has taken over everything. */
+  /** Forgets a box after another object has taken over its resources. */
   void remove(Box box) {
     boxes.remove(box);
   }
@@ -90,9 +90,9 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
   }
 
   /**
-   * What a backend holds for itself is known by its name.
+   * Returns whether lines belong to a box; the resources of a backend are known by its name.
    *
-   * <p>ORDER: in the making first, for it becomes a box, and never the other way round.
+   * <p>ORDER: ids in the making first, since these become boxes and never the reverse.
    */
   @Override
   public boolean isKnown(String box) {
@@ -102,12 +102,12 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
         || boxes.stream().anyMatch(each -> each.id().value().equals(box));
   }
 
-  /** Ends a box and proves it; a stuck box is released again until it is gone, or we are closed. */
+  /** Ends a box and proves it; retries a stuck box until it is gone or the engine is closed. */
   @Override
   public Certificate release(Box box) {
     Certificate certificate = box.release();
     if (certificate.isClean()) {
-      // One that was stopped before still has its logs.
+      // A box that was stopped before still has its logs.
       certificate = forget(box);
     }
     if (!certificate.isClean()) {
@@ -125,10 +125,10 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
     return isClean;
   }
 
-  /** Lets the object of a box go that is gone: from now on it is known by what it left to read. */
+  /** Drops the object of a box that is gone; from now on it is known by its output. */
   void retire(Box box) {
     String id = box.id().value();
-    // ORDER: there is no moment at which the audit would take its directory for a stray.
+    // ORDER: the audit must never take its directory for a stray.
     stopped.put(id, StoppedBox.of(box));
     if (!boxes.remove(box)) {
       // RACE: it was forgotten meanwhile.
@@ -136,12 +136,12 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
     }
   }
 
-  /** What those have left to read whose objects were let go. */
+  /** Returns the output of boxes whose objects were dropped. */
   Collection<StoppedBox> stopped() {
     return stopped.values();
   }
 
-  /** Forgets a box that has ended; empty if it is not there. */
+  /** Forgets a box that has ended; empty if it does not exist. */
   Optional<Certificate> forget(BoxId id) {
     StoppedBox left = stopped.get(id.value());
     if (left == null) {
@@ -154,13 +154,13 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
     return Optional.of(certificate);
   }
 
-  /** Forgets a box that has ended, also one of which something was stuck when that was tried. */
+  /** Forgets a box that has ended, even if it was stuck in an earlier attempt. */
   private Certificate forgetSurely(Box box) {
     Certificate certificate = box.state() == BoxState.STUCK ? box.release() : forget(box);
     return certificate.isClean() ? forget(box) : certificate;
   }
 
-  /** Removes what a stopped box had left to read; what cannot be removed makes it stuck. */
+  /** Removes the output of a stopped box; if that fails, the box is stuck. */
   Certificate forget(Box box) {
     Certificate certificate = box.forget();
     if (certificate.isClean()) {
@@ -173,7 +173,7 @@ final class KnownBoxes implements Audit.Population, AutoCloseable {
     return certificate;
   }
 
-  /** Ends the retries, and waits for one that has begun; releases no box. */
+  /** Ends the retries, and waits for one in progress; releases no box. */
   @Override
   public void close() {
     retries.close();

@@ -45,23 +45,23 @@ import java.util.LinkedHashSet;
 import java.util.List;
 
 /**
- * Opens an engine on a home: releases what dead ones left there, makes an instance or takes over
- * the last daemon's, and gives it a cgroup subtree. A failure unwinds all of it.
+ * Opens an engine on a home: releases what dead engines left there, makes an instance or takes over
+ * the last daemon's, and gives it a cgroup subtree. A failure unwinds everything.
  */
 final class Opening {
   private static final Logger LOG = System.getLogger(Opening.class.getName());
   private static final Duration CREATE_DEADLINE = Duration.ofSeconds(30);
 
-  /** How long the leftovers of a dead runtime may keep the next one from its work. */
+  /** How long the leftovers of a dead runtime may delay the next one. */
   private static final Duration AT_START = Duration.ofSeconds(2);
 
   private static final Duration ORPHAN_PATIENCE = Duration.ofSeconds(5);
 
-  /** What an engine is to its process. */
+  /** The role of an engine in its process. */
   enum Role {
-    /** A library in a process that is not Ebb's, and stays in its cgroup. */
+    /** A library in the process of another program, which stays in its cgroup. */
     GUEST,
-    /** The purpose of the process, which may be moved between cgroups. */
+    /** The purpose of a dedicated process, which may be moved between cgroups. */
     PROCESS,
     /** A process that takes over the detached boxes of the daemon before it. */
     DAEMON
@@ -129,7 +129,7 @@ final class Opening {
     mendLedger(instance);
     recovered.addAll(releaseAttached(instance, recovery));
     BoxHost host = host(instance, hierarchies);
-    // What is left of others is not lent again, whatever becomes of it.
+    // Uids of the leftovers of others are not lent again, even if they are released.
     instance.ledger().holdings().stream()
         .filter(held -> held.kind() == Kind.USER)
         .forEach(held -> host.uids().take(Integer.parseInt(held.subject())));
@@ -206,7 +206,7 @@ final class Opening {
     }
   }
 
-  /** Lists what an instance that was taken over has on the host, should its ledger be damaged. */
+  /** Lists what an adopted instance has on the host, in case its ledger is damaged. */
   private void mendLedger(Instance instance) throws KernelException, IOException {
     if (!instance.resumed()) {
       return;
@@ -225,7 +225,7 @@ final class Opening {
     }
   }
 
-  /** Releases the attached boxes of an instance that was taken over; detached ones stay. */
+  /** Releases the attached boxes of an adopted instance; detached boxes stay. */
   private static List<Recovery.Finding> releaseAttached(Instance instance, Recovery recovery)
       throws KernelException {
     Ledger ledger = instance.ledger();
@@ -241,7 +241,7 @@ final class Opening {
     return findings;
   }
 
-  /** Releases one box; if something of it is stuck, it keeps all its lines, its uid among them. */
+  /** Releases one box; a stuck box keeps all its lines, including that of its uid. */
   private static List<Recovery.Finding> release(DeadInstance box, Ledger ledger, Recovery recovery)
       throws KernelException {
     var findings = recovery.release(box, false);

@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The records of boxes that end with their daemon, by number: written when a box was made and when
- * it has ended, read by the next daemon. What cannot be written is logged and missing after a
- * restart, and nothing else fails. Thread-safe.
+ * it has ended, read by the next daemon. A failed write is logged, and its record is missing after
+ * a restart; nothing else fails. Thread-safe.
  */
 public final class PastBoxes {
   /** The number of a box without a record. */
@@ -27,19 +27,19 @@ public final class PastBoxes {
   private final Journal journal;
   private final AtomicInteger last = new AtomicInteger();
 
-  /** The journal can be used: one that cannot be read is left as it is. */
+  /** Whether the journal can be used: an unreadable one is left unchanged. */
   private volatile boolean isOpen;
 
-  /** Those in a store of records. */
+  /** Uses the journal of a record store. */
   @SuppressWarnings("exports") // seen by the daemon alone
   public PastBoxes(RecordStore records) {
     journal = records.history();
   }
 
   /**
-   * Opens the history; to be called once, before any other method.
+   * Opens the history; call it once, before any other method.
    *
-   * @return what the daemons before wrote, by number; a box without an end ended with its daemon
+   * @return the records of earlier daemons, by number; a box without an end ended with its daemon
    */
   public Map<Integer, PastBox> open() {
     var boxes = new LinkedHashMap<Integer, PastBox>();
@@ -69,13 +69,13 @@ public final class PastBoxes {
     }
   }
 
-  /** Writes down that a box was made; {@link #NONE} if that failed. */
+  /** Records that a box was made; returns {@link #NONE} on failure. */
   public int begin(PastBox box) {
     int number = last.incrementAndGet();
     return append(box, number, Step.RECORD_BOX) ? number : NONE;
   }
 
-  /** Writes down that a box has ended; the number of its record, as {@link #begin} has it. */
+  /** Records that a box has ended; returns the number of its record, like {@link #begin}. */
   public int end(int begun, PastBox box) {
     int number = begun == NONE ? last.incrementAndGet() : begun;
     return append(box, number, Step.RECORD_BOX_END) || begun != NONE ? number : NONE;

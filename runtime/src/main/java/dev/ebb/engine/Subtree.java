@@ -35,7 +35,7 @@ final class Subtree {
   /** The ledger lines of the instance itself. */
   private final List<Holding> holdings = new ArrayList<>();
 
-  /** The cgroup this process moved into, below the one it was in, if it had to. */
+  /** The cgroup that this process moved into, below its former one, if it had to. */
   private @Nullable Path movedTo;
 
   Subtree(Home home, BoxHost host) {
@@ -84,7 +84,7 @@ final class Subtree {
     try {
       Subtrees.mark(cgroup, home.identity());
     } catch (IOException e) {
-      // If it has a claim of uids, that names the home, too.
+      // A claim of uids, if there is one, names the home, too.
       LOG.log(Level.INFO, "event=cgroup_not_marked path={0} reason=\"{1}\" ignoring", cgroup, e);
     }
   }
@@ -92,7 +92,8 @@ final class Subtree {
   /** Removes the cgroups and strikes their lines; no box may be left in them. */
   void remove() throws KernelException {
     Step.REMOVE_SUBTREE.reach();
-    // ORDER: boxes are gone, their subtree goes, then nothing has controllers but our own place.
+    // ORDER: after the boxes, their subtree is removed; then only this process's cgroup has
+    // controllers.
     for (Holding holding : holdings) {
       Path path = Path.of(holding.subject());
       if (path.equals(movedTo)) {
@@ -104,7 +105,7 @@ final class Subtree {
     host.instance().ledger().strike(holdings);
   }
 
-  /** Returns to the former cgroup, for a process cannot remove the cgroup that it is in. */
+  /** Returns to the former cgroup, because a process cannot remove the cgroup that it is in. */
   private void comeBack(Path left) throws KernelException {
     BoxCgroup.withdraw(new Cgroup(left));
     new Cgroup(left).enter();

@@ -1,7 +1,7 @@
 /**
- * The only door for anything outside: open an engine, make boxes, run commands, close.
+ * The entry point for programs: open an engine, make boxes, run commands, close.
  *
- * <p>May use every layer below; nothing below uses it.
+ * <p>May use every layer below; no layer below uses it.
  */
 @NullMarked
 package dev.ebb.engine;

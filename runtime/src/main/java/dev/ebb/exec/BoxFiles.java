@@ -25,34 +25,35 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The files of a box, walked in it as its user: init does it, in an exec of its own, so a hostile
- * tree harms only itself. Paths are the box's own, relative ones from the workspace. Thread-safe.
+ * The files of a box. Init accesses them inside the box as its user, in a separate exec, so a
+ * hostile tree harms only its box. Paths are those of the box; relative ones start at the
+ * workspace. Thread-safe.
  */
 public final class BoxFiles {
   private static final Logger LOG = System.getLogger(BoxFiles.class.getName());
 
-  /** For what carries content. */
+  /** The timeout of operations that transfer content. */
   public static final Duration CONTENT_TIMEOUT = Duration.ofMinutes(5);
 
   public static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   private static final Duration GRACE = Duration.ofSeconds(1);
 
-  /** Of init, for what it does by itself. */
+  /** The timeout of operations that init does without an exec. */
   private static final Duration ANSWER = Duration.ofSeconds(5);
 
-  /** Of what is read: the reader may be slow, and nothing is kept for it. */
+  /** The timeout of reads: the reader may be slow, and nothing is buffered for it. */
   private static final Duration READ_TIMEOUT = Duration.ofHours(1);
 
-  /** Where init tells a listing at once. */
+  /** The output limit of a listing. */
   private static final ByteSize ENTRIES_MAX = ByteSize.mebibytes(8);
 
-  /** An archive may be this much longer than what the box can hold: it has heads, and holes. */
+  /** How much longer an archive may be than the capacity of the box: it has headers and holes. */
   private static final long ARCHIVE_MORE = 1L << 30;
 
   private static final ByteSize UNLIMITED = new ByteSize(Long.MAX_VALUE);
 
-  /** Entries of the workspace, for who wants to know what has changed there. */
+  /** The most entries of a workspace listing, by which a caller detects changes. */
   private static final int WORKSPACE_MOST = 10_000;
 
   private static final ByteSize STAGED_MOST = ByteSize.mebibytes(256);
@@ -71,7 +72,7 @@ public final class BoxFiles {
   /**
    * The files of a box.
    *
-   * @param most that one file may have, by its size: holes count
+   * @param most the largest size of one file; holes count
    */
   public BoxFiles(Box box, ByteSize most) {
     this.box = box;
@@ -79,14 +80,14 @@ public final class BoxFiles {
     fileSize = new ByteSize(hasOthersFiles(box) ? most.bytes() : Math.min(most.bytes(), held));
   }
 
-  /** Bytes that the box can hold by itself. */
+  /** Returns how many bytes the box can hold without its mounts. */
   private static long held(Box box) {
     var limits = box.spec().limits();
     long sum = limits.disk().bytes() + 2 * limits.temporary().bytes();
     return sum < 0 ? Long.MAX_VALUE : sum;
   }
 
-  /** What is mounted may hold more than the box may. */
+  /** Mounts may hold more than the box itself. */
   private static boolean hasOthersFiles(Box box) {
     return !box.spec().mounts().isEmpty() || !box.spec().packages().isEmpty();
   }
@@ -96,7 +97,7 @@ public final class BoxFiles {
     return hasOthersFiles(box) ? Long.MAX_VALUE : most;
   }
 
-  /** A regular file from {@code offset} on; to be closed. */
+  /** Reads a regular file from {@code offset} on; the caller closes it. */
   public FileContent read(String path, long offset) throws InterruptedException {
     require(offset >= 0, "an offset cannot be negative: " + offset);
     String from = Long.toString(offset);
@@ -119,9 +120,9 @@ public final class BoxFiles {
   }
 
   /**
-   * Replaces what the path names with this content, whole or not at all; makes its parents.
+   * Replaces the file with this content, whole or not at all; makes missing parents.
    *
-   * @return what is there then; empty: init told nothing of it
+   * @return the new entry; empty if init did not report it
    */
   @CanIgnoreReturnValue
   public Optional<FileEntry> write(String path, int mode, InputStream content)
@@ -140,10 +141,10 @@ public final class BoxFiles {
   }
 
   /**
-   * Makes a file that is new in the workspace, without a process: for a box in which nothing runs
-   * yet, and for little, as it is not charged to its commands.
+   * Makes a new file in the workspace, without a process: for a box in which nothing runs yet, and
+   * for small content, since it is not charged to the commands.
    *
-   * @return what is there then; empty: it cannot be made so, {@link #write} can or tells why not
+   * @return the new entry; empty if it cannot be made this way: then call {@link #write}
    */
   public Optional<FileEntry> writeNew(FirstFile file) throws InterruptedException {
     if (!box.execSite().has(Capability.FILES)) {
@@ -160,7 +161,7 @@ public final class BoxFiles {
     }
   }
 
-  /** What is in the workspace, by name; where a link leads need not be told. */
+  /** Lists the workspace by name; targets of links may be missing. */
   public List<FileEntry> workspace() throws InterruptedException {
     Optional<byte[]> seen = Optional.empty();
     try {
@@ -175,7 +176,10 @@ public final class BoxFiles {
         : list(BoxPaths.WORKSPACE, WORKSPACE_MOST);
   }
 
-  /** The same as it was when {@code exec} had ended, if that was told; else, or later, as it is. */
+  /**
+   * Lists the workspace as it was at the end of {@code exec}, if init sent that; otherwise, or when
+   * called again, as it is now.
+   */
   public List<FileEntry> workspaceAfter(Exec exec) throws InterruptedException {
     Optional<byte[]> seen = exec.output().takeWorkspace();
     return seen.isPresent() ? byName(FileEntry.parse(seen.get())) : workspace();
@@ -185,7 +189,7 @@ public final class BoxFiles {
     return entries.stream().sorted(Comparator.comparing(FileEntry::name)).toList();
   }
 
-  /** What is there; a link is not followed. */
+  /** Returns the entry at a path; does not follow a link. */
   public FileEntry stat(String path) throws InterruptedException {
     return entry("look at", path);
   }
@@ -194,21 +198,21 @@ public final class BoxFiles {
     return FileEntry.parse(run(verb, path, operation("stat", checked(path)))).getFirst();
   }
 
-  /** What is in a directory, by name; all of it, in memory. */
+  /** Lists a directory by name, completely and in memory. */
   public List<FileEntry> list(String path) throws InterruptedException {
     try (FileListing all = listing(path)) {
       return byName(all.first(Integer.MAX_VALUE));
     }
   }
 
-  /** The first of what is in a directory, by name. */
+  /** Lists the first entries of a directory, by name. */
   public List<FileEntry> list(String path, int most) throws InterruptedException {
     try (FileListing all = listing(path)) {
       return all.first(most);
     }
   }
 
-  /** What is in a directory, by name, as it comes; to be closed. */
+  /** Streams the entries of a directory, by name; the caller closes it. */
   public FileListing listing(String path) throws InterruptedException {
     var spec =
         operation("list", checked(path)).withOutputLimit(ENTRIES_MAX).withTimeout(READ_TIMEOUT);
@@ -216,17 +220,17 @@ public final class BoxFiles {
         open(FileExec.piped(box, spec, what("list", path), false), Long.MAX_VALUE));
   }
 
-  /** With its parents; a directory that is there already is fine. */
+  /** Makes a directory with its parents; no-op if it exists. */
   public void mkdir(String path) throws InterruptedException {
     run("make directory", path, operation("mkdir", checked(path)));
   }
 
-  /** As rename(2): a file that is there gives way. */
+  /** Renames like rename(2): replaces an existing file. */
   public void move(String from, String to) throws InterruptedException {
     run("move", from + "\" to \"" + to, operation("move", checked(from), checked(to)));
   }
 
-  /** A file, a link or a directory; one that is not empty only if {@code recursive}. */
+  /** Removes a file, a link or a directory; a directory with content only if {@code recursive}. */
   public void remove(String path, boolean recursive) throws InterruptedException {
     var spec =
         recursive
@@ -235,7 +239,9 @@ public final class BoxFiles {
     run("remove", path, spec);
   }
 
-  /** What is in a directory, or one file, as a tar, made by the box's own; to be closed. */
+  /**
+   * Streams a directory or a file as an archive made by the tar of the box; the caller closes it.
+   */
   public FileContent pack(String path) throws InterruptedException {
     boolean isFile = entry("pack", path).type() == FileEntry.Type.FILE;
     int slash = path.lastIndexOf('/');
@@ -248,10 +254,10 @@ public final class BoxFiles {
         archiveMost());
   }
 
-  /** Unpacks a tar into a directory, by the box's own; what it refuses stays out. */
+  /** Unpacks an archive into a directory with the tar of the box, which may refuse members. */
   public void unpack(String directory, InputStream content)
       throws IOException, InterruptedException {
-    // Tar itself looks for the directory only when it has something for it.
+    // Tar looks for the directory only when a member goes there.
     run("unpack into", directory, operation("stat", checked(directory) + "/."));
     var command = new ArrayList<>(UNPACK);
     command.addAll(List.of("-C", directory));

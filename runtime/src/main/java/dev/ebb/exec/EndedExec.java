@@ -20,9 +20,9 @@ import java.util.OptionalInt;
 /**
  * The record of a command that has ended. Nothing in it leads to the command or to its box.
  *
- * @param result empty: it could not begin
- * @param refusal why it could not begin
- * @param segment what it wrote, as far as that is still there
+ * @param result empty: it could not be started
+ * @param refusal why it could not be started
+ * @param segment its output, as far as it still exists
  */
 public record EndedExec(
     int number,
@@ -42,7 +42,7 @@ public record EndedExec(
   private static final String CODE = "refusal-code";
   private static final String MESSAGE = "refusal";
 
-  /** The record of a command with this end. */
+  /** Makes the record of a command with this end. */
   public static EndedExec of(
       Exec exec, Instant at, Optional<ExecResult> result, Optional<SandboxException> refusal) {
     return new EndedExec(
@@ -57,7 +57,7 @@ public record EndedExec(
         exec.segment());
   }
 
-  /** As an entry of a journal, without what it wrote. */
+  /** Returns it as an entry of a journal, without the output. */
   public JournalEntry entry() {
     var input = isInputCut ? ExecInput.State.CUT : ExecInput.State.WHOLE;
     var started = new ExecRecord(number, spec, startedAt, 0, input, Optional.empty());
@@ -76,9 +76,9 @@ public record EndedExec(
   }
 
   /**
-   * Reads what {@link #entry} made.
+   * Parses an {@link #entry}.
    *
-   * @param logs where what it wrote was stored, and may be gone
+   * @param logs the directory of its output, which may be gone
    */
   public static EndedExec parse(JournalEntry entry, LogDirectory logs) throws IOException {
     var entries = new ArrayList<>(entry.entries(RECORD));
@@ -110,7 +110,7 @@ public record EndedExec(
     try {
       return ErrorCode.valueOf(name);
     } catch (IllegalArgumentException e) {
-      // A newer version has more of them.
+      // A newer version may have more causes.
       return ErrorCode.INTERNAL;
     }
   }
@@ -128,7 +128,7 @@ public record EndedExec(
     return segment;
   }
 
-  /** Its processes ended with its box. */
+  /** Returns none: its processes ended with its box. */
   @Override
   public List<Integer> pids() {
     return List.of();

@@ -11,9 +11,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/**
- * The environment of a command: nothing of the host's, a few useful defaults, then the caller's.
- */
+/** The environment of a command: no variables of the host, a few defaults, then the caller's. */
 public final class Environment {
   private static final String PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -22,7 +20,7 @@ public final class Environment {
 
   private Environment() {}
 
-  /** Lines of {@code NAME=value}. */
+  /** Returns lines of {@code NAME=value}. */
   public static List<String> lines(
       Map<String, String> given, int packages, ExecKind kind, Network network) {
     var all = new LinkedHashMap<String, String>();
@@ -46,8 +44,9 @@ public final class Environment {
   }
 
   /**
-   * What leads programs to the proxy of a box that has one. ALL_PROXY is for those that know no
-   * other, and for schemes that the proxy refuses in words instead of a name that is not found.
+   * The variables that point programs to the proxy of a box. ALL_PROXY is for programs that read no
+   * other variable, and for other schemes: the proxy refuses them with a message, which is clearer
+   * than an unknown host.
    */
   public static Map<String, String> proxy(Network network) {
     if (network.policy().isEmpty()) {
@@ -58,14 +57,14 @@ public final class Environment {
       all.put(name, PROXY);
       all.put(name.toLowerCase(Locale.ROOT), PROXY);
     }
-    // What listens on the loopback of the box is reached without.
+    // Servers on the loopback of the box are reached directly.
     all.put("NO_PROXY", LOOPBACK);
     all.put("no_proxy", LOOPBACK);
     all.put("NODE_USE_ENV_PROXY", "1");
     return all;
   }
 
-  /** The package directories with a suffix each, then the rest. */
+  /** Joins the package directories, each with a suffix, and the rest. */
   private static String join(int packages, String suffix, String rest) {
     String paths =
         IntStream.range(0, packages)

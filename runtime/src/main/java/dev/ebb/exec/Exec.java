@@ -28,19 +28,19 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One command tree in a box. Thread-safe. Owns its cgroup leaf, its logs and its stdin, which end
- * with its box at the latest.
+ * One command tree in a box. Thread-safe. Owns its cgroup leaf, its logs and its stdin, which are
+ * released with its box at the latest.
  */
 public final class Exec implements ExecView, AutoCloseable {
   private static final Logger LOG = System.getLogger(Exec.class.getName());
 
-  /** How late init may end a ladder before the engine kills by itself; a test may shorten it. */
+  /** How late init may end a kill ladder before the engine kills; a test may shorten it. */
   static volatile Duration ladderSlack = Duration.ofSeconds(7);
 
   private final ExecSite site;
   private final int number;
 
-  /** Of a command that has ended, only the beginning of its words. */
+  /** The command; after its end, only the beginning of its words. */
   private volatile ExecSpec spec;
 
   private final Scope scope;
@@ -56,7 +56,7 @@ public final class Exec implements ExecView, AutoCloseable {
   private final OrderedLock finishing = new OrderedLock(LockOrder.EXEC_FINISH);
   private boolean isAdopted;
 
-  /** The processor time of the box before this command was ordered. */
+  /** The processor time of the box before this command was submitted. */
   private Duration cpuBefore = Duration.ZERO;
 
   private @Nullable ExecResult result;
@@ -87,7 +87,7 @@ public final class Exec implements ExecView, AutoCloseable {
 
   // --- beginning ---
 
-  /** Starts a command; what cannot be executed is a result, not an exception. */
+  /** Starts a command. A program that cannot be executed is a result, not an exception. */
   public static Exec start(Box box, ExecSpec spec) {
     return new ExecStart(box.execSite(), spec).start();
   }
@@ -100,7 +100,7 @@ public final class Exec implements ExecView, AutoCloseable {
     return new ExecStart(box.execSite(), spec.withInput()).withInput(input).start();
   }
 
-  /** Has init start it; all that it needs is made. */
+  /** Lets init start it; its resources have been made. */
   void begin(ExecRecord record, StartRequest request, List<Fd> fds, boolean isPiped)
       throws KernelException {
     journal.begin(record);
@@ -109,16 +109,16 @@ public final class Exec implements ExecView, AutoCloseable {
     site.whenOutOfMemory(oomListener);
   }
 
-  /** It could not be started. */
+  /** Releases a command that could not be started. */
   void abandon() {
     setPending(false);
     forget();
   }
 
   /**
-   * Gives a command that has waited on its stdin to the caller that ordered it: its limits, its
-   * time and what it uses count from now on. This object is done with, and its stdin is the new
-   * one's, also where that takes no input.
+   * Hands a command that has waited on its stdin to the caller that requested it: its limits, time
+   * and usage count from now on. This object is finished; its stdin belongs to the new one, even if
+   * that takes no input.
    *
    * @param cpuSoFar of all commands of its box
    */
@@ -129,7 +129,7 @@ public final class Exec implements ExecView, AutoCloseable {
     heir.progress.takeOver(progress);
     heir.cpuBefore = cpuSoFar;
     site.forget(oomListener);
-    // ORDER: what is reported from now on is the heir's; what was reported before ends both.
+    // ORDER: later reports go to the heir; an end reported earlier ends both.
     heir.expectReports();
     site.sandbox().rearm(number, ExecStart.rearmRequest(site, order, heir.output.isBuffered()));
     if (progress.isOver() || progress.started().isEmpty() || !segment().isEmpty()) {
@@ -138,13 +138,13 @@ public final class Exec implements ExecView, AutoCloseable {
     return heir;
   }
 
-  /** Init runs the command already. */
+  /** Expects reports on a command that init runs already. */
   private void expectReports() {
     site.whenOutOfMemory(oomListener);
     site.sandbox().expect(number, new ExecReports(site, this));
   }
 
-  /** An engine before this one started it; its end is recorded if it has a result. */
+  /** Adopts a command of an earlier engine; its end is recorded if it has a result. */
   void adopt(Optional<ExecResult> end) throws KernelException, IOException {
     isAdopted = true;
     output.adopt(end);
@@ -159,7 +159,7 @@ public final class Exec implements ExecView, AutoCloseable {
     }
   }
 
-  /** Once each. */
+  /** Notes that a start is pending, or is no longer; each once. */
   private void setPending(boolean isPending) {
     if (pending.compareAndSet(!isPending, isPending)) {
       site.lane().startPending(isPending);
@@ -173,7 +173,9 @@ public final class Exec implements ExecView, AutoCloseable {
     progress.onStarted(pid, adopter);
   }
 
-  /** ORDER: the long words go first, so a thread that sees the end counts the short ones. */
+  /**
+   * ORDER: the long words are dropped first, so a thread that sees the end counts the short ones.
+   */
   void onEnd(Outcome last, long stdoutSize, long stderrSize) {
     setPending(false);
     spec = spec.ended();
@@ -181,9 +183,11 @@ public final class Exec implements ExecView, AutoCloseable {
     input.close();
   }
 
-  /** One victim takes the whole exec along: what is left of it could only fail strangely. */
+  /**
+   * Kills the whole exec after one victim: the remaining processes could only fail in obscure ways.
+   */
   private void onOutOfMemory(long kills) {
-    // RACE: a late report may be of a command before this one.
+    // RACE: a late report may concern an earlier command.
     if (kills > oomKillsBefore) {
       progress.runOutOfMemory();
       kill(Duration.ZERO);
@@ -229,14 +233,14 @@ public final class Exec implements ExecView, AutoCloseable {
   }
 
   /**
-   * Ends the current segment of a command that takes orders. It holds what was written so far; once
-   * it is over, the next segment has begun.
+   * Ends the current output segment of a command that takes orders. The segment holds the output so
+   * far; once it is over, the next segment has begun.
    */
   public void split() {
     send(sandbox -> sandbox.split(number));
   }
 
-  /** Waits until either stream has more than was read; false once both are read to their end. */
+  /** Waits until either stream has unread output; returns false once both are read to the end. */
   public boolean awaitOutput(long stdoutRead, long stderrRead) throws InterruptedException {
     return awaitOutput(stdoutRead, stderrRead, ExecProgress.FOREVER);
   }
@@ -250,7 +254,7 @@ public final class Exec implements ExecView, AutoCloseable {
     return !segment().isEnd(stdoutRead, stderrRead);
   }
 
-  /** The pipe of its stdout, if it was started with one; then its log is empty. */
+  /** Returns the pipe of its stdout, if it was started with one; then its log is empty. */
   Optional<PipedOutput> piped() {
     return output.pipe();
   }
@@ -269,7 +273,7 @@ public final class Exec implements ExecView, AutoCloseable {
     return input.pipe();
   }
 
-  /** Empty unless it takes orders. */
+  /** Returns its socket; empty unless it takes orders. */
   public Optional<RunnerSocket> runnerSocket() {
     return runnerSocket;
   }
@@ -280,17 +284,17 @@ public final class Exec implements ExecView, AutoCloseable {
     return progress.isOver();
   }
 
-  /** Waits until init has reported that it runs, or how it ended; false if not in time. */
+  /** Waits until init has reported that it runs or how it ended; returns false on a timeout. */
   public boolean awaitStart(Duration most) throws InterruptedException {
     return progress.awaitStart(most);
   }
 
-  /** Waits for the end; each caller gets the same result. */
+  /** Waits for the end; every caller gets the same result. */
   public ExecResult await() throws InterruptedException {
     return await(ExecProgress.FOREVER).orElseThrow();
   }
 
-  /** Empty when it has not ended in time. */
+  /** Waits for the end; returns empty on a timeout. */
   public Optional<ExecResult> await(Duration most) throws InterruptedException {
     Optional<Outcome> last = progress.awaitEnd(most);
     if (last.isEmpty()) {
@@ -313,8 +317,8 @@ public final class Exec implements ExecView, AutoCloseable {
   }
 
   /**
-   * Reads all that the box has sent until now; to be called before a clock decides that something
-   * was not sent. False when that takes too long.
+   * Reads everything that the box has sent until now. Call this before a timeout decides that a
+   * message is missing. Returns false if reading takes too long.
    */
   public boolean hearOut() throws InterruptedException {
     return site.hearOut();
@@ -323,8 +327,8 @@ public final class Exec implements ExecView, AutoCloseable {
   // --- ending ---
 
   /**
-   * The kill ladder: SIGTERM to the whole tree, SIGKILL to what is left after {@code grace}.
-   * Returns at once; one that has ended already is no error.
+   * Starts the kill ladder: SIGTERM to the whole tree, SIGKILL to the remaining processes after
+   * {@code grace}. Returns at once; no-op for a command that has ended.
    */
   public void kill(Duration grace) {
     progress.hurry(grace);
@@ -338,15 +342,13 @@ public final class Exec implements ExecView, AutoCloseable {
     }
   }
 
-  /** Kills and waits; if init does not answer, the engine does it by itself. */
+  /** Kills and waits; if init does not answer, the engine kills. */
   public ExecResult killAndAwait(Duration grace) throws InterruptedException {
     kill(grace);
     return await();
   }
 
-  /**
-   * Sends a signal once to the whole tree; nothing follows. One that has ended already is no error.
-   */
+  /** Sends one signal to the whole tree; no-op for a command that has ended. */
   public void signal(Signal signal) {
     if (signal == Signal.KILL) {
       throw new SandboxException(ErrorCode.BAD_REQUEST, "SIGKILL is what a kill ends with");
@@ -373,7 +375,7 @@ public final class Exec implements ExecView, AutoCloseable {
     }
   }
 
-  /** The command ends with its box. */
+  /** Ignores a failure that the end of the box explains: the command ends with its box. */
   private static void ignoreEndOfBox(SandboxException e) {
     if (e.code() != ErrorCode.WRONG_STATE) {
       throw e;
@@ -405,7 +407,7 @@ public final class Exec implements ExecView, AutoCloseable {
     }
   }
 
-  /** Gives its logs and stdin back, which otherwise stay until the box ends; the result stays. */
+  /** Releases its logs and stdin, which otherwise stay until the box ends; the result stays. */
   @Override
   public void close() {
     try {

@@ -9,13 +9,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The execs of a detached box that an engine before this one started. */
+/** The execs of a detached box that an earlier engine started. */
 public final class ExecAdoption {
   private ExecAdoption() {}
 
   /**
-   * Reads the execs from the journal of the box. Those that ran go on; the box reports soon what
-   * has become of them.
+   * Reads the execs from the journal of the box. Running ones go on; init reports soon what
+   * happened to them.
    */
   public static List<Exec> adopt(Box box, List<JournalEntry> entries)
       throws KernelException, IOException {

@@ -22,7 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Makes the result of a command from init's last report, and gives its leaf back. Used once. */
+/** Makes the result of a command from init's last report, and releases its leaf. Used once. */
 final class ExecEnd {
   private static final Logger LOG = System.getLogger(ExecEnd.class.getName());
 
@@ -69,15 +69,15 @@ final class ExecEnd {
   private void giveLeafBack(ExitCause cause, ExecResult.Leftovers leftovers)
       throws KernelException {
     if (cause instanceof ExitCause.Stuck) {
-      // The sweep removes it, once they are gone.
+      // The sweep removes it once they are gone.
       site.leaf(exec.number()).abandon();
     } else if (leftovers.kept().isEmpty() && !(outcome instanceof Outcome.Lost)) {
-      // What is lost dies with its box, which removes all its cgroups when they are empty.
+      // A lost command dies with its box, which removes all its cgroups when they are empty.
       removeLeaf();
     }
   }
 
-  /** Without init; a failure shows in the processes that are left. */
+  /** Kills without init; a failure shows in the remaining processes. */
   private void endLeaf() throws InterruptedException {
     try {
       site.leaf(exec.number()).end();
@@ -86,7 +86,7 @@ final class ExecEnd {
     }
   }
 
-  /** A leaf that cannot be removed is left to the release of the box; the end is reported. */
+  /** Leaves a leaf that cannot be removed to the release of the box, and reports the end. */
   private void removeLeaf() {
     try {
       Step.REMOVE_LEAF.reach();
@@ -102,7 +102,7 @@ final class ExecEnd {
 
   // --- usage and leftovers ---
 
-  /** Unknown usage is no reason to lose the end. */
+  /** Reads the usage; a failure must not lose the end. */
   private CgroupUsage usage() {
     try {
       Step.READ_USAGE.reach();
@@ -127,7 +127,7 @@ final class ExecEnd {
   }
 
   private ExecResult.Leftovers leftovers() {
-    // Processes that a kill met on its way are no leftovers.
+    // Processes that a kill ended are no leftovers.
     if (!(outcome instanceof Outcome.Ended(var ended, _))
         || ended.reason() != ExecEvents.Reason.BY_ITSELF) {
       return new ExecResult.Leftovers(0, List.of());
@@ -180,7 +180,9 @@ final class ExecEnd {
     };
   }
 
-  /** Whether the box has fewer than its limit, so that the host refused one more. */
+  /**
+   * Returns whether the box has fewer processes than its limit, so that the host refused one more.
+   */
   private boolean mayHaveMoreProcesses() throws KernelException {
     long limit = site.spec().limits().pids();
     var counted = site.footprint().occupancy();
@@ -196,7 +198,7 @@ final class ExecEnd {
 
   private ExitCause ended(ExecEvents.Ended ended, boolean oom) throws InterruptedException {
     if (ended.stuck()) {
-      // ORDER: init may not have been able to look, or to kill; we have other means.
+      // ORDER: init may have failed to list or to kill; the engine has other means.
       endLeaf();
       // RACE: processes that outlived the kill when init looked may be gone by now.
       var stuck = stuckProcesses();
@@ -218,11 +220,12 @@ final class ExecEnd {
   }
 
   private ExitCause endedByItself(ExecEvents.Ended ended, ExitCause.Exit last, boolean oom) {
-    // Of an adopted command, the count may have risen for others since it ended.
+    // For an adopted command, the count may have risen because of others since it ended.
     if (oom && (exec.isAdopted() ? isKilled(last) : last.shellCode() != 0)) {
       return new ExitCause.OutOfMemory(last);
     }
-    // A command that ended in another way was not ended by us, however late the report came.
+    // A command that ended in another way was not ended by the engine, even if the report came
+    // late.
     if (exec.progress().isOverrun() && isKilled(last)) {
       return exec.progress().isToBeKilled()
           ? new ExitCause.Killed(last)
@@ -240,7 +243,7 @@ final class ExecEnd {
     return last.shellCode() == ExitCause.SIGKILL_CODE;
   }
 
-  /** A leader that was still dying when init gave it up died of SIGKILL. */
+  /** Handles a leader that was still dying when init gave it up: it died of SIGKILL. */
   private static ExitCause.Exit exit(ExecEvents.Ended ended) {
     if (ended.unreaped()) {
       return new ExitCause.Exit(0, Signal.KILL.number());
@@ -250,7 +253,7 @@ final class ExecEnd {
         : new ExitCause.Exit(0, ended.status());
   }
 
-  /** Stuck, if processes of the command are left in a box that lives on; else lost. */
+  /** Returns stuck if processes of the command are left in a living box, otherwise lost. */
   private ExitCause lostOrStuck(boolean oom) {
     var stuck = site.isAlive() ? stuckProcesses() : List.<StuckProcess>of();
     return stuck.isEmpty() ? lost(oom) : new ExitCause.Stuck(stuck);

@@ -3,15 +3,15 @@ package dev.ebb.exec;
 import java.util.Optional;
 
 /**
- * What a command reads: the pipe to it, if this engine has it, and whether its caller ended it.
+ * The input of a command: its pipe, if this engine has it, and whether the caller ended it.
  * Thread-safe.
  */
 public final class ExecInput {
-  /** How far the input of a command has come, as far as its caller decides. */
+  /** The state of the input, as far as the caller decides it. */
   enum State {
-    /** It has none, or all of it, or its caller ended it. */
+    /** There is none, or it is complete, or the caller ended it. */
     WHOLE,
-    /** Its caller may write more; the pipe ends with the engine. */
+    /** The caller may write more; the pipe ends with the engine. */
     OPEN,
     /** The engine that held the pipe ended before the caller ended the input. */
     CUT
@@ -32,16 +32,16 @@ public final class ExecInput {
   }
 
   /**
-   * True when the command saw the end of its input because an earlier engine ended, and not because
-   * its caller ended the input. The command may have taken what came for all of it.
+   * Returns whether the command saw the end of its input because an earlier engine ended, not
+   * because the caller ended the input. The command may have taken partial input for all of it.
    */
   public boolean isCut() {
     return state == State.CUT;
   }
 
   /**
-   * The caller has written all. ORDER: recorded before the command sees the end, so a command that
-   * acts on a whole input never counts as cut.
+   * Ends the input. ORDER: recorded before the command sees the end, so a command that acts on a
+   * whole input never counts as cut.
    */
   public void end() {
     if (state == State.OPEN) {
@@ -51,7 +51,7 @@ public final class ExecInput {
     close();
   }
 
-  /** An engine before this one held the pipe of this command, which had not ended. */
+  /** Marks the pipe as that of an earlier engine, which ended before the command. */
   void adopt() {
     if (state == State.OPEN) {
       state = State.CUT;

@@ -10,7 +10,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import org.jspecify.annotations.Nullable;
 
-/** The record of one exec in the journal of a detached box: what the next engine must know. */
+/** The record of one exec in the journal of a detached box, for the next engine. */
 final class ExecJournal {
   private static final Logger LOG = System.getLogger(ExecJournal.class.getName());
 
@@ -47,7 +47,8 @@ final class ExecJournal {
   }
 
   /**
-   * If this cannot be written, the next engine may report a whole input as cut, not the reverse.
+   * Records the end of the input. If this fails, the next engine may report a whole input as cut,
+   * not the reverse.
    */
   void inputIs(ExecInput.State state) {
     if (!isRecorded()) {
@@ -60,26 +61,28 @@ final class ExecJournal {
     }
   }
 
-  /** ORDER: written first, then init may forget it. One that never ran is not remembered. */
+  /**
+   * ORDER: recorded first, then init may forget the exec. An exec that never ran is not recorded.
+   */
   void end(@Nullable ExecResult result, Outcome outcome) {
     if (!site.isDetached()) {
       return;
     }
     try {
       if (isRecorded() && result != null) {
-        // ORDER: what init has in memory goes when it may forget the exec.
+        // ORDER: init drops the output in its memory when it forgets the exec.
         output.segment().store();
         Step.RECORD_END.reach();
         site.directory().journal().append(ExecRecord.ended(exec, result));
       } else if (isRecorded() && outcome instanceof Outcome.Refused) {
         site.directory().journal().forget(exec);
       } else if (isRecorded()) {
-        // Asked again, init may know how it ended.
+        // When greeted again, init may know how it ended.
         return;
       }
       forgetInInit();
     } catch (KernelException | IOException e) {
-      // The disk may be full: then init remembers it, and nothing else fails.
+      // If the disk is full, init remembers the end and nothing else fails.
       LOG.log(Level.WARNING, "event=record_failed box=" + site.id() + " exec=" + exec, e);
     }
   }
@@ -92,7 +95,7 @@ final class ExecJournal {
   /**
    * Removes the record.
    *
-   * @param hasEnded its result is known
+   * @param hasEnded whether its result is known
    */
   void forget(boolean hasEnded) {
     if (!isRecorded()) {
@@ -104,7 +107,7 @@ final class ExecJournal {
       LOG.log(Level.WARNING, "event=record_failed box=" + site.id() + " exec=" + exec, e);
     }
     if (hasEnded && !isForgotten) {
-      // Its end could not be written; init has no room for the ends of all commands.
+      // Its end could not be recorded; init has no room for the ends of all commands.
       forgetInInit();
     }
   }

@@ -35,12 +35,12 @@ final class ExecOutput {
   private int segments;
   private @Nullable PipedOutput pipe;
 
-  /** Init has the output in memory, until it asks for logs. */
+  /** Init buffers the output until it asks for logs. */
   private boolean isBuffered;
 
   private boolean isAdopted;
 
-  /** The entries of the workspace at the end, if init has sent them. */
+  /** The entries of the workspace at the end, if init sent them. */
   private volatile byte @Nullable [] workspace;
 
   /** A message to init. */
@@ -59,8 +59,8 @@ final class ExecOutput {
   }
 
   /**
-   * Whether init buffers the first bytes: most commands write few. Not in a box that may outlive
-   * this engine, unless the command ends with the engine in any case.
+   * Returns whether init buffers the first bytes, since most commands write few: not in a box that
+   * may outlive this engine, unless the command ends with the engine in any case.
    */
   private static boolean isBufferedFirst(ExecKind kind, boolean isDetached) {
     return switch (kind) {
@@ -86,13 +86,13 @@ final class ExecOutput {
     return Optional.ofNullable(pipe);
   }
 
-  /** Stdout goes through a pipe and is stored nowhere. */
+  /** Makes an output whose stdout goes through a pipe and is not stored. */
   void usePipe(PipedOutput output) {
     pipe = output;
     isBuffered = true;
   }
 
-  /** An engine before this one started the command, and may have recorded its end. */
+  /** Takes over the output of a command of an earlier engine, which may have recorded its end. */
   void adopt(Optional<ExecResult> end) throws IOException {
     isAdopted = true;
     if (end.isPresent()) {
@@ -104,7 +104,9 @@ final class ExecOutput {
     }
   }
 
-  /** None if init buffers, also because no disk takes logs now: little output needs none. */
+  /**
+   * Returns the logs; none if init buffers, or if no log can be made now: short output needs none.
+   */
   List<Fd> firstLogs(Scope passing) throws KernelException {
     if (isBuffered) {
       return List.of();
@@ -126,18 +128,18 @@ final class ExecOutput {
     return segment.create(passing);
   }
 
-  /** Init asks for logs; it may ask again before it has them. */
+  /** Called when init asks for logs; it may ask again before it has them. */
   void onNeedLog(Consumer<Message> init) {
     if (segment.isFilledFirst()) {
       Thread.ofVirtual().name("ebb-logs-" + site.id() + "-" + exec).start(() -> sendLogs(init));
     }
   }
 
-  /** ORDER: init waits for an answer, whatever goes wrong here; what it cannot store it counts. */
+  /** ORDER: init waits for an answer even after a failure here; it counts what it cannot store. */
   private void sendLogs(Consumer<Message> init) {
     try (var passing = new Scope()) {
       if (isAdopted) {
-        // The engine before may have made them, and died before it could send them.
+        // The previous engine may have made them and died before it sent them.
         segment.remove();
       }
       List<Fd> logs = makeLogs(passing);
@@ -162,8 +164,8 @@ final class ExecOutput {
   }
 
   /**
-   * The entries of the workspace at the end, see init/protocol.h; once, since ended commands are
-   * many. Empty if init has not sent them.
+   * The entries of the workspace at the end, see init/protocol.h; can be called once, to save
+   * memory. Empty if init has not sent them.
    */
   Optional<byte[]> takeWorkspace() {
     Optional<byte[]> taken = Optional.ofNullable(workspace);

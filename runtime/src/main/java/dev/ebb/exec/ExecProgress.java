@@ -13,21 +13,21 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How far a command is, as init reported it, and the waiting for it. A wait leaves the end to init
- * until a deadline; from then on {@link Backstop} ends the command. Thread-safe.
+ * The progress of a command as init reported it, and waits for it. A wait leaves the end to init
+ * until a deadline; then {@link Backstop} ends the command. Thread-safe.
  */
 final class ExecProgress {
   static final Duration FOREVER = Duration.ofDays(36_500);
   private static final long LONG_NANOS = Duration.ofDays(365).toNanos();
 
-  /** Means to end a command without init. */
+  /** Ends a command without init. */
   interface Backstop {
-    /** Reads all that init has sent until now; false when that takes too long. */
+    /** Reads everything that init has sent until now; returns false if that takes too long. */
     boolean hearOut() throws InterruptedException;
 
     void kill();
 
-    /** Init is silent after the kill. */
+    /** Called when init does not answer after the kill. */
     void giveUp();
   }
 
@@ -37,7 +37,7 @@ final class ExecProgress {
   private final OrderedLock lock = new OrderedLock(LockOrder.EXEC);
   private final Condition changed = lock.newCondition();
 
-  /** Apart, so that news of a command that goes on wakes no thread that waits for its end. */
+  /** A separate condition, so that progress wakes no thread that waits for the end. */
   private final Condition over = lock.newCondition();
 
   private volatile OptionalInt started = OptionalInt.empty();
@@ -48,7 +48,7 @@ final class ExecProgress {
   private volatile boolean isOverrun;
   private volatile boolean ranOutOfMemory;
 
-  /** How long a thread that waits leaves the end to init. */
+  /** How long a waiting thread leaves the end to init. */
   @GuardedBy("lock")
   private Deadline patience;
 
@@ -75,7 +75,7 @@ final class ExecProgress {
   // --- reports ---
 
   /**
-   * The command runs.
+   * Called when the command runs.
    *
    * @param pid in the box
    * @param adopter the pid of its subreaper in the box, where there are no cgroups
@@ -91,13 +91,13 @@ final class ExecProgress {
     }
   }
 
-  /** The command runs as {@code other} does. */
+  /** Takes over the progress of {@code other}. */
   void takeOver(ExecProgress other) {
     subreaper = other.subreaper;
     started = other.started;
   }
 
-  /** The first end counts; the output may grow with a later one. */
+  /** Called with an end. The first one counts; the output may grow with a later one. */
   void onEnd(Outcome last, Segment output, long stdoutSize, long stderrSize) {
     lock.lock();
     try {
@@ -113,12 +113,15 @@ final class ExecProgress {
     }
   }
 
-  /** The end was reported to an engine before this one. */
+  /** Takes over an end that was reported to an earlier engine. */
   void endedBefore() {
     outcome = new Outcome.Lost();
   }
 
-  /** As init has seen it, which may be long ago; SAFETY: never before the start, nor to come. */
+  /**
+   * Returns the time of the end by init, which may be long ago; SAFETY: never before the start or
+   * in the future.
+   */
   private long endNanos(Outcome last) {
     long now = System.nanoTime();
     if (!(last instanceof Outcome.Ended(var ended, _))) {
@@ -130,7 +133,7 @@ final class ExecProgress {
 
   // --- what is known ---
 
-  /** The command's pid in the box. */
+  /** Returns the pid of the command in the box. */
   OptionalInt started() {
     return started;
   }
@@ -147,12 +150,12 @@ final class ExecProgress {
     return Optional.ofNullable(outcome);
   }
 
-  /** Its end was asked for. */
+  /** Returns whether its end was requested. */
   boolean isToBeKilled() {
     return isToBeKilled;
   }
 
-  /** The engine ended it without init. */
+  /** Returns whether the engine ended it without init. */
   boolean isOverrun() {
     return isOverrun;
   }
@@ -186,12 +189,12 @@ final class ExecProgress {
     return outcome();
   }
 
-  /** Looks at {@code condition} whenever something was reported. */
+  /** Waits, and checks {@code condition} after each report. */
   void awaitChange(BooleanSupplier condition, Duration most) throws InterruptedException {
     await(changed, condition, Deadline.in(most));
   }
 
-  /** Waits until {@code condition} holds, or the deadline; ends what init should have ended. */
+  /** Waits until {@code condition} holds or the deadline; ends the command if init fails to. */
   private void await(Condition news, BooleanSupplier condition, Deadline deadline)
       throws InterruptedException {
     lock.lockInterruptibly();
@@ -201,7 +204,7 @@ final class ExecProgress {
         if (patience.isOver()) {
           endWithoutInit();
         } else if (nanos > LONG_NANOS) {
-          // Without a timer, which each wait would set and clear.
+          // No timer here: each wait would have to set and clear it.
           news.await();
         } else {
           var _ = news.awaitNanos(nanos);
@@ -213,9 +216,9 @@ final class ExecProgress {
   }
 
   /**
-   * Init holds the deadlines, but it shares the box's processors and may be starved there.
+   * Init enforces the deadlines, but it shares the processors of the box and may be starved there.
    *
-   * <p>ORDER: what init has sent is read first. It may wait in the socket, after a time in which
+   * <p>ORDER: messages of init are read first. They may wait in the socket after a time in which
    * the engine did not run.
    */
   @GuardedBy("lock")
@@ -246,7 +249,7 @@ final class ExecProgress {
     }
   }
 
-  /** Its end was asked for, and shall come within {@code grace} and the slack. */
+  /** Notes that its end was requested; it must come within {@code grace} and the slack. */
   void hurry(Duration grace) {
     lock.lock();
     try {

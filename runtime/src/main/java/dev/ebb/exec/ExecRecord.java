@@ -20,8 +20,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What the journal of a detached box says of one exec. Its environment, where secrets are, is not
- * among it.
+ * The record of one exec in the journal of a detached box. It does not hold the environment, which
+ * may contain secrets.
  */
 record ExecRecord(
     int number,
@@ -34,13 +34,13 @@ record ExecRecord(
   private static final String ENDED = "ended";
   private static final String INPUT = "input";
 
-  /** A command that begins now; its caller writes its input through a pipe, or not. */
+  /** Makes the record of a command that starts now, with or without a pipe for input. */
   static ExecRecord atStart(int number, ExecSpec spec, long oomKillsBefore, boolean isFed) {
     var input = isFed ? ExecInput.State.OPEN : ExecInput.State.WHOLE;
     return new ExecRecord(number, spec, Instant.now(), oomKillsBefore, input, Optional.empty());
   }
 
-  /** All of a journal, by the order they were started in. */
+  /** Reads all records of a journal, in the order of their starts. */
   static List<ExecRecord> of(List<JournalEntry> entries) throws IOException {
     var records = new java.util.TreeMap<Integer, ExecRecord>();
     for (JournalEntry entry : entries) {
@@ -206,7 +206,7 @@ record ExecRecord(
         Duration.ofNanos(entry.number("wall")));
   }
 
-  /** A record of before knows no numbers. */
+  /** A record of an earlier version has no numbers. */
   private static OutputLoss loss(JournalEntry entry) throws IOException {
     int errno = entry.integer("log-errno");
     return entry.find("stdout-lost").isPresent()

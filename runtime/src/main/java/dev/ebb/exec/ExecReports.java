@@ -5,7 +5,7 @@ import dev.ebb.init.ExecEvents;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.model.ExecKind;
 
-/** Hands the reports of init about one command to its exec. */
+/** Passes the reports of init about one command to its exec. */
 final class ExecReports implements ExecEvents {
   private final ExecSite site;
   private final Exec exec;
@@ -54,14 +54,14 @@ final class ExecReports implements ExecEvents {
 
   @Override
   public void ended(Ended ended) {
-    // Why a command was ended is known, and one that did well was not killed.
+    // The reason for a kill is known, and a successful command was not killed.
     boolean didWell = ended.exited() && ended.status() == 0;
     boolean isKnown = ended.reason() != Reason.BY_ITSELF || didWell;
     long kills = isKnown ? exec.oomKillsBefore() : oomKills();
     exec.onEnd(new Outcome.Ended(ended, kills), ended.stdoutSize(), ended.stderrSize());
   }
 
-  /** KERNEL: counted before the victim dies; later the count may rise for others. */
+  /** KERNEL: counted before the victim dies; later the count may rise because of others. */
   private long oomKills() {
     try {
       return site.oomKills();

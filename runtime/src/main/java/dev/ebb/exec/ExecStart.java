@@ -19,9 +19,11 @@ import java.util.ArrayList;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** One attempt to start a command: its leaf, its descriptors, its request to init. */
+/**
+ * One attempt to start a command: makes its leaf and descriptors, and sends the request to init.
+ */
 final class ExecStart {
-  /** What an operator may start beyond the limit of the others, where there are no cgroups. */
+  /** How many processes an operator may start beyond the limit of others, without cgroups. */
   private static final int LANE_PROCESSES = 32;
 
   private final ExecSite site;
@@ -34,14 +36,14 @@ final class ExecStart {
     this.spec = spec;
   }
 
-  /** Stdout goes through a pipe and is stored nowhere. */
+  /** Makes an attempt whose stdout goes through a pipe and is not stored. */
   ExecStart piped() {
     site.requireRunning();
     isPiped = true;
     return this;
   }
 
-  /** Stdin is a file in memory with these bytes, so the command needs no writer. */
+  /** Makes an attempt whose stdin is a memory file with these bytes, so no writer is needed. */
   ExecStart withInput(byte[] bytes) {
     input = bytes;
     return this;
@@ -61,7 +63,7 @@ final class ExecStart {
         throw e;
       }
     } catch (KernelException | IllegalStateException e) {
-      // RACE: a box that is released meanwhile makes this fail in many ways, for one reason.
+      // RACE: a concurrent release of the box makes this fail in many ways, for one reason.
       site.requireRunning();
       boolean tooLong = e instanceof KernelException kernel && kernel.is(Errno.E2BIG);
       throw new SandboxException(
@@ -86,7 +88,7 @@ final class ExecStart {
             });
   }
 
-  /** The command starts where init is then, so init must not leave before. */
+  /** The command starts in the current cgroup of init, so init must not leave it before. */
   private static void awaitStarted(Exec exec) {
     try {
       var _ = exec.awaitStart(Exec.ladderSlack);
@@ -95,7 +97,7 @@ final class ExecStart {
     }
   }
 
-  /** {@code passing} owns our copies of the descriptors that init gets. */
+  /** {@code passing} owns this process's copies of the descriptors for init. */
   private Exec start(Scope scope, Scope passing, OperatorLane.Places places)
       throws KernelException {
     var fds = new ArrayList<Fd>();
@@ -153,7 +155,10 @@ final class ExecStart {
 
   // --- the request ---
 
-  /** For a command that was started before: it has its leaf, and init gets no descriptor. */
+  /**
+   * Makes the request for a command that was started before: it has its leaf, and init gets no
+   * descriptor.
+   */
   static StartRequest rearmRequest(ExecSite site, ExecSpec spec, boolean isBuffered) {
     return request(
         site,
@@ -182,7 +187,9 @@ final class ExecStart {
         leaf == LeafHandle.Form.NONE ? share(site, spec) : StartRequest.Share.BY_CGROUP);
   }
 
-  /** Init looks at memory now and then; meanwhile no process gets far beyond the limit. */
+  /**
+   * Init checks memory periodically; rlimits keep a process from far exceeding the limit meanwhile.
+   */
   private static StartRequest.Share share(ExecSite site, ExecSpec spec) {
     if (spec.operator()) {
       return new StartRequest.Share(0, 0, site.spec().limits().pids() + LANE_PROCESSES);

@@ -7,22 +7,24 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/** What can be asked of a command, whether it is there or only on record. */
+/** A command as requests see it: a living one, or only its record. */
 public sealed interface ExecView permits Exec, EndedExec {
   int number();
 
-  /** Of a command that has ended, only the beginning of its words. */
+  /** Returns the command; after its end, only the beginning of its words. */
   ExecSpec spec();
 
   Instant startedAt();
 
-  /** The command's pid inside the box, once it is known; it may have ended since. */
+  /**
+   * Returns the pid of the command inside the box, once known; the process may have ended since.
+   */
   OptionalInt pid();
 
-  /** Its living processes, by their host pids. */
+  /** Returns its living processes, by host pid. */
   List<Integer> pids();
 
-  /** The segment that the command writes now; the only one unless {@link Exec#split} was called. */
+  /** Returns the current output segment, the only one unless {@link Exec#split} was called. */
   Segment segment();
 
   default OutputLog stdout() {
@@ -33,15 +35,15 @@ public sealed interface ExecView permits Exec, EndedExec {
     return segment().stderr();
   }
 
-  /** Empty unless the command takes input. */
+  /** Returns the pipe of its stdin; empty unless the command takes input. */
   Optional<Stdin> stdin();
 
-  /** See {@link ExecInput#isCut}. */
+  /** Returns {@link ExecInput#isCut}. */
   boolean isInputCut();
 
   /**
-   * Waits for {@code most} until either stream has more than was read; false once both are read to
-   * their end.
+   * Waits for {@code most} until either stream has unread output; returns false once both are read
+   * to the end.
    */
   boolean awaitOutput(long stdoutRead, long stderrRead, Duration most) throws InterruptedException;
 }

@@ -6,8 +6,9 @@ import java.io.InterruptedIOException;
 import java.util.Objects;
 
 /**
- * Content of a box, as it comes: it is made no faster than it is read. Not thread-safe. A failure
- * half-way is a {@link dev.ebb.model.SandboxException} at its end. Closing it ends what makes it.
+ * A stream of content from a box, which is produced no faster than it is read. Not thread-safe. A
+ * failure half-way is a {@link dev.ebb.model.SandboxException} at the end of the stream. Closing it
+ * ends its producer.
  */
 public final class FileContent extends InputStream {
   private static final int CHUNK = 64 * 1024;
@@ -20,13 +21,13 @@ public final class FileContent extends InputStream {
   private int begin;
   private int end;
 
-  /** {@code most} bytes; more is a failure. */
+  /** Bounds the stream to {@code most} bytes; more is a failure. */
   FileContent(FileExec source, long most) {
     this.source = source;
     this.most = most;
   }
 
-  /** Waits for the first bytes, or the end; what fails before them is thrown here. */
+  /** Waits for the first bytes or the end; an earlier failure is thrown here. */
   void open() throws InterruptedException {
     var _ = fill();
   }

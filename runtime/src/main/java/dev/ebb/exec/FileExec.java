@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 
-/** A file operation of an exec: gets its input, is checked, and ends with its close. */
+/** A file operation in an exec: passes its input, checks its end, and ends it on close. */
 final class FileExec implements AutoCloseable {
   private static final int CHUNK = 64 * 1024;
   private static final int WORDS_MAX = 2000;
@@ -38,7 +38,7 @@ final class FileExec implements AutoCloseable {
     this.exec = exec;
   }
 
-  /** Starts a file operation whose output is read as it comes. */
+  /** Starts a file operation whose output is streamed. */
   static FileExec piped(Box box, ExecSpec spec, String what, boolean isTar) {
     return new FileExec(new ExecStart(box.execSite(), spec).piped().start(), what, isTar);
   }
@@ -54,8 +54,8 @@ final class FileExec implements AutoCloseable {
   }
 
   /**
-   * Writes all content in frames, as init/protocol.h has them; if reading it fails half-way there
-   * is no end frame.
+   * Writes all content in frames of init/protocol.h; if reading it fails half-way, no end frame
+   * follows.
    */
   void feedFrames(InputStream content) throws IOException, InterruptedException {
     var frame = ByteBuffer.allocate(Integer.BYTES + CHUNK).order(ByteOrder.nativeOrder());
@@ -76,7 +76,7 @@ final class FileExec implements AutoCloseable {
     exec.stdin().orElseThrow().close();
   }
 
-  /** Returns false when the exec reads no more: then its end says why. */
+  /** Returns false if the exec reads no more; its end then gives the reason. */
   private boolean write(byte[] bytes, int length) throws InterruptedException {
     return exec.stdin().orElseThrow().write(bytes, 0, length);
   }
@@ -120,7 +120,7 @@ final class FileExec implements AutoCloseable {
     return bytes;
   }
 
-  /** ORDER: ended first. A pipe that just closes would be the end of the content for tar. */
+  /** ORDER: the exec is ended first. Tar would take a closed pipe for the end of the content. */
   @Override
   public void close() {
     boolean interrupted = Thread.interrupted();

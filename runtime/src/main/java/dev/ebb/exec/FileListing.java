@@ -11,11 +11,11 @@ import java.util.NoSuchElementException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is in a directory, by name, as it is told: there may be any number of entries, and no more
- * than one is in our memory. Can be gone through once. Not thread-safe; to be closed.
+ * A stream of the entries of a directory, by name. There may be any number; only one is in memory
+ * at a time. Can be iterated once. Not thread-safe; the caller closes it.
  */
 public final class FileListing implements Iterable<FileEntry>, AutoCloseable {
-  /** SAFETY: of one field; a name or a target is no longer than this, whatever the box says. */
+  /** SAFETY: the longest accepted field; no name or target is longer, whatever the box sends. */
   private static final int FIELD_MOST = 16 * 1024;
 
   private final FileContent content;
@@ -47,7 +47,7 @@ public final class FileListing implements Iterable<FileEntry>, AutoCloseable {
     };
   }
 
-  /** The first ones; the others are not kept. */
+  /** Returns the first entries, and skips the others. */
   public List<FileEntry> first(int most) {
     var first = new ArrayList<FileEntry>();
     for (FileEntry each : this) {

@@ -15,10 +15,10 @@ sealed interface Outcome {
    */
   record Ended(ExecEvents.Ended ended, long oomKills) implements Outcome {}
 
-  /** Init is gone, and with it the report. */
+  /** Init ended without a report. */
   record Lost() implements Outcome {}
 
-  /** Init lives, and knows nothing of the command. */
+  /** Init lives, but does not know the command. */
   record Unheard() implements Outcome {}
 
   default boolean isTruncated() {

@@ -17,12 +17,12 @@ import java.util.Arrays;
 import java.util.concurrent.locks.Condition;
 
 /**
- * One output stream of a command, which each reader reads at its own pace, from any offset: in
- * memory while it is short, else a file that init fills. Its beginning is in memory, too, if no
- * file takes it. It costs a descriptor only while it is read. Thread-safe.
+ * One output stream of a command. Each reader reads it at its own pace, from any offset. Short
+ * output is in memory, longer output in a file that init writes; without a file its beginning stays
+ * in memory. It takes a descriptor only while it is read. Thread-safe.
  */
 public final class OutputLog {
-  /** SAFETY: of what init may tell; an earlier one kept a little more. */
+  /** SAFETY: the most bytes accepted from init; earlier versions of init buffered a little more. */
   private static final int KEPT_MAX = 8192;
 
   private final Path file;
@@ -31,7 +31,7 @@ public final class OutputLog {
   private long size;
   private boolean ended;
 
-  /** All there is, unless there is more. */
+  /** The complete output, unless a file holds more. */
   @GuardedBy("lock")
   private byte[] kept = {};
 
@@ -50,25 +50,25 @@ public final class OutputLog {
     return Fd.open(scope, file, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.EXCLUSIVE);
   }
 
-  /** Another engine had it made. */
+  /** Takes over a file that another engine made. */
   void expectFile() {
     isFiled = true;
   }
 
-  /** Takes up what init has written so far, for another engine; an absent file holds nothing. */
+  /** Counts the bytes that init wrote for an earlier engine; an absent file holds none. */
   void find() throws IOException {
     expectFile();
     grow(Files.exists(file) ? Files.size(file) : 0, false);
   }
 
-  /** What it holds is lost; an absent one is no error. */
+  /** Removes the file with its content; no-op if absent. */
   void remove() throws KernelException {
     if (isFiled) {
       Filesystem.unlinkIfPresent(file);
     }
   }
 
-  /** Takes what init has in memory; to be followed by {@link #grow}. */
+  /** Stores the bytes that init had buffered; call {@link #grow} next. */
   void keep(byte[] more) {
     lock.lock();
     try {
@@ -84,8 +84,7 @@ public final class OutputLog {
   }
 
   /**
-   * Writes to the file what is in memory alone, for the next engine; what is there of it is the
-   * same.
+   * Writes the bytes in memory to the file, for the next engine. Bytes already there are the same.
    */
   void store() throws KernelException {
     byte[] bytes = inMemory();
@@ -119,7 +118,7 @@ public final class OutputLog {
     try {
       size = Math.max(size, newSize);
       if (size > kept.length && kept.length > 0) {
-        // ORDER: init writes all that it kept to the file before it counts more.
+        // ORDER: init writes everything it buffered to the file before it counts more.
         kept = new byte[0];
       }
       ended |= last;
@@ -129,7 +128,7 @@ public final class OutputLog {
     }
   }
 
-  /** How many bytes there are by now. */
+  /** Returns how many bytes there are by now. */
   public long size() {
     lock.lock();
     try {
@@ -139,7 +138,7 @@ public final class OutputLog {
     }
   }
 
-  /** True when nothing follows after {@code position}. */
+  /** Returns whether nothing follows after {@code position}. */
   public boolean isEnd(long position) {
     lock.lock();
     try {
@@ -149,7 +148,7 @@ public final class OutputLog {
     }
   }
 
-  /** Waits for bytes beyond {@code position} or the end; false when the deadline came first. */
+  /** Waits for bytes beyond {@code position} or the end; returns false on a timeout. */
   public boolean await(long position, Deadline deadline) throws InterruptedException {
     lock.lock();
     try {
@@ -166,9 +165,9 @@ public final class OutputLog {
   }
 
   /**
-   * Reads what is there at {@code position}, without waiting; 0 for nothing.
+   * Reads available bytes at {@code position} without waiting; returns 0 if there are none.
    *
-   * @throws SandboxException NOT_FOUND when it was removed, INTERNAL when the disk does not give it
+   * @throws SandboxException NOT_FOUND if it was removed, INTERNAL if the disk fails
    */
   public int read(long position, byte[] buffer) {
     int length = (int) Math.min(buffer.length, Math.max(0, size() - position));
@@ -179,7 +178,8 @@ public final class OutputLog {
       Fd open = Fd.open(scope, file, Fd.Flag.READ);
       int n = open.readAt(position, buffer, 0, length);
       if (n <= 0) {
-        // ORDER: init writes before it counts. A reader that got nothing would read again at once.
+        // ORDER: init writes before it counts, so a reader that got nothing would read again at
+        // once.
         throw new KernelException("read what was written to " + file, Errno.EIO);
       }
       return n;

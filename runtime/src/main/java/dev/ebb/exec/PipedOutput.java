@@ -12,8 +12,8 @@ import java.time.Duration;
 import java.util.function.BooleanSupplier;
 
 /**
- * The reading end of a command's stdout: nothing is kept for the reader, the command writes no
- * faster than it reads. For one reader at a time.
+ * The reading end of a command's stdout. Nothing is stored: the command writes no faster than the
+ * reader reads. For one reader at a time.
  */
 final class PipedOutput {
   /** How often a waiting reader checks whether a writer is left. */
@@ -23,7 +23,7 @@ final class PipedOutput {
   private final Fd pipe;
   private final Readiness readable;
 
-  /** The writing end belongs to {@code passing}: it is for the command. */
+  /** Makes the pipe; the writing end, which the command gets, belongs to {@code passing}. */
   PipedOutput(Scope scope, Scope passing, Poller poller) throws KernelException {
     Fd.Pipe ends = Fd.pipe(scope, passing);
     pipe = ends.read();
@@ -37,10 +37,10 @@ final class PipedOutput {
   }
 
   /**
-   * Waits for some bytes; 0 is the end.
+   * Waits for some bytes; returns 0 at the end.
    *
-   * @param isOver the command has ended. SAFETY: another process of the box may have the writing
-   *     end, and keep it.
+   * @param isOver whether the command has ended. SAFETY: another process of the box may keep the
+   *     writing end.
    */
   int read(byte[] buffer, BooleanSupplier isOver) throws InterruptedException {
     try {

@@ -14,15 +14,15 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The engine's end of the socket that a command has as its stdin, to be spoken to and to answer. It
- * takes no descriptor from the command, and none that the command sent is closed by this process.
+ * The engine's end of the socket that is the stdin of a command, for requests and answers. It
+ * receives no descriptor from the command, and this process closes none that the command sent.
  * Thread-safe.
  */
 public final class RunnerSocket {
   private static final int CHUNK = 64 * 1024;
   private static final Duration SEND_RETRY = Duration.ofNanos(200_000);
 
-  /** For tests: what came from a box is met as on a kernel older than 6.16. */
+  /** For tests: handles messages of a box as on a kernel older than 6.16. */
   private static final boolean IS_OLD_KERNEL = Boolean.getBoolean("ebb.oldkernel");
 
   private final Scope scope;
@@ -36,16 +36,19 @@ public final class RunnerSocket {
   private final AtomicBoolean isClosing = new AtomicBoolean();
   private Poller.@Nullable Watch watch;
 
-  /** Hears what the command says, on the poller's thread: it must not wait. */
+  /** Receives the messages of the command, on the poller's thread: it must not wait. */
   public interface Listener {
-    /** Some more bytes, which are the caller's again afterwards; false: no more of them. */
+    /** Receives some bytes, valid only during the call; returns false to receive no more. */
     boolean heard(byte[] bytes, int length);
 
-    /** The command, and all processes that inherited it, have closed it, and so have we. */
+    /**
+     * Called when the command and all processes that inherited it have closed it, and so has the
+     * engine.
+     */
     void ended();
   }
 
-  /** The peer belongs to {@code passing}: it is for the command. */
+  /** Makes the socket; the peer, which the command gets, belongs to {@code passing}. */
   RunnerSocket(Scope parent, Scope passing, Poller poller, Discards discards)
       throws KernelException {
     this.poller = poller;
@@ -57,7 +60,7 @@ public final class RunnerSocket {
     if (!IS_OLD_KERNEL) {
       var _ = socket.passDescriptors(false);
     }
-    // ORDER: closed before the scope above, and not by it alone.
+    // ORDER: closed before the scope above, not only by it.
     parent.own(this::close);
   }
 
@@ -65,7 +68,7 @@ public final class RunnerSocket {
     return peer;
   }
 
-  /** To be called once. */
+  /** Begins to receive; call once. */
   public void listen(Listener listener) throws KernelException {
     receiving.lock();
     try {
@@ -78,7 +81,7 @@ public final class RunnerSocket {
   private void receive(Listener listener) {
     receiving.lock();
     try {
-      // SAFETY: whatever descriptors a command sends along are never taken.
+      // SAFETY: descriptors that a command sends along are never received.
       int bytes = socket.receiveBytes(chunk);
       if (bytes == 0) {
         end(listener);
@@ -88,7 +91,7 @@ public final class RunnerSocket {
         }
       }
     } catch (KernelException e) {
-      // RACE: closed meanwhile; or what was sent cannot be taken.
+      // RACE: closed meanwhile; or the message cannot be received.
       end(listener);
     } finally {
       receiving.unlock();
@@ -100,7 +103,7 @@ public final class RunnerSocket {
     listener.ended();
   }
 
-  /** Sends all; false when the command has not read it in time, or no longer does. */
+  /** Sends all bytes; returns false on a timeout, or if the command no longer reads. */
   public boolean send(byte[] bytes, Deadline deadline) {
     sending.lock();
     try {
@@ -109,20 +112,20 @@ public final class RunnerSocket {
         if (n > 0) {
           done += n;
         } else if (Thread.currentThread().isInterrupted() || !deadline.pause(SEND_RETRY)) {
-          // Only what is longer than the socket's buffer gets here.
+          // Reached only for messages longer than the socket buffer.
           return false;
         }
       }
       return true;
     } catch (KernelException e) {
-      // Closed by the command, or by us because it ended.
+      // Closed by the command, or by this process because it ended.
       return false;
     } finally {
       sending.unlock();
     }
   }
 
-  /** The command sees the end of it. */
+  /** Closes it; the command sees the end of the stream. */
   public void close() {
     if (isClosing.getAndSet(true)) {
       return;
@@ -147,7 +150,7 @@ public final class RunnerSocket {
     }
   }
 
-  /** RACE: a thread that still uses the descriptor would be the one to close it. */
+  /** RACE: the last thread that uses the descriptor closes it. */
   private void closeUnused(Scope held) {
     receiving.lock();
     sending.lock();

@@ -37,7 +37,7 @@ public final class Segment {
   private volatile OutputLoss loss = OutputLoss.NONE;
 
   /**
-   * @param number 0 for the first, or only one
+   * @param number 0 for the first or only one
    * @param lock and {@code changed}: shared by all of one exec
    */
   Segment(LogDirectory logs, int exec, int number, OrderedLock lock, Condition changed) {
@@ -54,7 +54,7 @@ public final class Segment {
     return List.of(stdout.create(passing), stderr.create(passing));
   }
 
-  /** True once. */
+  /** Returns true at the first call. */
   boolean isFilledFirst() {
     return filled.compareAndSet(false, true);
   }
@@ -69,7 +69,7 @@ public final class Segment {
     stderr.expectFile();
   }
 
-  /** Writes to its files what is in memory alone. */
+  /** Writes the bytes that are only in memory to its files. */
   void store() throws KernelException {
     stdout.store();
     stderr.store();
@@ -116,29 +116,29 @@ public final class Segment {
     return over;
   }
 
-  /** There was more, which was thrown away. */
+  /** Returns whether further output was discarded. */
   public boolean isTruncated() {
     return truncated;
   }
 
-  /** There was more, which could not be stored. */
+  /** Returns the output that could not be stored. */
   public OutputLoss loss() {
     return loss;
   }
 
-  /** Either stream has more than was read. */
+  /** Returns whether either stream has unread output. */
   public boolean hasMore(long stdoutRead, long stderrRead) {
     return stdout.size() > stdoutRead || stderr.size() > stderrRead;
   }
 
-  /** All was read. */
+  /** Returns whether both streams are read to the end. */
   public boolean isEnd(long stdoutRead, long stderrRead) {
     return stdout.isEnd(stdoutRead) && stderr.isEnd(stderrRead);
   }
 
   /**
-   * Waits for {@code condition}, which is looked at whenever something was written, has ended or
-   * {@link #wake} was called; false when the deadline came first.
+   * Waits for {@code condition}, which is checked after each write, at the end, and after {@link
+   * #wake}; returns false on a timeout.
    */
   public boolean await(BooleanSupplier condition, Deadline deadline) throws InterruptedException {
     lock.lockInterruptibly();
@@ -155,7 +155,7 @@ public final class Segment {
     }
   }
 
-  /** Makes all waiting threads look again. */
+  /** Makes all waiting threads check again. */
   public void wake() {
     lock.lock();
     try {
@@ -174,7 +174,7 @@ public final class Segment {
     }
   }
 
-  /** What it holds is lost; an absent one is no error. */
+  /** Removes its files with their content; no-op if absent. */
   void remove() throws KernelException {
     Step.REMOVE_OUTPUT.reach();
     stdout.remove();

@@ -12,8 +12,8 @@ import dev.ebb.kernel.Scope;
 import java.time.Duration;
 
 /**
- * The writing end of a command's stdin; a command that does not read it just lets it wait.
- * Thread-safe: of several writers one writes, all it has, and the others wait.
+ * The writing end of a command's stdin. A write waits while the command does not read. Thread-safe:
+ * one writer writes all its bytes while the others wait.
  */
 public final class Stdin {
   private static final Duration FOREVER = Duration.ofDays(36_500);
@@ -23,10 +23,10 @@ public final class Stdin {
   private final Fd pipe;
   private final Readiness writable;
 
-  /** RACE: a readiness wakes one waiter, and the close of it no more than that. */
+  /** RACE: a readiness, and its close, wakes only one waiter. */
   private final OrderedLock writing = new OrderedLock(LockOrder.STDIN_WRITE);
 
-  /** The reading end belongs to {@code passing}: it is for the command. */
+  /** Makes the pipe; the reading end, which the command gets, belongs to {@code passing}. */
   Stdin(Scope parent, Scope passing, Poller poller) throws KernelException {
     scope = Scope.in(parent);
     Fd.Pipe ends = Fd.pipe(passing, scope);
@@ -40,7 +40,7 @@ public final class Stdin {
     return reader;
   }
 
-  /** Writes all, waiting for the command to read; false when it no longer does. */
+  /** Writes all bytes, waiting for the command to read; returns false if it no longer reads. */
   public boolean write(byte[] bytes, int offset, int length) throws InterruptedException {
     writing.lockInterruptibly();
     try {
@@ -56,7 +56,7 @@ public final class Stdin {
       }
       return true;
     } catch (KernelException e) {
-      // Closed by the command, or by us because it ended.
+      // Closed by the command, or by this process because it ended.
       if (e.is(Errno.EPIPE) || e.is(Errno.EBADF)) {
         return false;
       }
@@ -66,7 +66,7 @@ public final class Stdin {
     }
   }
 
-  /** The command sees the end of its input. */
+  /** Closes it; the command sees the end of its input. */
   public void close() {
     try {
       scope.close();

@@ -1,5 +1,5 @@
 /**
- * A command tree in a box: its start, its streams, its kill ladder, its one truth about the end.
+ * A command tree in a box: its start, its streams, its kill ladder, and its single result.
  *
  * <p>May use box and the layers below.
  */

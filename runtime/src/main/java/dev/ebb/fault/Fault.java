@@ -10,11 +10,11 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What shall go wrong at one step, once: {@code STEP:crash}, {@code STEP:hang} or {@code
- * STEP:ERRNO}, with {@code #n} at the end for the n-th time that it is reached.
+ * A fault at one step, which occurs once: {@code STEP:crash}, {@code STEP:hang} or {@code
+ * STEP:ERRNO}, with {@code #n} at the end for the n-th time that the step is reached.
  *
- * <p>Armed by the system property {@code ebb.fault} alone, which is read once. {@code none} arms
- * nothing, and lets a test in this package arm one fault after the other.
+ * <p>Only the system property {@code ebb.fault} arms a fault; it is read once. With {@code none}
+ * nothing is armed, and a test in this package can arm one fault after the other.
  */
 final class Fault {
   private static final String PROPERTY = "ebb.fault";
@@ -22,7 +22,7 @@ final class Fault {
   private static final String CRASH = "crash";
   private static final String HANG = "hang";
 
-  /** Without the property no step does more than look at this. */
+  /** Without the property a step only reads this field. */
   static final boolean IS_TEST = System.getProperty(PROPERTY) != null;
 
   private static volatile @Nullable Fault armed =
@@ -51,7 +51,7 @@ final class Fault {
     return new Fault(Step.valueOf(words[0]), errno, hangs, time);
   }
 
-  /** From now on this one, in a JVM that was started for it. */
+  /** Arms this fault, in a JVM that was started for faults. */
   static void arm(String text) {
     if (!IS_TEST) {
       throw new IllegalStateException("set " + PROPERTY + " first");
@@ -59,7 +59,7 @@ final class Fault {
     armed = parse(text);
   }
 
-  /** The armed fault has not gone off. */
+  /** Returns whether the armed fault has not occurred yet. */
   static boolean isWaiting() {
     Fault fault = armed;
     return fault != null && fault.left.get() > 0;
@@ -82,14 +82,14 @@ final class Fault {
     }
   }
 
-  /** The thread never gets past it, as one that the kernel does not let go. */
+  /** Blocks forever, like a thread that is stuck in the kernel. */
   private static void hang() {
     while (true) {
       LockSupport.park();
     }
   }
 
-  /** At once, and without a shutdown hook: as if another had killed us. */
+  /** Ends the JVM at once and without shutdown hooks, as SIGKILL from another process does. */
   private static void crash() throws KernelException {
     try (var scope = new Scope()) {
       Pidfd.open(scope, (int) ProcessHandle.current().pid()).signal(Signal.KILL);

@@ -2,7 +2,7 @@ package dev.ebb.fault;
 
 import java.util.Locale;
 
-/** What a step is part of. */
+/** The operation that a step belongs to. */
 public enum Phase {
   OPEN,
   LEDGER,

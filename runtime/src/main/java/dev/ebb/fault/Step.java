@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The table of crash points.
  *
- * <p>A step is reached right before the act it names: a process that crashes there has done all
- * that comes before, and if the step fails, it is the act that fails. One without an errno is no
- * act of ours but a moment, at which one can only crash.
+ * <p>A step is reached right before the act it names. A process that crashes there has done
+ * everything before the act; a step that fails stands for the failure of the act. A step without an
+ * errno is a moment, not an act: a process can only crash there.
  */
 public enum Step {
   STAGE_INIT(Phase.OPEN, ENOSPC, "ebb-init is in the home whole or not at all"),
@@ -31,7 +31,7 @@ public enum Step {
   HOLD_SUBTREE(Phase.OPEN, ENOSPC, "an empty ledger is no reason to stay"),
   MAKE_SUBTREE(Phase.OPEN, EAGAIN, "a listed cgroup that was never made is no error"),
 
-  OPEN_NEXT_LEDGER(Phase.LEDGER, EMFILE, "a ledger that has grown too long is as good as any"),
+  OPEN_NEXT_LEDGER(Phase.LEDGER, EMFILE, "a ledger that has grown too long is still valid"),
   WRITE_NEXT_LEDGER(Phase.LEDGER, ENOSPC, "half of the next ledger is not read"),
   REPLACE_LEDGER(Phase.LEDGER, EIO, "the next ledger, whole as it is, is not read before its time"),
   USE_NEXT_LEDGER(Phase.LEDGER, null, "the next ledger lists all that the last one did"),
@@ -45,25 +45,25 @@ public enum Step {
   WATCH_OOM(Phase.CREATE, EMFILE, "cgroups without a process go"),
   OPEN_SOCKET(Phase.CREATE, EMFILE, "a box without a descriptor to spare is refused"),
   SPAWN(Phase.CREATE, EAGAIN, "a box without a process to spare is refused"),
-  HOLD_OUTSIDE(Phase.CREATE, ENOSPC, "a maker of boxes on no list ends with us"),
+  HOLD_OUTSIDE(Phase.CREATE, ENOSPC, "an unlisted maker of boxes ends with us"),
   AWAIT_OUTSIDE(Phase.CREATE, ENOSPC, "a maker of boxes ends with us and takes its box along"),
   HEAR_LAUNCHED(Phase.CREATE, EMFILE, "an init that was announced ends with us before its hello"),
-  HEAR_HELLO(Phase.CREATE, EINVAL, "an init that is up ends with us; of a stranger no box is made"),
-  REAP_OUTSIDE(Phase.CREATE, ECHILD, "a dead maker of a box is no zombie of ours for long"),
+  HEAR_HELLO(Phase.CREATE, EINVAL, "an init that is up ends with us; a stranger becomes no box"),
+  REAP_OUTSIDE(Phase.CREATE, ECHILD, "a dead maker of a box does not stay a zombie"),
   STRIKE_OUTSIDE(Phase.CREATE, ENOSPC, "a listed process that has ended is not looked for by pid"),
   CALL_RUNNING(Phase.CREATE, null, "a box that was not reported goes"),
   CHANGE_LIMITS(Phase.CREATE, EIO, "a box with other limits than ordered is not handed out"),
 
   SEND_LISTEN(Phase.EGRESS, EPIPE, "a box whose init was not asked for a socket has no way out"),
   OPEN_EGRESS(Phase.EGRESS, EMFILE, "a socket without an acceptor goes with its box"),
-  NOTE_NETWORK(Phase.EGRESS, ENOSPC, "a change that is on no record never was"),
+  NOTE_NETWORK(Phase.EGRESS, ENOSPC, "an unrecorded change never happened"),
 
   HOLD_FORKSERVER(
       Phase.FORKSERVER, ENOSPC, "a uid that is only lent costs nothing; bwrap makes boxes"),
   MAKE_FORKSERVER_CGROUP(
       Phase.FORKSERVER, EAGAIN, "a forkserver without a cgroup is no forkserver yet"),
   SPAWN_FORKSERVER(Phase.FORKSERVER, EAGAIN, "a forkserver's cgroup without a forkserver goes"),
-  HOLD_FORKSERVER_PROCESS(Phase.FORKSERVER, ENOSPC, "a forkserver that is on no list ends with us"),
+  HOLD_FORKSERVER_PROCESS(Phase.FORKSERVER, ENOSPC, "an unlisted forkserver ends with us"),
   AWAIT_FORKSERVER(Phase.FORKSERVER, ENOSPC, "a forkserver that is being started ends with us"),
   SEND_ORDER(Phase.FORKSERVER, EIO, "a forkserver without an order makes nothing"),
   AWAIT_CLONE(Phase.FORKSERVER, ENOSPC, "a box that is being cloned ends with us"),
@@ -80,7 +80,7 @@ public enum Step {
   HEAR_STARTED(Phase.EXEC, null, "a command that runs ends with us"),
   HEAR_ENDED(Phase.EXEC, null, "an end that was not reported leaves nothing"),
   READ_USAGE(Phase.EXEC, EIO, "a leaf whose command has ended goes"),
-  REMOVE_LEAF(Phase.EXEC, EBUSY, "a leaf that will not go takes no result along"),
+  REMOVE_LEAF(Phase.EXEC, EBUSY, "a leaf that cannot be removed loses no result"),
   RMDIR_CGROUP(Phase.EXEC, EBUSY, "a busy cgroup is emptied and tried again, and counted"),
   REMOVE_OUTPUT(Phase.EXEC, EIO, "unwanted output goes with its box at the latest"),
 
@@ -88,7 +88,7 @@ public enum Step {
   END_LEAF(Phase.KILL, EIO, "a command whose init is dead leaves nothing"),
 
   FREEZE(Phase.PAUSE, EIO, "a box that cannot be paused runs on"),
-  SEE_FROZEN(Phase.PAUSE, EIO, "a frozen box ends with us; one not seen frozen is let go on"),
+  SEE_FROZEN(Phase.PAUSE, EIO, "a frozen box ends with us; one not seen frozen is thawed"),
   THAW(Phase.PAUSE, EIO, "a paused box ends with us; one that stays frozen can be released"),
 
   HOLD_LANE(Phase.LANE, ENOSPC, "an operator's command without a lane is refused"),
@@ -106,8 +106,8 @@ public enum Step {
   REMOVE_LOGS(Phase.RELEASE, EIO, "a directory whose cgroups are gone goes"),
   RMDIR_LOGS(Phase.RELEASE, EBUSY, "an emptied directory goes"),
   STRIKE_LOGS(Phase.RELEASE, ENOSPC, "a listed directory that is gone is no error"),
-  STRIKE_BOX(Phase.RELEASE, ENOSPC, "lines without anything behind them go"),
-  RETURN_UID(Phase.RELEASE, null, "a box that is struck out is gone"),
+  STRIKE_BOX(Phase.RELEASE, ENOSPC, "lines of released resources go"),
+  RETURN_UID(Phase.RELEASE, null, "a box without lines is gone"),
 
   REMOVE_SUBTREE(Phase.CLOSE, EBUSY, "an instance without a box goes"),
   STRIKE_SUBTREE(Phase.CLOSE, ENOSPC, "an instance whose cgroups are gone goes"),
@@ -116,34 +116,34 @@ public enum Step {
   RMDIR_INSTANCE(Phase.CLOSE, EBUSY, "a directory without a lock goes"),
 
   READ_HISTORY(Phase.HISTORY, EIO, "a history that cannot be read is left as it is"),
-  RECORD_BOX(Phase.HISTORY, ENOSPC, "a box that is on no record is forgotten with its daemon"),
-  RECORD_BOX_END(Phase.HISTORY, ENOSPC, "a box whose end is on no record ended with its daemon"),
+  RECORD_BOX(Phase.HISTORY, ENOSPC, "an unrecorded box is forgotten with its daemon"),
+  RECORD_BOX_END(Phase.HISTORY, ENOSPC, "a box without a recorded end ended with its daemon"),
   FORGET_BOX(Phase.HISTORY, ENOSPC, "a box that was removed may be listed again, and goes again"),
 
   HOLD_RECORD(Phase.DETACH, ENOSPC, "a box that is not detached ends with its daemon"),
-  WRITE_RECORD(Phase.DETACH, ENOSPC, "a record that was not begun keeps nothing"),
-  LISTEN(Phase.DETACH, EMFILE, "a box with a record whose init was not told never was"),
+  WRITE_RECORD(Phase.DETACH, ENOSPC, "a record that was not begun holds nothing"),
+  LISTEN(Phase.DETACH, EMFILE, "a recorded box whose init was not notified never existed"),
   SEND_DETACH(Phase.DETACH, EPIPE, "a socket without a listener is no box"),
   CALL_DETACHED(Phase.DETACH, null, "from here on the next daemon finds it alive"),
   CONFIRM_DETACHED(Phase.DETACH, ENOSPC, "a box that lives is detached, also without a record"),
-  RECORD_START(Phase.DETACH, ENOSPC, "a command that is on no record never ran"),
-  RECORD_END(Phase.DETACH, ENOSPC, "init keeps an end until it is written down"),
-  SEND_FORGET(Phase.DETACH, EPIPE, "an end that is written down is told once"),
-  LEAVE(Phase.DETACH, null, "a daemon that dies while it closes leaves what it would have left"),
+  RECORD_START(Phase.DETACH, ENOSPC, "an unrecorded command never ran"),
+  RECORD_END(Phase.DETACH, ENOSPC, "init keeps an end until it is recorded"),
+  SEND_FORGET(Phase.DETACH, EPIPE, "a recorded end is reported once"),
+  LEAVE(Phase.DETACH, null, "a daemon that dies while it closes leaves what a closed one leaves"),
   NOTE_END(Phase.DETACH, ENOSPC, "a stopped box is found again, if only as lost"),
   UNLINK_RECORD(Phase.DETACH, EIO, "the record goes last"),
 
   RESUME_INSTANCE(Phase.ADOPTION, ENOSPC, "an instance not yet taken over waits for the next"),
   RESUME_LEDGER(Phase.ADOPTION, EMFILE, "an instance without its ledger open is not taken over"),
-  STRIKE_ATTACHED(Phase.ADOPTION, ENOSPC, "what was released is not looked for for ever"),
+  STRIKE_ATTACHED(Phase.ADOPTION, ENOSPC, "released resources are not searched for forever"),
   READ_RECORD(Phase.ADOPTION, EIO, "a box whose record cannot be read is left alone"),
   OPEN_INIT(Phase.ADOPTION, EMFILE, "a box that cannot be reached now is left alone"),
   RECONNECT(Phase.ADOPTION, EMFILE, "init waits on for the next"),
-  INHERIT_EXECS(Phase.ADOPTION, EIO, "init takes a caller who hangs up for what it is"),
-  GREET(Phase.ADOPTION, ENOSPC, "ends that were told and not written down are told again"),
+  INHERIT_EXECS(Phase.ADOPTION, EIO, "init detects a closed connection"),
+  GREET(Phase.ADOPTION, ENOSPC, "ends that were reported, not recorded, are reported again"),
   HEAR_SYNCED(Phase.ADOPTION, null, "a box that is found can be found again"),
 
-  CLAIM(Phase.RECOVERY, EMFILE, "who cannot look is refused, and nothing is lost"),
+  CLAIM(Phase.RECOVERY, EMFILE, "an engine that cannot look is refused, and nothing is lost"),
   RECOVER_PROCESS(Phase.RECOVERY, EIO, "a listed process is ended by the next"),
   RECOVER_MEMBERS(Phase.RECOVERY, EIO, "members are killed by the next, or with their cgroup"),
   RECOVER_CGROUP(Phase.RECOVERY, EBUSY, "a cgroup that stays keeps its instance"),
@@ -164,7 +164,7 @@ public enum Step {
     this.proof = proof;
   }
 
-  /** Goes on, unless a test wants otherwise. */
+  /** Returns, unless a test has armed a fault for this step. */
   public void reach() throws KernelException {
     if (Fault.IS_TEST) {
       Fault.meet(this);
@@ -175,12 +175,12 @@ public enum Step {
     return phase;
   }
 
-  /** With what its act may fail. */
+  /** Returns the error with which a test lets the act fail; empty for a moment. */
   public Optional<Errno> errno() {
     return Optional.ofNullable(errno);
   }
 
-  /** What it proves to crash here. */
+  /** Returns what a crash here proves. */
   public String proof() {
     return proof;
   }

@@ -1,7 +1,7 @@
 /**
- * The crash points: every step after which the host is not as before, in one table.
+ * The crash points: one table of every step that changes the host.
  *
- * <p>Inert, unless a system property of a test arms one. Uses kernel only.
+ * <p>Inert, unless a test arms one by a system property. Uses kernel only.
  */
 @NullMarked
 package dev.ebb.fault;

@@ -17,8 +17,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests to init that have an answer: the inventory of the box, files of its workspace, its way
- * out. One at a time. Thread-safe.
+ * Requests to init with an answer: the inventory of the box, files of its workspace, its listening
+ * socket. One at a time. Thread-safe.
  */
 public final class InitQueries {
   private static final Logger LOG = System.getLogger(InitQueries.class.getName());
@@ -32,7 +32,7 @@ public final class InitQueries {
   /** Held from a request to its answer. */
   private final OrderedLock asking = new OrderedLock(LockOrder.INIT_QUESTION);
 
-  /** An answer did not come in time, so the next may be to an earlier question. */
+  /** An answer was late, so the next one may belong to an earlier request. */
   @GuardedBy("asking")
   private boolean isLate;
 
@@ -66,8 +66,8 @@ public final class InitQueries {
   // --- what is in the box ---
 
   /**
-   * Returns what init finds in the box after all earlier requests; empty when it has not answered
-   * in time, or is gone.
+   * Returns the inventory of the box after all earlier requests; empty if init has not answered in
+   * time or is gone.
    */
   public Optional<BoxContents> inventory(Deadline deadline)
       throws KernelException, InterruptedException {

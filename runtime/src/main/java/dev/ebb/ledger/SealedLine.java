@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /**
- * A line that tells whether it is whole: {@code <crc32c> <text>}. One torn by a crash was never
+ * A line with a check of its integrity: {@code <crc32c> <text>}. One torn by a crash was never
  * acted upon.
  */
 public final class SealedLine {

@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a box shall be: limits, network, and what of the host it is shown.
+ * The specification of a box: limits, network, and the part of the host that it sees.
  *
- * @param backend the name of the one that shall make it; empty: any that can
+ * @param backend the name of the backend that must make it; empty: any that can
  */
 public record BoxSpec(
     Limits limits,
@@ -24,7 +24,7 @@ public record BoxSpec(
     files = List.copyOf(files);
   }
 
-  /** What is to be shown must be there now; of a box that was made before it may be gone. */
+  /** Checks that the sources of mounts exist now; those of an existing box may be gone. */
   private BoxSpec checked() {
     ShownPaths.checkTargets(mounts, files);
     ShownPaths.checkSources(mounts, packages, files);
@@ -54,8 +54,8 @@ public record BoxSpec(
   }
 
   /**
-   * What somebody asks for who may not be allowed to know what is on the host: nothing of the host
-   * is looked at yet, {@link #requireSources} is to follow.
+   * Makes a specification for a caller that may not be allowed to know what the host has: does not
+   * access the host. Call {@link #requireSources} next.
    */
   public BoxSpec asking(List<Mount> moreMounts, List<Path> morePackages) {
     var all = new BoxSpec(limits, network, moreMounts, morePackages, files, backend);
@@ -63,7 +63,7 @@ public record BoxSpec(
     return all;
   }
 
-  /** Refuses what cannot be shown, with a reason that tells of the host. */
+  /** Refuses sources that cannot be shown; the reason reveals facts about the host. */
   public void requireSources() {
     ShownPaths.checkSources(mounts, packages, files);
   }
@@ -72,7 +72,7 @@ public record BoxSpec(
     return new BoxSpec(limits, network, mounts, packages, append(files, file), backend).checked();
   }
 
-  /** It is made by the backend of this name, or not at all. */
+  /** Returns a copy that requires the backend of this name. */
   public BoxSpec withBackend(String name) {
     return new BoxSpec(limits, network, mounts, packages, files, Optional.of(name));
   }
@@ -84,8 +84,8 @@ public record BoxSpec(
   }
 
   /**
-   * Whether a box that was made by this one can be had for {@code wanted}: but for its cgroups, and
-   * its way out.
+   * Returns whether a box of this specification can serve {@code wanted} after changes to its
+   * cgroups and its network policy.
    */
   public boolean canBecome(BoxSpec wanted) {
     return network.isOwn() == wanted.network.isOwn()

@@ -2,37 +2,37 @@ package dev.ebb.model;
 
 import java.util.List;
 
-/** Why a command ended: the kernel's truth, delivered once. */
+/** Why a command ended, as the kernel reported it. */
 public sealed interface ExitCause {
   record Exited(int code) implements ExitCause {}
 
   record Signalled(int signal) implements ExitCause {}
 
-  /** Its time was up; {@code last} is what the kernel said of the leader. */
+  /** Its time was up; {@code last} is the exit of the leader. */
   record TimedOut(Exit last) implements ExitCause {}
 
   record OutOfMemory(Exit last) implements ExitCause {}
 
   record OutputLimit(Exit last) implements ExitCause {}
 
-  /** It ended by itself, but some of its output could not be stored: {@link OutputLoss}. */
+  /** It ended by itself, but some output could not be stored: {@link OutputLoss}. */
   record OutputLost(Exit last) implements ExitCause {}
 
   /** Killed by the engine on request. */
   record Killed(Exit last) implements ExitCause {}
 
-  /** Its box died under it. */
+  /** Its box died. */
   record Lost() implements ExitCause {}
 
   /** Some of its processes outlived SIGKILL. */
   record Stuck(List<StuckProcess> processes) implements ExitCause {}
 
-  /** It never ran: {@code code} is 126 or 127, as a shell has it. */
+  /** It never ran: {@code code} is 126 or 127, as in a shell. */
   record NotStarted(int code, String reason) implements ExitCause {}
 
-  /** What waitid(2) said: exactly one of the two is set, the other is 0. */
+  /** The status of waitid(2): exactly one of the two is set, the other is 0. */
   record Exit(int code, int signal) {
-    /** 128 + n for a signal, as shells have it. */
+    /** Returns the status as in a shell: 128 + n for a signal. */
     public int shellCode() {
       return signal != 0 ? 128 + signal : code;
     }
@@ -44,8 +44,8 @@ public sealed interface ExitCause {
   int FAILURE_CODE = 125;
 
   /**
-   * One word: exited, killed, timed-out, out-of-memory, output-limit, output-lost, not-started,
-   * lost, stuck.
+   * Returns one word: exited, killed, timed-out, out-of-memory, output-limit, output-lost,
+   * not-started, lost, stuck.
    */
   default String status() {
     return switch (this) {
@@ -61,7 +61,10 @@ public sealed interface ExitCause {
     };
   }
 
-  /** Its own word, of ten: what was exited or signalled may have the status killed. */
+  /**
+   * Returns the word of the cause, one of ten: an exited or signalled command may have the status
+   * killed.
+   */
   default String kind() {
     return switch (this) {
       case Exited _ -> "exited";
@@ -71,7 +74,7 @@ public sealed interface ExitCause {
     };
   }
 
-  /** What a shell would put into {@code $?}, by docker's conventions. */
+  /** Returns the value that a shell would put into {@code $?}, by docker's conventions. */
   default int code() {
     return switch (this) {
       case Exited(var code) -> code;

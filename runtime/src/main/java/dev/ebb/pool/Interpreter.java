@@ -25,12 +25,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * A program that can be started before its code is known. A small runner of ours, a resource beside
- * this class, waits for an order on stdin and then does what the command would have done.
+ * A program that can be started before its code is known. A small runner, a resource beside this
+ * class, waits for an order on stdin and then does what the command would have done.
  */
 public enum Interpreter {
   PYTHON("python3", "-c", "python.py") {
-    // A program in a file, too; any other option is python's own.
+    // A program in a file works, too; any other option is handled only by python itself.
     @Override
     boolean reads(List<String> command) {
       return command.get(1).equals("-c")
@@ -39,7 +39,8 @@ public enum Interpreter {
     }
   },
   NODE("node", "-e", "node.js") {
-    // A word with a dash is node's own; some code it runs as a module, or with more around it.
+    // Options are handled only by node itself, which also runs some code as a module or with a
+    // wrapper.
     @Override
     boolean reads(List<String> command) {
       return command.size() > 2
@@ -64,12 +65,12 @@ public enum Interpreter {
   private static final String RUN_NEXT =
       "exec(compile(__import__('sys').argv.pop(1), '<string>', 'exec'))";
 
-  /** What the runner calls its process while it waits. */
+  /** The name of the runner's process while it waits. */
   static final String WAITING = "ebb-waiting";
 
   private static final ByteSize ANY_SIZE = new ByteSize(Long.MAX_VALUE);
 
-  /** Names that are read once, at the start: by the loader, the C library or an interpreter. */
+  /** Variables that the loader, the C library or an interpreter reads once, at its start. */
   private static final Set<String> EARLY =
       Set.of(
           "PATH", "HOME", "LANG", "LANGUAGE", "TZ", "GLIBC_TUNABLES", "LOCPATH", "SSLKEYLOGFILE");
@@ -98,7 +99,7 @@ public enum Interpreter {
     }
   }
 
-  /** As it is named in a command. */
+  /** Returns its name in a command. */
   public String word() {
     return program;
   }
@@ -107,7 +108,9 @@ public enum Interpreter {
     return Stream.of(values()).filter(each -> each.program.equals(word)).findFirst();
   }
 
-  /** The one that {@code spec} calls with its code or file, and that can do what it asks. */
+  /**
+   * Returns the interpreter that {@code spec} calls with code or a file, if the runner supports it.
+   */
   static Optional<Interpreter> of(ExecSpec spec, boolean preloads) {
     List<String> command = spec.command();
     return command.size() < 2
@@ -117,7 +120,7 @@ public enum Interpreter {
             .filter(each -> each.canRun(spec, preloads));
   }
 
-  /** Whether the runner understands {@code command} as the program itself does. */
+  /** Returns whether the runner handles {@code command} like the program itself. */
   abstract boolean reads(List<String> command);
 
   private boolean canRun(ExecSpec spec, boolean preloads) {
@@ -127,7 +130,9 @@ public enum Interpreter {
         && spec.environment().keySet().stream().noneMatch(name -> isRead(name, preloads));
   }
 
-  /** Whether it has read a variable by now; what was imported ahead may have read any. */
+  /**
+   * Returns whether it has read a variable already; modules imported in advance may have read any.
+   */
   private boolean isRead(String name, boolean preloads) {
     boolean isPython = this == PYTHON;
     return !(isPython && name.equals(NO_BYTECODE)) && (isEarly(name) || (preloads && isPython));
@@ -137,7 +142,9 @@ public enum Interpreter {
     return EARLY.contains(name) || EARLY_PREFIXES.stream().anyMatch(name::startsWith);
   }
 
-  /** One that has started, and imported what programs need, to be copied. */
+  /**
+   * Returns a zygote: an interpreter that has started and imported common modules, to be copied.
+   */
   Zygote zygote(List<String> preload) {
     return new Zygote(
         command(Zygote.ROLE, preload),
@@ -150,7 +157,7 @@ public enum Interpreter {
     return command;
   }
 
-  /** To be started ahead: without limits, which can only be lowered later. */
+  /** Returns the command to start in advance: without limits, which can only be lowered later. */
   ExecSpec waiting(List<String> preload) {
     return ExecSpec.of(
             this == PYTHON ? command("alone", preload) : List.of(program, option, runner))
@@ -161,7 +168,7 @@ public enum Interpreter {
         .withInput();
   }
 
-  /** What the runner is sent: a size, then strings with a NUL between each two. */
+  /** Encodes the order for the runner: a size, then strings separated by NUL. */
   static byte[] order(ExecSpec spec, Network network) {
     var words = new ArrayList<String>();
     words.add(spec.takesInput() ? "input" : "");

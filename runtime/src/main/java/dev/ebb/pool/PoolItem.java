@@ -27,11 +27,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A box that was made ahead, how it was then, and what waits in it; or one that was made for
- * whoever asked, of which nobody else can have had hold. For one thread at a time.
+ * A box that was made in advance, its state at that time, and what waits in it; or a box that was
+ * just made for a caller, which no other caller has used. For one thread at a time.
  */
 public final class PoolItem {
-  /** Of an init that has nothing else to do. */
+  /** How long an idle init may take to answer. */
   private static final Duration ANSWER = Duration.ofSeconds(5);
 
   private static final Duration START = Duration.ofSeconds(30);
@@ -46,7 +46,7 @@ public final class PoolItem {
 
   private record Waiting(Exec exec, Duration cpu) {}
 
-  /** What was in it when it began to wait. */
+  /** The content when it began to wait. */
   private record Baseline(BoxContents contents, List<Integer> pids) {
     private static Baseline of(Box box) throws KernelException, InterruptedException {
       return new Baseline(
@@ -55,9 +55,9 @@ public final class PoolItem {
   }
 
   /**
-   * Why it cannot be had.
+   * Why it cannot be handed out.
    *
-   * @param cause what it could not be made what was wanted for
+   * @param cause the failure to fit it to the order
    */
   record Flaw(Fate fate, Optional<Exception> cause) {
     private static Flaw of(Fate fate) {
@@ -72,17 +72,17 @@ public final class PoolItem {
   }
 
   private static KernelException silent(Box box) {
-    return new KernelException("hear from the init of box " + box.id(), Errno.EAGAIN);
+    return new KernelException("reach the init of box " + box.id(), Errno.EAGAIN);
   }
 
-  /** Takes a new box as it is. */
+  /** Takes a new box unchanged. */
   static PoolItem plain(Box box) throws KernelException, InterruptedException {
     return new PoolItem(box, Optional.empty(), Optional.of(Baseline.of(box)));
   }
 
   /**
-   * A box that was just made for this order: what its maker copied goes on, and is given the order
-   * without having waited. If nothing was copied, it is a plain one.
+   * Takes a box that was just made for this order: a copied interpreter continues with the order at
+   * once. Without a copy it is a plain box.
    */
   static PoolItem copied(Box box, Interpreter interpreter, List<String> preload, ExecSpec order)
       throws KernelException, InterruptedException {
@@ -104,8 +104,8 @@ public final class PoolItem {
   }
 
   /**
-   * Starts an interpreter in a new box, or lets that of its zygote go on, and waits until that
-   * waits.
+   * Starts an interpreter in a new box, or continues that of its zygote, and waits until it waits
+   * for an order.
    */
   static PoolItem with(Box box, Interpreter interpreter, List<String> preload)
       throws KernelException, InterruptedException {
@@ -131,7 +131,7 @@ public final class PoolItem {
     return box;
   }
 
-  /** From now on {@code owner} hears of the state of the box, of the one that it is in first. */
+  /** Calls {@code owner} for each change of state from now on, and first for the current state. */
   public Box handTo(Consumer<BoxState> owner) {
     MadeAhead.of(box).handTo(owner);
     return box;
@@ -146,10 +146,10 @@ public final class PoolItem {
   }
 
   /**
-   * Proves that it is as it was made, and makes it what is wanted.
+   * Proves that it is unchanged, and fits it to the order.
    *
-   * @param planned with a command, unless it is an item without an interpreter
-   * @return why it cannot be had
+   * @param planned has a command, unless the item has no interpreter
+   * @return why it cannot be handed out
    */
   Optional<Flaw> prepare(BoxSpec spec, PlannedStart planned) throws InterruptedException {
     if (isDead()) {
@@ -160,7 +160,7 @@ public final class PoolItem {
         ExecSpec order = planned.command().orElseThrow();
         ordered = waiting.get().exec().rearm(order, waiting.get().cpu());
       }
-      // ORDER: answered after the limits of what waits have begun anew.
+      // ORDER: answered after the limits of the waiting command have restarted.
       Optional<BoxContents> now = contents(planned.file());
       Optional<Fate> defect =
           now.isPresent() ? compare(now.get()) : Optional.of(isUp() ? Fate.SILENT : Fate.DEAD);
@@ -203,22 +203,22 @@ public final class PoolItem {
     return isEmpty ? Optional.empty() : Optional.of(Fate.FILES);
   }
 
-  /** Those that the kernel knows it by; without cgroups init's own count must do. */
+  /** Returns the processes that the kernel lists; without cgroups, those that init counts. */
   private static List<Integer> procs(Box box) {
     return box.footprint().cgroups().isEmpty() ? List.of() : box.footprint().pids();
   }
 
-  /** The file that it was prepared with, if init could write it. */
+  /** Returns the entry of its first file, if init could write it. */
   public Optional<FileEntry> written() {
     return written;
   }
 
-  /** Whether an interpreter in it waits to run this very command. */
+  /** Returns whether an interpreter in it waits to run this command. */
   public boolean waitsFor(ExecSpec order) {
     return ordered != null && ordered.spec().equals(order);
   }
 
-  /** Lets the interpreter begin with what it was prepared for; once. */
+  /** Lets the interpreter begin with its command; once. */
   public Exec begin() throws InterruptedException {
     Exec exec = ordered;
     if (exec == null) {

@@ -10,12 +10,12 @@ import java.util.Optional;
 /**
  * How many boxes wait, and for how long.
  *
- * @param min of plain ones, also when nobody asks
- * @param max of plain ones; 0: there is no pool of them
- * @param age after which one is not handed out
- * @param interpreters how many wait at most, of each
+ * @param min of plain boxes, even without demand
+ * @param max of plain boxes; 0: no pool of them
+ * @param age the age after which a box is not handed out
+ * @param interpreters how many boxes may wait for each
  * @param preload what python imports before it waits
- * @param copies of what python's boxes are made; empty: one is started in each
+ * @param copies the zygotes of python's boxes; empty: an interpreter is started in each box
  */
 public record PoolPolicy(
     int min,
@@ -29,7 +29,7 @@ public record PoolPolicy(
   public static final PoolPolicy OFF = new PoolPolicy(0, 0, DEFAULT_AGE, Map.of(), List.of());
 
   /**
-   * How long a zygote makes boxes, and how many, until another takes its place.
+   * How long a zygote makes boxes, and how many, before it is replaced.
    *
    * @param count at most
    */
@@ -46,12 +46,12 @@ public record PoolPolicy(
     this(min, max, age, interpreters, preload, Optional.empty());
   }
 
-  /** With interpreters that are copies of one. */
+  /** Returns a copy whose interpreters are copies of a zygote. */
   public PoolPolicy withCopies(Copies changed) {
     return new PoolPolicy(min, max, age, interpreters, preload, Optional.of(changed));
   }
 
-  /** The zygote of all python's boxes, if there is to be one. */
+  /** Returns the zygote of all python boxes, if configured. */
   public Optional<ZygotePolicy> zygote() {
     return copies
         .filter(_ -> interpreters.containsKey(Interpreter.PYTHON))
@@ -59,10 +59,10 @@ public record PoolPolicy(
             each -> new ZygotePolicy(Interpreter.PYTHON.zygote(preload), each.age(), each.count()));
   }
 
-  /** Which part of all processes there may be the pool takes at most. */
+  /** The pool takes at most one part in this many of the process limit. */
   private static final int SHARE_OF_PIDS = 32;
 
-  /** For those who come while the next one is made. */
+  /** The margin for callers that come while the next box is made. */
   private static final double MARGIN = 2;
 
   public PoolPolicy {
@@ -77,12 +77,14 @@ public record PoolPolicy(
     return max == 0 && interpreters.isEmpty();
   }
 
-  /** The most that may wait at a time where there may be no more processes than {@code limit}. */
+  /** Returns how many boxes may wait at a time under a process limit of {@code limit}. */
   static int most(PidLimit limit) {
     return (int) Math.max(1, Math.min(Integer.MAX_VALUE, limit.max() / SHARE_OF_PIDS));
   }
 
-  /** As many as are asked for while one is made, beyond the least. */
+  /**
+   * Returns how many boxes to keep: the minimum, and as many as are requested while one is made.
+   */
   static int target(int min, int max, double perSecond, Duration start) {
     double meanwhile = perSecond * start.toNanos() / 1e9;
     return (int) Math.min(max, min + Math.ceil(MARGIN * meanwhile - 0.1));

@@ -16,18 +16,18 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * What a dead instance left: its ledger, claimed by this process.
+ * The leftovers of a dead instance: its ledger, claimed by this process.
  *
- * @param sameBoot false when the host was restarted since: then no process or cgroup of it exists
+ * @param sameBoot false if the host was restarted since: then no process or cgroup of it exists
  */
 public record DeadInstance(String id, Path directory, boolean sameBoot, List<Holding> holdings) {
-  /** A part of what it left: the lines that {@code which} is true of. */
+  /** Returns a part of its leftovers: the lines that match {@code which}. */
   public DeadInstance only(Predicate<Holding> which) {
     return new DeadInstance(id, directory, sameBoot, holdings.stream().filter(which).toList());
   }
 
   /**
-   * Adds a line for each of its directories that the ledger does not list: a sweep that broke off
+   * Adds a line for each of its directories that the ledger does not list: an interrupted sweep
    * found it, or another process made it.
    */
   public DeadInstance withUnlisted() throws IOException {
@@ -43,8 +43,8 @@ public record DeadInstance(String id, Path directory, boolean sameBoot, List<Hol
   }
 
   /**
-   * The boxes that outlive their engine, and wait for the next. One whose record was not begun was
-   * not detached yet, one whose record is gone is released but for that.
+   * Returns the boxes that outlive their engine and wait for the next. A box without a begun record
+   * was not detached yet; a box whose record is gone is released except for its last lines.
    */
   public Set<String> detached() {
     return sameBoot
@@ -65,8 +65,8 @@ public record DeadInstance(String id, Path directory, boolean sameBoot, List<Hol
   }
 
   /**
-   * An instance says when it was made; one whose description is lost is of this boot if it has a
-   * claim, for no claim outlives a boot.
+   * An instance records when it was made. Without its description it is of this boot if it has a
+   * claim, since no claim outlives a boot.
    */
   static boolean isOfThisBoot(Path directory, UidClaims claims)
       throws KernelException, IOException {

@@ -17,13 +17,13 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
- * The instances of a home whose lock is free, that is, whose process is dead.
+ * The instances of a home whose lock is free, so their process is dead.
  *
  * <p>RACE: instances are made and claimed under the home's lock only, so one that is just being
  * made is never taken for dead. But a lock may outlive its process for a moment.
  */
 final class DeadInstances {
-  /** How long a child of a dead process may take to close what it inherited. */
+  /** How long a child of a dead process may take to close inherited descriptors. */
   private static final Duration LOCK_PATIENCE = Duration.ofSeconds(1);
 
   private static final Duration LOCK_RETRY = Duration.ofMillis(1);
@@ -34,7 +34,7 @@ final class DeadInstances {
   /**
    * Claims nothing yet.
    *
-   * @param isAlive tells of a process, as it was given to {@link Home#create}
+   * @param isAlive tests a process, as it was given to {@link Home#create}
    */
   DeadInstances(Home home, Predicate<String> isAlive) {
     this.home = home;
@@ -67,7 +67,7 @@ final class DeadInstances {
     }
     Deadline deadline = Deadline.in(LOCK_PATIENCE);
     while (!Filesystem.tryLock(lock)) {
-      // KERNEL: the lock belongs to the open file, of which a child has a copy until it execs.
+      // KERNEL: the lock belongs to the open file, which a child shares until it execs.
       if (isHeld(directory) || !deadline.pause(LOCK_RETRY)) {
         scope.release(lock);
         return Optional.empty();
@@ -75,7 +75,7 @@ final class DeadInstances {
     }
     if (Instance.field(directory, "process").filter(isAlive).isPresent()
         && LockHolders.hasRemoved(directory.resolve("lock"))) {
-      // SAFETY: it lives, and holds the lock of a removed file; this file is new.
+      // SAFETY: the process lives and holds the lock of a removed file; this file is new.
       scope.release(lock);
       return Optional.empty();
     }

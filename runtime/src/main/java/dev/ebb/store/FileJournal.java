@@ -17,11 +17,11 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * A journal in a file, one line an entry. Like the ledger it survives kill -9, and need not survive
- * a power loss. Thread-safe; for each file there is one that writes.
+ * A journal in a file, one line per entry. Like the ledger it survives kill -9, and need not
+ * survive a power loss. Thread-safe; each file has one writer.
  */
 public final class FileJournal implements Journal {
-  /** Above this what is forgotten is left out of the file. */
+  /** Above this size the file is rewritten without forgotten entries. */
   private static final long COMPACT_ABOVE = 1 << 20;
 
   private final OrderedLock lock = new OrderedLock(LockOrder.JOURNAL);
@@ -36,13 +36,13 @@ public final class FileJournal implements Journal {
     return path;
   }
 
-  /** Adds a line, in one write; it costs a descriptor only for that long. */
+  /** Adds a line in one write; the file is open only during the write. */
   @Override
   public void append(JournalEntry entry) throws KernelException {
     lock.lock();
     try (var scope = new Scope()) {
       Fd file = Fd.open(scope, path, Fd.Flag.WRITE, Fd.Flag.CREATE, Fd.Flag.APPEND);
-      // What may stand before it is half a line, of a write that failed.
+      // A partial line of a failed write may precede it.
       byte[] bytes = ("\n" + entry.line()).getBytes(StandardCharsets.ISO_8859_1);
       if (file.write(bytes, 0, bytes.length) != bytes.length) {
         throw new KernelException("write all of a line to " + path, Errno.ENOSPC);
@@ -66,7 +66,7 @@ public final class FileJournal implements Journal {
     }
   }
 
-  /** It understands no other entry, which takes its time. */
+  /** Skips other entries without parsing them, to save time. */
   @Override
   public Optional<JournalEntry> find(String about) throws IOException {
     return text()
@@ -90,7 +90,10 @@ public final class FileJournal implements Journal {
     return Contents.of(text().lines().flatMap(line -> JournalEntry.parse(line).stream()).toList());
   }
 
-  /** Keeps this only; as a whole or not at all. A number is not used again, so the last stays. */
+  /**
+   * Replaces the file by these entries, whole or not at all. Keeps the highest number, so that none
+   * is used again.
+   */
   private void rewrite(Contents contents) throws IOException {
     Path next = path.resolveSibling(path.getFileName() + ".new");
     var lines = new ArrayList<>(contents.entries());

@@ -19,8 +19,8 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * Lines in a file of the home that only its owner can read, and that any process changes under a
- * lock, whole or not at all.
+ * Lines in a file of the home that only its owner can read. Any process changes them under a lock,
+ * whole or not at all.
  */
 final class FileLines implements OwnerLines {
   private final Path file;
@@ -32,7 +32,7 @@ final class FileLines implements OwnerLines {
   @Override
   public List<String> lines() throws IOException {
     try {
-      // A character a byte where it is damaged; what we write is UTF-8.
+      // Damaged text is decoded byte by byte; lines are written as UTF-8.
       byte[] bytes = Files.readAllBytes(file);
       return decode(bytes).lines().toList();
     } catch (NoSuchFileException e) {
@@ -50,7 +50,7 @@ final class FileLines implements OwnerLines {
 
   @Override
   public String version() throws IOException {
-    // Asked with every request: where there is none, that is no exception.
+    // Called with every request, so an absent file must not cost an exception.
     if (!file.toFile().exists()) {
       return "";
     }

@@ -11,19 +11,19 @@ public final class FileRecordStore implements RecordStore {
   private final FileJournal history;
   private final Path instance;
 
-  /** The records of an engine with the directory {@code instance} in {@code home}. */
+  /** Makes the store of an engine with the directory {@code instance} in {@code home}. */
   public FileRecordStore(Path home, Path instance) {
     tenants = new FileTenantRecords(home);
     history = new FileJournal(home.resolve("history"));
     this.instance = instance;
   }
 
-  /** What can be read and changed without an engine. */
+  /** Returns the records that can be read and changed without an engine. */
   public static TenantRecords tenants(Path home) {
     return new FileTenantRecords(home);
   }
 
-  /** The record in the directory of a box of any instance. */
+  /** Returns the record in the directory of a box of any instance. */
   public static Journal boxIn(LogDirectory directory) {
     return new FileJournal(directory.recordFile());
   }

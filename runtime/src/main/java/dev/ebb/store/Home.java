@@ -22,8 +22,8 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * The one directory under which all state lies: {@code lock}, {@code lib/} for ebb-init, and one
- * directory an instance.
+ * The directory with all state: {@code lock}, {@code lib/} for ebb-init, and one directory per
+ * instance.
  */
 public final class Home {
   private static final String INSTANCES = "instances";
@@ -43,7 +43,7 @@ public final class Home {
     this.claims = claims;
   }
 
-  /** {@code EBB_HOME}, or /var/lib/ebb for root, or the user's XDG state directory. */
+  /** Returns {@code EBB_HOME}, or /var/lib/ebb for root, or the user's XDG state directory. */
   public static Path locate(Map<String, String> environment) {
     return locate(environment, Self.uid());
   }
@@ -63,18 +63,18 @@ public final class Home {
         : Path.of(environment.getOrDefault("HOME", "/"), ".local", "state", "ebb");
   }
 
-  /** Makes the directories that are missing, for their owner only. */
+  /** Makes missing directories, accessible to their owner only. */
   public static Home open(Path path) throws KernelException, IOException {
     return open(path, UidClaims.OF_THIS_HOST);
   }
 
-  /** Makes the directories that are missing, in a home whose uids are claimed in {@code claims}. */
+  /** Makes missing directories, in a home whose uids are claimed in {@code claims}. */
   public static Home open(Path path, UidClaims claims) throws KernelException, IOException {
     if (path.getParent() != null) {
       Files.createDirectories(path.getParent());
     }
     makeDirectory(path);
-    // A link is followed once: it may lie where others can change it.
+    // A link is resolved only once, since others may be able to change it.
     Path real = path.toRealPath();
     requireOurs(real);
     makeDirectory(real.resolve(INSTANCES));
@@ -82,7 +82,10 @@ public final class Home {
     return new Home(real, Files.isSymbolicLink(path), claims);
   }
 
-  /** What lies in a home is trusted and executed: no other user may have prepared it. */
+  /**
+   * Checks the owner: files in a home are trusted and executed, so no other user may have prepared
+   * it.
+   */
   private static void requireOurs(Path path) throws KernelException, IOException {
     try (var scope = new Scope()) {
       var status = FileStatus.of(Fd.open(scope, path, Fd.Flag.READ, Fd.Flag.DIRECTORY));
@@ -108,12 +111,12 @@ public final class Home {
     return path;
   }
 
-  /** Returns what distinguishes this home from all others of this host: its directory and path. */
+  /** Returns the identity of this home among all homes of the host: its directory and path. */
   public String identity() {
     return identity;
   }
 
-  /** The path that is part of an {@link #identity}; empty: it is none. */
+  /** Returns the path in an {@link #identity}; empty if it is not one. */
   public static Optional<Path> pathOf(String identity) {
     int space = identity.indexOf(' ');
     return space > 0 && identity.startsWith("/", space + 1)
@@ -121,22 +124,22 @@ public final class Home {
         : Optional.empty();
   }
 
-  /** The directory of an instance of this home, whether it is there or not. */
+  /** Returns the directory of an instance of this home, whether it exists or not. */
   public Path directory(String instance) {
     return directory(path, instance);
   }
 
-  /** The directory of an instance of the home at {@code path}, whether it is there or not. */
+  /** Returns the directory of an instance of the home at {@code path}, whether it exists or not. */
   public static Path directory(Path path, String instance) {
     return path.resolve(INSTANCES).resolve(instance);
   }
 
-  /** A directory that is, or would be, that of an instance of this home. */
+  /** Returns whether a directory is, or would be, that of an instance of this home. */
   public boolean isPlaceOf(Path directory) {
     return path.resolve(INSTANCES).equals(directory.getParent());
   }
 
-  /** The uids of this host. */
+  /** Returns the uid claims of this host. */
   public UidClaims claims() {
     return claims;
   }
@@ -145,7 +148,7 @@ public final class Home {
     return path.resolve("lib");
   }
 
-  /** Held while instances are made or claimed, and only then. */
+  /** Takes the lock that is held only while instances are made or claimed. */
   Fd lock(Scope scope) throws KernelException {
     Fd lock = Fd.open(scope, path.resolve("lock"), Fd.Flag.READ_WRITE, Fd.Flag.CREATE);
     Filesystem.lock(lock);
@@ -153,9 +156,9 @@ public final class Home {
   }
 
   /**
-   * Makes a new instance of {@code process}, alive for as long as {@code scope} is open.
+   * Makes a new instance of {@code process}, alive while {@code scope} is open.
    *
-   * @throws KernelException EUSERS when others have all of {@code uids}
+   * @throws KernelException EUSERS if others have claimed all of {@code uids}
    */
   public Instance create(Scope scope, String process, UidRange uids)
       throws KernelException, IOException {
@@ -163,7 +166,7 @@ public final class Home {
   }
 
   /**
-   * The instance of this home's daemon: the one that the last daemon left, as it is; or a new one.
+   * Returns the instance of this home's daemon: that of the last daemon, unchanged, or a new one.
    */
   public Instance createForDaemon(Scope scope, String process, UidRange uids)
       throws KernelException, IOException {
@@ -171,9 +174,10 @@ public final class Home {
   }
 
   /**
-   * The instance of this home's daemon, where files may be damaged.
+   * Returns the instance of this home's daemon, where files may be damaged.
    *
-   * @param isOfThisBoot tells of an instance's id whether the host shows that it is
+   * @param isOfThisBoot tests by the id of an instance whether the host shows that it is of this
+   *     boot
    */
   public Instance createForDaemon(
       Scope scope, String process, UidRange uids, Predicate<String> isOfThisBoot)
@@ -184,19 +188,19 @@ public final class Home {
   }
 
   /**
-   * Claims every instance whose process is dead; it stays claimed as long as {@code scope} is open.
+   * Claims every instance whose process is dead, while {@code scope} is open.
    *
-   * @param isAlive tells of a process, as it was given to {@link #create}
+   * @param isAlive tests a process, as it was given to {@link #create}
    */
   public List<DeadInstance> claimDead(Scope scope, Predicate<String> isAlive)
       throws KernelException, IOException {
     return new DeadInstances(this, isAlive).claim(scope);
   }
 
-  /** An instance, dead or alive, as it looks from outside; its process as it was given. */
+  /** An instance, dead or alive, as seen from outside, with the process it was made with. */
   public record View(String id, String process, List<Holding> holdings) {}
 
-  /** All instances, without claiming any. */
+  /** Lists all instances, without claiming any. */
   public List<View> view() throws IOException {
     var views = new ArrayList<View>();
     for (Path directory : directories()) {
@@ -209,22 +213,24 @@ public final class Home {
     return views;
   }
 
-  /** Gives back the uids of an instance whose directory is gone. */
+  /** Releases the uids of an instance whose directory is gone. */
   public void releaseClaims(Path directory) throws KernelException, IOException {
     claims.release(directory);
   }
 
-  /** Instances of any home whose lock a process has open, wherever that lies, or lay. */
+  /**
+   * Returns the instances of any home whose lock a process has open, even if the file was removed.
+   */
   public static Set<String> heldInstances() throws KernelException {
     return LockHolders.instances(INSTANCES);
   }
 
-  /** A living process has an instance whose directory is gone. */
+  /** Returns whether a living process has an instance whose directory is gone. */
   public boolean isInUse(Path directory) throws KernelException {
     return LockHolders.hasRemoved(directory.resolve("lock"));
   }
 
-  /** Removes the directory of an instance, ours or one that we claimed, that holds nothing. */
+  /** Removes the directory of an instance that is ours or claimed, and holds nothing. */
   public void remove(Path directory) throws KernelException, IOException {
     try (var brief = new Scope()) {
       lock(brief);
@@ -232,19 +238,20 @@ public final class Home {
     }
   }
 
-  /** ORDER: a claim names the directory, so it goes first. */
+  /** ORDER: a claim names the directory, so the claim is removed first. */
   void forget(Path directory) throws KernelException, IOException {
     claims.release(directory);
     Instance.remove(directory);
   }
 
   /**
-   * Removes the home with all that Ebb made in it; EBUSY while an instance, dead or alive, or a
-   * daemon has it. What a link names, or is a mount, stays, empty and good for the next start.
+   * Removes the home with everything that Ebb made in it; EBUSY while an instance, dead or alive,
+   * or a daemon uses it. The target of a link, or a mount, stays as an empty directory for the next
+   * start.
    */
   public HomeRemoval.Outcome remove() throws KernelException, IOException {
     try (var brief = new Scope()) {
-      // RACE: instances are made under this lock only, so none comes now.
+      // RACE: instances are made only under this lock, so none appears now.
       lock(brief);
       if (!directories().isEmpty()) {
         throw new KernelException("remove " + path + ", it has instances", Errno.EBUSY);
@@ -253,7 +260,7 @@ public final class Home {
     }
   }
 
-  /** The pid that a daemon wrote down, while it lives. */
+  /** Returns the recorded pid of a daemon, while it lives. */
   public Optional<Integer> daemon() throws KernelException, IOException {
     Path file = path.resolve("daemon");
     if (!Files.exists(file)) {
@@ -268,10 +275,10 @@ public final class Home {
     return pid.matches("\\d{1,9}") ? Optional.of(Integer.valueOf(pid)) : Optional.empty();
   }
 
-  /** The directories of all instances. */
+  /** Lists the directories of all instances. */
   List<Path> directories() throws IOException {
     try (var entries = Files.list(path.resolve(INSTANCES))) {
-      // SAFETY: a link leads to what is not ours.
+      // SAFETY: links are skipped: their targets are not ours.
       return entries
           .filter(entry -> Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS))
           .sorted()

@@ -12,9 +12,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Takes a home away: what Ebb ever makes there, by its name, and nothing else. */
+/** Removes a home: only files with the names that Ebb uses there. */
 public final class HomeRemoval {
-  /** ORDER: the locks go last, so that a process that comes meanwhile still finds them taken. */
+  /** ORDER: the locks are removed last, so that a concurrent process still finds them taken. */
   private static final List<String> FILES =
       List.of(
           "ebb.sock",
@@ -38,9 +38,9 @@ public final class HomeRemoval {
   }
 
   /**
-   * What became of it.
+   * The result of a removal.
    *
-   * @param kept what Ebb did not put there; it keeps the home
+   * @param kept foreign files; with any the home stays
    */
   public record Outcome(List<Path> removed, List<Path> kept) {
     public Outcome {
@@ -49,7 +49,7 @@ public final class HomeRemoval {
     }
   }
 
-  /** Of a home whose lock the caller has, and without instances; the directory may stay. */
+  /** Removes a home without instances, whose lock the caller holds; the directory may stay. */
   static Outcome remove(Path home, boolean keepsDirectory) throws KernelException, IOException {
     return new HomeRemoval(home).remove(keepsDirectory);
   }
@@ -104,7 +104,7 @@ public final class HomeRemoval {
     void run() throws KernelException;
   }
 
-  /** What is not there, or is not what Ebb makes by this name, stays as it is. */
+  /** Skips a missing file, and one that is not of the kind that Ebb makes by this name. */
   private void attempt(Path path, Removal removal) throws KernelException {
     try {
       removal.run();

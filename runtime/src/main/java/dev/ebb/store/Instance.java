@@ -17,20 +17,20 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One living runtime: its name is also that of its cgroup subtree.
+ * One living runtime. Its name is also that of its cgroup subtree.
  *
  * @param uid the first of its block of host uids; negative if its boxes share that of its process
- * @param resumed another process had it before, and its ledger may list what that one left
+ * @param resumed whether another process had it before, whose leftovers its ledger may list
  */
 public record Instance(String id, Path directory, int uid, Ledger ledger, boolean resumed) {
   private static final String DESCRIPTION = "instance";
   private static final String NEXT_DESCRIPTION = "instance.new";
 
-  /** ORDER: the lock goes last, so a half-removed instance is found again and finished. */
+  /** ORDER: the lock is removed last, so a partial removal is found again and finished. */
   private static final List<String> FILES =
       List.of(Ledger.NEXT, "ledger", NEXT_DESCRIPTION, DESCRIPTION, "lock");
 
-  /** As a whole or not at all. */
+  /** Written whole or not at all. */
   static void describe(Path directory, String boot, int uid, String process, String kind)
       throws IOException {
     Path next = directory.resolve(NEXT_DESCRIPTION);
@@ -39,12 +39,12 @@ public record Instance(String id, Path directory, int uid, Ledger ledger, boolea
     Files.move(next, directory.resolve(DESCRIPTION), StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /** Where the output of a box's commands is kept. */
+  /** Returns the directory for the output of a box's commands. */
   public LogDirectory logs(String box) {
     return new LogDirectory(directory.resolve(box));
   }
 
-  /** The file whose lock a living instance holds. */
+  /** Returns the file whose lock a living instance holds. */
   static Fd lockFile(Scope scope, Path directory) throws KernelException {
     return Fd.open(scope, directory.resolve("lock"), Fd.Flag.READ_WRITE, Fd.Flag.CREATE);
   }
@@ -64,7 +64,7 @@ public record Instance(String id, Path directory, int uid, Ledger ledger, boolea
     Filesystem.rmdir(directory);
   }
 
-  /** The first uid that an instance, dead or alive, has claimed. */
+  /** Returns the first uid that an instance, dead or alive, has claimed. */
   static Optional<Integer> uid(Path directory) throws IOException {
     return field(directory, "uids").flatMap(UidRange::parse);
   }

@@ -19,7 +19,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** Makes instances in a home, or takes over the one that the last daemon left. */
+/** Makes instances in a home, or takes over that of the last daemon. */
 final class InstanceMaker {
   private static final int ID_BYTES = 4;
 
@@ -39,17 +39,19 @@ final class InstanceMaker {
   }
 
   /**
-   * Takes over the instance that the last daemon left, as it is; empty: there is none. Waits for
-   * another process that releases what the last daemon left attached.
+   * Takes over the instance of the last daemon, unchanged; empty if there is none. Waits for
+   * another process that is releasing its attached boxes.
    *
-   * @param isOfThisBoot tells of an instance's id whether the host shows that it is
+   * @param isOfThisBoot tests by the id of an instance whether the host shows that it is of this
+   *     boot
    */
   Optional<Instance> resume(
       Scope scope, String process, UidRange uids, Predicate<String> isOfThisBoot)
       throws KernelException, IOException {
     Deadline deadline = Deadline.in(RESUME_PATIENCE);
     while (true) {
-      // RACE: that process needs the home's lock to finish, so it is held for each look only.
+      // RACE: that process needs the home's lock to finish, so the lock is held only for each
+      // check.
       try (var brief = new Scope()) {
         home.lock(brief);
         Optional<Path> left = ofDaemon(isOfThisBoot);
@@ -92,7 +94,7 @@ final class InstanceMaker {
     return new Instance(String.valueOf(directory.getFileName()), directory, uid, ledger, true);
   }
 
-  /** The uids of the other instances of this home, dead or alive. */
+  /** Returns the uids of the other instances of this home, dead or alive. */
   private Set<Integer> uidsBeside(Path directory) throws IOException {
     var taken = new HashSet<Integer>();
     for (Path other : home.directories()) {
@@ -103,7 +105,7 @@ final class InstanceMaker {
     return taken;
   }
 
-  /** By its own description or, where that is lost, by its records. */
+  /** Decides by its description or, if that is lost, by its records. */
   private static boolean isOfDaemon(Path directory) throws IOException {
     Optional<String> kind = Instance.field(directory, "kind");
     return kind.isPresent() ? kind.get().equals(DAEMON) : hasRecord(directory);
@@ -115,15 +117,15 @@ final class InstanceMaker {
     }
   }
 
-  /** Nothing of an earlier boot lives. */
+  /** Processes of an earlier boot are dead. */
   private boolean isOfThisBoot(Path directory) throws KernelException, IOException {
     return DeadInstance.isOfThisBoot(directory, home.claims());
   }
 
   /**
-   * Makes an instance, alive for as long as {@code scope} is open.
+   * Makes an instance, alive while {@code scope} is open.
    *
-   * @throws KernelException EUSERS when others have all of {@code uids}
+   * @throws KernelException EUSERS if others have claimed all of {@code uids}
    */
   Instance create(Scope scope, String process, UidRange uids, String kind)
       throws KernelException, IOException {

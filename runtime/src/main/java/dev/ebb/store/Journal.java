@@ -7,35 +7,35 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 
-/** Records as entries that are added and never changed. Thread-safe. */
+/** A list of entries that are added and never changed. Thread-safe. */
 public interface Journal {
-  /** The field by which entries are forgotten. */
+  /** The field that selects the entries to forget. */
   String NUMBER = "number";
 
   /** Adds an entry, whole or not at all. */
   void append(JournalEntry entry) throws KernelException;
 
-  /** Drops the entries with this {@code number} that were added so far. */
+  /** Drops all entries with this {@code number} that exist now. */
   void forget(int number) throws KernelException, IOException;
 
-  /** All that it holds; an absent journal is empty. */
+  /** Returns its content; an absent journal is empty. */
   Contents contents() throws IOException;
 
-  /** Its entries; an absent journal has none. */
+  /** Returns its entries; an absent journal has none. */
   default List<JournalEntry> read() throws IOException {
     return contents().entries();
   }
 
-  /** The first entry about this. */
+  /** Returns the first entry about {@code about}. */
   default Optional<JournalEntry> find(String about) throws IOException {
     return read().stream().filter(entry -> entry.about().equals(about)).findFirst();
   }
 
   /**
-   * What a journal holds.
+   * The content of a journal.
    *
-   * @param entries whole ones, in their order, but those that are forgotten
-   * @param highest the highest number that was ever used, forgotten or not; 0: none
+   * @param entries the intact entries in order, without forgotten ones
+   * @param highest the highest number ever used, including forgotten ones; 0 if none
    */
   record Contents(List<JournalEntry> entries, int highest) {
     private static final String FORGOTTEN = "forgotten";
@@ -48,7 +48,7 @@ public interface Journal {
       return JournalEntry.about(FORGOTTEN).with(NUMBER, number);
     }
 
-    /** Of entries as they were added. */
+    /** Makes the content from all entries in the order of their addition. */
     static Contents of(List<JournalEntry> added) throws IOException {
       var latestFirst = new ArrayList<JournalEntry>();
       var forgotten = new HashSet<Optional<String>>();

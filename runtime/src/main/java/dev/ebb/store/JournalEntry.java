@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What stands in one line of a {@link Journal}: what it is about, and fields, each some times. */
+/** One line of a {@link Journal}: a subject, and fields that may repeat. */
 public final class JournalEntry {
   private final String about;
   private final List<Field> fields;
@@ -25,12 +25,12 @@ public final class JournalEntry {
     return new JournalEntry(about, List.of());
   }
 
-  /** A word of ours. */
+  /** A word that Ebb itself has chosen. */
   public String about() {
     return about;
   }
 
-  /** With one more field; a key may come again. */
+  /** Returns a copy with one more field; a key may repeat. */
   public JournalEntry with(String key, Object value) {
     var more = new ArrayList<>(fields);
     more.add(new Field(key, value.toString()));
@@ -52,30 +52,30 @@ public final class JournalEntry {
   }
 
   /**
-   * The field {@code key}.
+   * Returns the field {@code key}.
    *
-   * @throws IOException when there is none
+   * @throws IOException if there is none
    */
   public String text(String key) throws IOException {
     return find(key).orElseThrow(() -> damaged("has no " + key));
   }
 
-  /** With another entry as the value of a field. */
+  /** Returns a copy with another entry as the value of a field. */
   public JournalEntry withEntry(String key, JournalEntry inner) {
     return with(key, inner.line().strip());
   }
 
-  /** The entries that were added by {@link #withEntry}, but damaged ones. */
+  /** Returns the entries that were added by {@link #withEntry}, without damaged ones. */
   public List<JournalEntry> entries(String key) {
     return texts(key).stream().flatMap(text -> parse(text).stream()).toList();
   }
 
-  /** How many bytes it takes in a journal. */
+  /** Returns its size in a journal, in bytes. */
   public int size() {
     return line().length();
   }
 
-  /** Every field whose key starts so, without that start. */
+  /** Returns every field whose key starts with {@code prefix}, without the prefix. */
   public Map<String, String> startingWith(String prefix) {
     return fields.stream()
         .filter(field -> field.key.startsWith(prefix))
@@ -113,7 +113,7 @@ public final class JournalEntry {
             .collect(Collectors.joining(" ")));
   }
 
-  /** Empty when the line is cut short or damaged. */
+  /** Parses a line; empty if it is truncated or damaged. */
   static Optional<JournalEntry> parse(String line) {
     return SealedLine.open(line)
         .map(

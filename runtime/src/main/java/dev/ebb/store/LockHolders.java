@@ -12,22 +12,25 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Finds locks that processes have open, also of files that were removed: they hold them still. */
+/** Finds locks that processes have open, including those of removed files, which are still held. */
 final class LockHolders {
   private LockHolders() {}
 
-  /** KERNEL: proc(5), /proc/PID/fd: a file that was unlinked has its last name and a suffix. */
+  /** KERNEL: proc(5), /proc/PID/fd: an unlinked file shows its last name and a suffix. */
   static boolean hasRemoved(Path lock) throws KernelException {
     return !held(Pattern.compile("(" + Pattern.quote(lock.toString()) + ") \\(deleted\\)"))
         .isEmpty();
   }
 
-  /** The names of directories below one of that name whose lock is open, removed or not. */
+  /**
+   * Returns the names of directories below a directory of that name whose lock is open, removed or
+   * not.
+   */
   static Set<String> instances(String parent) throws KernelException {
     return held(Pattern.compile(".*/" + Pattern.quote(parent) + "/([^/]+)/lock( \\(deleted\\))?"));
   }
 
-  /** What the first group of {@code name} is in the names of open files. */
+  /** Returns the matches of the first group of {@code name} in the names of open files. */
   private static Set<String> held(Pattern name) throws KernelException {
     var held = new HashSet<String>();
     for (Path process : entries(Path.of("/proc"))) {
@@ -43,7 +46,9 @@ final class LockHolders {
     return held;
   }
 
-  /** RACE: processes and descriptors go meanwhile; those of other users are none of ours. */
+  /**
+   * RACE: processes and descriptors may disappear meanwhile; those of other users do not matter.
+   */
   private static List<Path> entries(Path directory) throws KernelException {
     try {
       return Filesystem.entries(directory);

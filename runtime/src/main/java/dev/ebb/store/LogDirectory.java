@@ -13,11 +13,11 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * What the commands of one box wrote, and the record of one that is detached: in a directory that
- * nobody else can enter.
+ * The output of the commands of one box and, if it is detached, its record, in a directory that no
+ * other user can enter.
  */
 public record LogDirectory(Path path) {
-  /** Where the init of a detached box listens. */
+  /** The socket on which the init of a detached box listens. */
   public static final String CONTROL = "control";
 
   private static final int TRIES = 100;
@@ -31,7 +31,7 @@ public record LogDirectory(Path path) {
     return path.resolve(exec + "." + stream);
   }
 
-  /** The highest number of an exec whose output is here; 0: none. */
+  /** The highest number of an exec with output here; 0 if none. */
   public int lastExec() throws KernelException {
     return files().stream()
         .map(file -> file.getFileName().toString())
@@ -41,7 +41,7 @@ public record LogDirectory(Path path) {
         .orElse(0);
   }
 
-  /** Where the record of a detached box is, see {@link RecordStore#box}. */
+  /** Returns the file of the record of a detached box, see {@link RecordStore#box}. */
   public Path recordFile() {
     return path.resolve("record");
   }
@@ -50,14 +50,14 @@ public record LogDirectory(Path path) {
     return path.resolve(CONTROL);
   }
 
-  /** Removes it with its files; what is absent is success. */
+  /** Removes it with its files; no-op if absent. */
   public void remove() throws KernelException {
     for (int left = TRIES; ; left--) {
       try {
         removeNow();
         return;
       } catch (KernelException e) {
-        // RACE: the end of a command may be written down while its box goes.
+        // RACE: the end of a command may be recorded while its box is removed.
         if (!e.is(Errno.ENOTEMPTY) || left == 0) {
           throw e;
         }
@@ -65,7 +65,7 @@ public record LogDirectory(Path path) {
     }
   }
 
-  /** Most have no file, or are not there at all. */
+  /** Most execs have no file here. */
   private boolean removeEmpty() throws KernelException {
     try {
       Step.RMDIR_LOGS.reach();
@@ -95,13 +95,13 @@ public record LogDirectory(Path path) {
       failures.forEach(first::addSuppressed);
       throw first;
     }
-    // ORDER: as long as anything is there, it is known what of.
+    // ORDER: the record is removed last, so every remaining file belongs to a known box.
     Step.UNLINK_RECORD.reach();
     Filesystem.unlinkIfPresent(last);
     Filesystem.rmdirIfPresent(path);
   }
 
-  /** One that stays keeps no other. */
+  /** A file that cannot be removed does not stop the removal of others. */
   private static void unlink(Path file, List<KernelException> failures) {
     try {
       Filesystem.unlinkIfPresent(file);

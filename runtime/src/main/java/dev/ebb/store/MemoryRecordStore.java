@@ -3,7 +3,7 @@ package dev.ebb.store;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Records that end with their process: what tests use in place of a home. Thread-safe. */
+/** Records that end with their process, for tests without a home. Thread-safe. */
 public final class MemoryRecordStore implements RecordStore {
   private final Map<String, Journal> boxes = new ConcurrentHashMap<>();
   private final Journal history = new MemoryJournal();

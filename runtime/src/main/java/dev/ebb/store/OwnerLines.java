@@ -5,17 +5,20 @@ import java.io.IOException;
 import java.util.List;
 import java.util.function.Function;
 
-/** Lines that the owner of a home keeps, and that several processes may change. Thread-safe. */
+/** Lines of the owner of a home, which several processes may change. Thread-safe. */
 public interface OwnerLines {
-  /** The lines as they are now. */
+  /** Returns the current lines. */
   List<String> lines() throws IOException;
 
-  /** Differs after every change; asked with every request, so it reads no line. */
+  /**
+   * Returns a value that differs after every change. It is called with every request, so it reads
+   * no line.
+   */
   String version() throws IOException;
 
-  /** Gives {@code change} the lines as they are, and keeps them as it leaves them. */
+  /** Passes the current lines to {@code change}, and stores its result. */
   <T> T change(Function<List<String>, T> change) throws KernelException, IOException;
 
-  /** Where they are kept, for messages. */
+  /** Returns the place of the lines, for messages. */
   String place();
 }

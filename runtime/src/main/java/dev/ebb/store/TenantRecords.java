@@ -1,10 +1,10 @@
 package dev.ebb.store;
 
-/** What the owner of a home decides about tenants; no engine is needed to read or change it. */
+/** The settings of the owner of a home for tenants; they are read and changed without an engine. */
 public interface TenantRecords {
-  /** The keys that open the daemon. */
+  /** Returns the keys that the daemon accepts. */
   OwnerLines keys();
 
-  /** The quotas of tenants. */
+  /** Returns the quotas of tenants. */
   OwnerLines quotas();
 }

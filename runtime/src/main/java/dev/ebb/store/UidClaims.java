@@ -25,9 +25,9 @@ import java.util.Set;
  * Records which instance has which block of host uids, for all homes of a host: a directory of the
  * host holds a link for each block, named by its first uid, to the directory of the instance.
  *
- * <p>A claim is made once the directory of its instance is there, and goes before it does: so it
- * outlives its process as the instance does, for boxes that are detached, killed or stuck, and can
- * be found from the instance. A boot empties /run, and ends every process of these uids.
+ * <p>A claim is made after the directory of its instance and removed before it. So it outlives its
+ * process as the instance does, for boxes that are detached, killed or stuck, and can be found from
+ * the instance. A boot empties /run, and ends every process of these uids.
  *
  * <p>RACE: making a link fails if it exists, so a claim takes no lock; removing the last link also
  * removes the directory.
@@ -38,7 +38,7 @@ public final class UidClaims {
   private final Path parent;
   private final Path directory;
 
-  /** In a directory below {@code parent}, which others cannot write to. */
+  /** Uses a directory below {@code parent}, which others cannot write to. */
   public UidClaims(Path parent) {
     this.parent = parent;
     directory = parent.resolve("ebb-uids");
@@ -51,19 +51,21 @@ public final class UidClaims {
    * @param instance the directory of the instance that has it
    */
   public record Claim(int uid, Path instance) {
-    /** The uid is one of its block. */
+    /** Returns whether the uid is in its block. */
     public boolean has(int of) {
       return of >= uid && of - uid < UidRange.BLOCK;
     }
   }
 
-  /** Claims can be made: else an instance knows only of the others of its home. */
+  /**
+   * Returns whether claims can be made; otherwise an instance knows only the others of its home.
+   */
   public static boolean arePossible() {
     return OF_THIS_HOST.isPossible();
   }
 
   private boolean isPossible() {
-    // ORDER: its parent first, for it comes and goes.
+    // ORDER: its parent first, since claims make and remove it.
     return Files.isWritable(parent) || Files.isWritable(directory);
   }
 
@@ -98,7 +100,7 @@ public final class UidClaims {
   /**
    * Keeps the block that an instance had, or claims another: the claim may have been wiped.
    *
-   * @param said the block in the instance's own description; its claim takes precedence
+   * @param said the block in the description of the instance; the claim takes precedence
    */
   int claimAgain(Optional<Integer> said, UidRange range, Set<Integer> taken, Path instance)
       throws KernelException, IOException {
@@ -147,7 +149,7 @@ public final class UidClaims {
     return Fd.open(scope, directory, Fd.Flag.READ, Fd.Flag.DIRECTORY, Fd.Flag.NOFOLLOW);
   }
 
-  /** Gives back whatever is claimed for an instance, which has no box any more. */
+  /** Releases all claims of an instance, which has no box any more. */
   void release(Path instance) throws KernelException, IOException {
     Step.RETURN_UIDS.reach();
     for (Claim claim : of(instance)) {
@@ -196,10 +198,10 @@ public final class UidClaims {
     return target(claim.uid()).filter(claim.instance()::equals).isPresent();
   }
 
-  /** Takes away a claim as whose uids no process runs. */
+  /** Removes a claim if no process runs as one of its uids. */
   public void remove(Claim abandoned) throws KernelException, IOException {
     try (var scope = new Scope()) {
-      // RACE: another may have taken it away, and a third claimed the block.
+      // RACE: one process may have removed it, and another claimed the block.
       Filesystem.lock(open(scope));
       if (isClaimed(abandoned) && isAbandoned(abandoned)) {
         Filesystem.unlinkIfPresent(link(abandoned.uid()));

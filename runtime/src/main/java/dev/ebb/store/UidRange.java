@@ -14,7 +14,7 @@ public record UidRange(int first, int blocks) {
   /** For instances whose boxes share the uid of their process. */
   public static final UidRange NONE = new UidRange(-1, 0);
 
-  /** A uid in decimals; a power loss may leave anything in a file. */
+  /** Parses a decimal uid; after a power loss a file may have any content. */
   static Optional<Integer> parse(String text) {
     try {
       return Optional.of(Integer.valueOf(text)).filter(uid -> uid >= 0);

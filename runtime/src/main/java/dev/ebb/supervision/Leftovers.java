@@ -48,7 +48,7 @@ final class Leftovers {
    * Makes nothing.
    *
    * @param patience how long killed processes may take to be gone, before they are called stuck
-   * @param isHurried whether to wait no longer
+   * @param isHurried whether to stop waiting
    */
   Leftovers(
       EmptyWait emptyWait,
@@ -86,9 +86,7 @@ final class Leftovers {
     return findings;
   }
 
-  /**
-   * ORDER: the processes of the boxes were killed before, so what is not in a box is a stranger.
-   */
+  /** ORDER: the processes of the boxes were killed before, so any other process is a stranger. */
   private List<Finding> strangers(DeadInstance dead) {
     return dead.holdings().stream()
         .filter(held -> held.kind() == Kind.CGROUP && !held.box().isEmpty())
@@ -98,12 +96,12 @@ final class Leftovers {
         .toList();
   }
 
-  /** Of version 1 no member is killed by recovery. */
+  /** Recovery kills no members of version 1 cgroups. */
   private List<ProcessRef> strangers(Cgroup cgroup, String box) {
     return cgroup.isVersion2() ? strangers.lookAmong(members(cgroup), box) : List.of();
   }
 
-  /** The box that a cgroup belongs to by its path, which may be that of a command in it. */
+  /** Returns the box of a cgroup by its path, which may be that of a command. */
   private static String boxOf(Path cgroup) {
     String name = String.valueOf(cgroup.getFileName());
     int depth = cgroup.getNameCount();
@@ -123,7 +121,7 @@ final class Leftovers {
         .toList();
   }
 
-  /** Removes a cgroup that is known to be ours, with its members; a dry run only reports. */
+  /** Removes a cgroup that is known to be Ebb's, with its members; a dry run only reports. */
   Fate release(Path cgroup, boolean dryRun) {
     if (Files.notExists(cgroup)) {
       return new Fate.Absent();
@@ -142,7 +140,7 @@ final class Leftovers {
     }
   }
 
-  /** A leftover is no leak of the removal's: it is killed first, and then removed in silence. */
+  /** A leftover does not count as a leak: it is killed first, then removed silently. */
   private void endMembers(List<Cgroup> cgroups) {
     Deadline deadline = Deadline.in(patience);
     cgroups.forEach(cgroup -> attempt(cgroup::thaw));
@@ -169,7 +167,7 @@ final class Leftovers {
     void run() throws KernelException, InterruptedException;
   }
 
-  /** A failure here is named by the removal, which tries again. */
+  /** The removal tries again, and reports a failure. */
   private static void attempt(Attempt attempt) {
     try {
       attempt.run();
@@ -215,8 +213,8 @@ final class Leftovers {
   }
 
   /**
-   * SAFETY: only what the instance can have made, whatever a ledger says: what bears its own name,
-   * and what lies right below that and bears its box's.
+   * SAFETY: only cgroups that the instance can have made, whatever a ledger says: those with its
+   * name, and those directly below with the name of its box.
    */
   private static boolean canBeOf(DeadInstance dead, Holding holding) {
     Path path = Path.of(holding.subject());
@@ -231,7 +229,7 @@ final class Leftovers {
             && (name.equals(holding.box()) || name.equals(holding.box() + "-lane"));
   }
 
-  /** SAFETY: only what lies where the instance keeps such things, and leads nowhere else. */
+  /** SAFETY: only paths in the directory where the instance keeps such files, without links. */
   private static Optional<LogDirectory> logs(DeadInstance dead, Holding holding) {
     var logs = new LogDirectory(Path.of(holding.subject()));
     return Optional.of(logs)
@@ -240,8 +238,8 @@ final class Leftovers {
   }
 
   /**
-   * A process and all that it began a box with: of a bwrap killed in the middle of its work the
-   * child can be blocked for ever, and without cgroups nothing else finds it.
+   * Ends a process and its session: the child of a killed bwrap can be blocked forever, and without
+   * cgroups nothing else finds it.
    */
   private static Session session(Holding holding) {
     return new Session(ProcessRef.parse(holding.subject()), holding.box());
@@ -258,7 +256,7 @@ final class Leftovers {
 
   private void end(Session session) throws KernelException {
     Step.RECOVER_PROCESS.reach();
-    // ORDER: the leader first, because it could add to the others.
+    // ORDER: the leader first, because it could start more.
     session.leader().signal(Signal.KILL);
     Deadline.in(patience).until(RETRY, () -> isKilled(session) || isHurried.getAsBoolean());
     if (lives(session)) {
@@ -271,9 +269,7 @@ final class Leftovers {
         "end process " + process.pid() + ", " + process.describe(), Errno.EBUSY);
   }
 
-  /**
-   * Members were killed before; a process that is left is stuck, and a longer wait does not help.
-   */
+  /** Members were killed before; a remaining process is stuck, and a longer wait does not help. */
   private void remove(Cgroup cgroup) throws KernelException {
     Step.RECOVER_CGROUP.reach();
     List<Integer> left = members(cgroup);
@@ -285,7 +281,7 @@ final class Leftovers {
     }
   }
 
-  /** None if they cannot be told: then rmdir says whether there is one. */
+  /** Returns no members if they cannot be listed: rmdir then shows whether there are any. */
   private static List<Integer> members(Cgroup cgroup) {
     try {
       return cgroup.allProcs();

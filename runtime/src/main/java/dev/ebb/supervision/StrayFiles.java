@@ -19,7 +19,7 @@ import java.util.function.BiPredicate;
 import java.util.stream.Collectors;
 
 /**
- * What lies where the things of an instance's boxes lie, and is not on its ledger.
+ * Finds files and cgroups in the places of an instance's boxes that are not on its ledger.
  *
  * <p>ORDER: first the host, then the ledger, then the host again, see {@link Audit}.
  */
@@ -44,7 +44,10 @@ final class StrayFiles {
     return without(seen, (listed, each) -> listed.contains(entry(each.kind, each.path)));
   }
 
-  /** Those of this process, and those that an earlier one made below its own cgroups. */
+  /**
+   * Lists the cgroups of this process, and those that an earlier process made below its own
+   * cgroups.
+   */
   private Set<Path> subtrees() {
     var all = new LinkedHashSet<>(hierarchies.everywhere(instance.id()));
     instance.ledger().holdings().stream()
@@ -55,7 +58,7 @@ final class StrayFiles {
     return all;
   }
 
-  /** In directories of boxes: records and their sockets, of boxes that are not detached. */
+  /** Lists records and sockets of boxes that are not detached, in directories of boxes. */
   List<Stray> files() throws IOException {
     var seen = new ArrayList<Stray>();
     for (Path directory : directories(instance.directory())) {
@@ -67,7 +70,7 @@ final class StrayFiles {
     return without(seen, (listed, each) -> belongs(listed, each.path));
   }
 
-  /** To a detached box, or to a directory that is a stray itself. */
+  /** Returns whether a file belongs to a detached box, or to a directory that is a stray itself. */
   private static boolean belongs(Set<Ledger.Entry> listed, Path file) {
     Path directory = requireNonNull(file.getParent());
     return listed.contains(entry(Kind.RECORD, new LogDirectory(directory).recordFile()))

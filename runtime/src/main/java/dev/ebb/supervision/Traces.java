@@ -30,9 +30,9 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What bears the identity of a home's instances on the host, whatever their ledgers say: cgroups by
- * their name and mark, uids by their claim, boxes by their directory and record. A ledger that was
- * emptied, cut or lost is mended from it.
+ * Everything on the host with the identity of a home's instances, whatever their ledgers say:
+ * cgroups by name and mark, uids by claim, boxes by directory and record. It repairs a ledger that
+ * was emptied, cut or lost.
  */
 public final class Traces {
   private static final String LANE = "-lane";
@@ -45,19 +45,21 @@ public final class Traces {
     this.subtrees = subtrees;
   }
 
-  /** Looks at the host. */
+  /** Scans the host. */
   public static Traces look(Home home) throws KernelException {
     return new Traces(home, Subtrees.find());
   }
 
-  /** The cgroups of an instance of this home. SAFETY: none that is marked as another home's. */
+  /**
+   * Returns the cgroups of an instance of this home. SAFETY: none that is marked as another home's.
+   */
   private List<Path> cgroups(String instance) {
     return subtrees.of(instance).stream()
         .filter(path -> Subtrees.homeOf(path).map(home.identity()::equals).orElse(Boolean.TRUE))
         .toList();
   }
 
-  /** It has cgroups now, or a living box, so it is of this very boot. */
+  /** Returns whether an instance has cgroups or a living box, so it is of this boot. */
   public boolean has(String instance) throws IOException {
     if (!cgroups(instance).isEmpty()) {
       return true;
@@ -70,7 +72,10 @@ public final class Traces {
     return false;
   }
 
-  /** SAFETY: a pid of an earlier boot may be that of any process by now; init says whose it is. */
+  /**
+   * SAFETY: a pid of an earlier boot may belong to any process by now, so init must identify its
+   * box.
+   */
   private static boolean lives(Path box) {
     String id = String.valueOf(box.getFileName());
     return record(new LogDirectory(box))
@@ -81,9 +86,10 @@ public final class Traces {
   }
 
   /**
-   * Instances of this home whose directory is gone, though something of theirs is left.
+   * Returns the instances of this home whose directory is gone while other resources remain.
    *
-   * <p>SAFETY: only a claim that leads into this home, or a mark of this very home, makes one ours.
+   * <p>SAFETY: an instance is ours only by a claim that leads into this home, or by a mark of this
+   * home.
    */
   Set<String> withoutDirectory() throws IOException {
     var lost = new TreeSet<String>();
@@ -103,7 +109,7 @@ public final class Traces {
     return lost;
   }
 
-  /** What there is of an instance, by box: the instance's own under the empty name. */
+  /** Returns the resources of an instance by box; its own are under the empty name. */
   Map<String, List<Ledger.Entry>> entries(String instance, Path directory)
       throws KernelException, IOException {
     var found = new LinkedHashMap<String, List<Ledger.Entry>>();
@@ -156,7 +162,7 @@ public final class Traces {
     String box = directory.getFileName().toString();
     add(found, box, Kind.DIRECTORY, directory.toString());
     var logs = new LogDirectory(directory);
-    // A record that makes no sense detaches nothing: any process may have put it there.
+    // An invalid record detaches no box: any process may have put it there.
     if (record(logs).isPresent()) {
       add(found, box, Kind.RECORD, logs.recordFile().toString());
     }
@@ -167,7 +173,7 @@ public final class Traces {
     String name = cgroup.getFileName().toString();
     String box = name.endsWith(LANE) ? name.substring(0, name.length() - LANE.length()) : name;
     add(found, box, Kind.CGROUP, cgroup.toString());
-    // The box's user may clone into it, so this file is his.
+    // The user of the box may clone into it, and so owns this file.
     Path procs = cgroup.resolve("cgroup.procs");
     if (new Cgroup(cgroup).isVersion2() && Files.exists(procs)) {
       int uid = (Integer) Files.getAttribute(procs, "unix:uid");
@@ -177,7 +183,7 @@ public final class Traces {
     }
   }
 
-  /** Without cgroups a box is found by its record, if that can be read. */
+  /** Finds a box without cgroups by its record, if that can be read. */
   private static void addFromRecord(
       Map<String, List<Ledger.Entry>> found, String box, LogDirectory directory) {
     Optional<BoxRecord> record = record(directory);
@@ -197,12 +203,12 @@ public final class Traces {
     try {
       return Optional.of(BoxRecord.read(FileRecordStore.boxIn(directory)));
     } catch (IOException e) {
-      // Its adoption tells.
+      // Its adoption reports this.
       return Optional.empty();
     }
   }
 
-  /** With a line for everything on the host that its ledger does not list. */
+  /** Returns it with a line for everything on the host that its ledger does not list. */
   DeadInstance addTo(DeadInstance dead) throws KernelException, IOException {
     boolean sameBoot = dead.sameBoot() || has(dead.id());
     var all = new ArrayList<>(dead.holdings());
@@ -213,7 +219,7 @@ public final class Traces {
     return new DeadInstance(dead.id(), dead.directory(), sameBoot, all);
   }
 
-  /** What there is of an instance and {@code listed} does not name, by box. */
+  /** Returns the resources of an instance that {@code listed} does not name, by box. */
   public Map<String, List<Ledger.Entry>> unlisted(
       String instance, Path directory, List<Holding> listed) throws KernelException, IOException {
     var names = new LinkedHashSet<Ledger.Entry>();
@@ -224,7 +230,7 @@ public final class Traces {
     return found;
   }
 
-  /** The processes that run as a uid claimed for an instance, in any cgroup. */
+  /** Returns the processes that run as a uid claimed for an instance, in any cgroup. */
   List<Holding> processes(DeadInstance dead) throws IOException {
     List<UidClaims.Claim> claims = home.claims().of(dead.directory());
     if (claims.isEmpty()) {
@@ -236,7 +242,7 @@ public final class Traces {
         .map(ProcessRef::of)
         .flatMap(Optional::stream)
         .filter(ProcessRef::isAlive)
-        // By this name no session is found: each stands for itself.
+        // This name matches no session, so each process is ended separately.
         .map(process -> new Holding(0, dead.id(), Kind.PROCESS, process.toString()))
         .toList();
   }

@@ -1,8 +1,8 @@
 /**
- * What looks after the host: releasing what a dead runtime left, and comparing host with ledger.
+ * Supervision of the host: releases the leftovers of dead runtimes, and compares host and ledger.
  *
- * <p>Identity is pid and start time, or a cgroup that the ledger names; never a process's name. May
- * use the layers below.
+ * <p>Identity is pid and start time, or a cgroup that the ledger names; never the name of a
+ * process. May use the layers below.
  */
 @NullMarked
 package dev.ebb.supervision;

@@ -240,7 +240,7 @@ def ebb():
         # Whether it is "ok", in one word. SystemExit is the end of the interpreter, as everywhere.
         try:
             try:
-                state.armed = True  # before anybody knows that it can be interrupted
+                state.armed = True  # before it is reported as interruptible
                 send(b"begun")
                 execute(text, name)
             finally:

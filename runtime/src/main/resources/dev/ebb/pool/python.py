@@ -35,7 +35,7 @@ def ebb():
         reopen(0, "stdin", "r")
 
     status = []  # of the program, once it is known
-    kept = []  # what nobody needs any more, and would be written to by whoever frees it
+    kept = []  # objects no longer needed; freeing them would write to their pages
 
     def finish():
         # The end of a copy, as the interpreter ends, but for what was there before the program: taking that apart would
@@ -90,7 +90,7 @@ def ebb():
                         pass
 
     def borrow(name):
-        # A module that nobody shall find here.
+        # Imports a module that the program must not find loaded.
         had = name in sys.modules
         module = __import__(name)
         if not had:
@@ -144,7 +144,7 @@ def ebb():
 
     def rehearse():
         # What a copy touches for the first time is copied then, page by page, 4 us each. So it does once what each
-        # program does, while nobody waits for it.
+        # program does, while no process waits for it.
         import io
         file = io.open(os.devnull, "w")
         names = {"__builtins__": __builtins__}

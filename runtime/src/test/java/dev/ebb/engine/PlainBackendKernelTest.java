@@ -225,6 +225,9 @@ final class PlainBackendKernelTest {
     assertThat(exec.killAndAwait(Duration.ZERO).cause()).isInstanceOf(ExitCause.Killed.class);
     Exec busy = engine.start(box, ExecSpec.of("sh", "-c", "for i in $(seq 20000); do :; done"));
     assertThat(busy.await().usage().cpu()).isPositive();
+    Exec operator = engine.start(box, ExecSpec.of("true").withOperator());
+    assertThat(operator.await().cause()).isEqualTo(new ExitCause.Exited(0));
+    assertThat(box.footprint().cgroups()).noneMatch(path -> path.resolve("lane").toFile().exists());
     assertThat(box.state()).isEqualTo(BoxState.RUNNING);
   }
 

@@ -46,7 +46,7 @@ public final class Daemon implements AutoCloseable {
 
   private static final int EGRESS_CONNECTIONS = 1024;
 
-  /** Whose events these are: nobody's, so admins alone see them. */
+  /** The tenant of events without an owner, which only admins see. */
   private static final String NO_TENANT = "";
 
   private final Scope scope;
@@ -71,15 +71,15 @@ public final class Daemon implements AutoCloseable {
     this.listeners = listeners;
   }
 
-  /** Comes up, or unwinds and tells why. */
+  /** Starts, or unwinds and throws the reason. */
   public static Daemon start(Settings settings) throws Exception {
     var scope = new Scope();
     try {
       alone(scope, HomeTools.prepareHome(settings.home()));
-      // ORDER: before anything is taken over that would have to be given back.
+      // ORDER: before any resource is acquired that would have to be released.
       new Keys(settings.home()).check();
       new Quotas(settings.home(), settings.quota()).check();
-      // ORDER: first up and last down, so that it watches the end as well.
+      // ORDER: started first and ended last, so that it watches the end as well.
       var watchdog = Watchdog.start(Daemon::end);
       scope.own(watchdog::close);
       Engine engine = Engine.openForDaemon(settings.home());
@@ -103,7 +103,7 @@ public final class Daemon implements AutoCloseable {
   }
 
   private static void log(Recovery.Finding finding) {
-    // What is kept is adopted now, and told of then.
+    // Kept boxes are adopted here, and reported by that event.
     if (!(finding.fate() instanceof Recovery.Fate.Absent)
         && !(finding.fate() instanceof Recovery.Fate.Kept)) {
       LOG.log(
@@ -116,7 +116,7 @@ public final class Daemon implements AutoCloseable {
     }
   }
 
-  /** One daemon a home. */
+  /** Allows one daemon per home. */
   private static void alone(Scope scope, Path home) throws KernelException, IOException {
     Path file = home.resolve("daemon");
     Fd lock = Fd.open(scope, file, Fd.Flag.READ_WRITE, Fd.Flag.CREATE);
@@ -167,7 +167,7 @@ public final class Daemon implements AutoCloseable {
     return new Daemon(scope, watchdog, settings.socket(), engine, boxes, listeners);
   }
 
-  /** A connection takes two descriptors, and all of them a quarter of what there may be. */
+  /** A connection takes two descriptors; all connections may take a quarter of the descriptors. */
   private static void configureEgress(Engine engine, Settings.Egress wanted, Reading descriptors) {
     long most = Math.min(wanted.connections(), descriptors.limit() / 8);
     int connections = Math.clamp(most, 1, EGRESS_CONNECTIONS);
@@ -184,7 +184,7 @@ public final class Daemon implements AutoCloseable {
         sweep.findings().filter(each -> each.fate() instanceof Recovery.Fate.Released).count();
   }
 
-  /** The TCP port it listens on, 0 if it does not. */
+  /** Returns the TCP port it listens on; 0 if none. */
   public int port() {
     return listeners.port();
   }
@@ -201,7 +201,7 @@ public final class Daemon implements AutoCloseable {
     return engine;
   }
 
-  /** ORDER: boxes end while their callers can still be told, then the doors close. */
+  /** ORDER: boxes end while their callers can still be answered, then the doors close. */
   @Override
   public void close() {
     watchdog.goDown();

@@ -13,11 +13,11 @@ import dev.ebb.server.service.BoxRegistry;
 import java.util.List;
 import java.util.Map;
 
-/** All doors of the daemon; a new one is registered here. */
+/** All doors of the daemon; a new door is registered here. */
 final class DaemonDoors {
   private DaemonDoors() {}
 
-  /** Answers every request by the door that it is for. */
+  /** Passes each request to its door. */
   static Dispatcher open(
       Settings settings, BoxRegistry boxes, Watches watches, Gate gate, Metrics metrics) {
     var house =

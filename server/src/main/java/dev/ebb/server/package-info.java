@@ -1,4 +1,4 @@
-/** The daemon itself: what it is configured with, how it comes up and goes down. */
+/** The daemon itself: its configuration, its start and its end. */
 @NullMarked
 package dev.ebb.server;
 

@@ -96,7 +96,7 @@ class LayersTest {
             "dev.ebb.backend.bubblewrap",
             "dev.ebb.backend.forkserver",
             "dev.ebb.init",
-            "dev.ebb.store");
+            "dev.ebb.cgroup");
   }
 
   @Test
@@ -111,7 +111,10 @@ class LayersTest {
     String target = use.getTargetClass().getPackageName();
     boolean isOtherDoor =
         DOORS.contains(target) && !target.equals(use.getOriginClass().getPackageName());
-    return target.equals("dev.ebb.kernel") || target.equals("java.lang.foreign") || isOtherDoor;
+    return target.equals("dev.ebb.kernel")
+        || target.equals("dev.ebb.store")
+        || target.equals("java.lang.foreign")
+        || isOtherDoor;
   }
 
   /** Waiting for a condition is what the services do for doors. */

@@ -395,9 +395,10 @@ final class Worker {
     }
   }
 
-  /** A detached box outlives its daemon, and no other does. */
+  /** A detached box outlives its daemon; of any other, the next daemon knows only the end. */
   private void requireSurvival(String id, Optional<Box> found) {
-    boolean attachedLives = !round.detached() && found.isPresent();
+    boolean attachedLives =
+        !round.detached() && found.filter(each -> each.state() != BoxState.GONE).isPresent();
     boolean detachedIsLost = round.detached() && found.isEmpty() && !chaos.hasKilled(id);
     if (attachedLives || detachedIsLost) {
       String what = round.detached() ? " was detached and is lost" : " was attached and lives on";

@@ -67,7 +67,7 @@ const shown = await call(session, "execute_code", {
   code: "for _ in range(3000): display('x' * 5000)",
 });
 assert.ok(shown.structuredContent.truncated && JSON.stringify(shown).length < 1 << 20);
-assert.match(shown.content[0].text, /more was shown/);
+assert.match(shown.content[0].text, /further output is omitted/);
 assert.equal((await ask("execute_code", { language: "bash", context: "shell", code: "cd /tmp; false" })).exitCode, 1);
 assert.equal((await ask("execute_code", { language: "bash", context: "shell", code: "pwd" })).stdout.text, "/tmp\n");
 assert.match(await failure(session, "execute_code", { language: "bash", context: "main", code: "" }), /one of python/);

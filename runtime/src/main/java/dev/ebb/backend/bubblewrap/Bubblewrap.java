@@ -135,7 +135,7 @@ public final class Bubblewrap implements SandboxBackend {
       scope.release(log);
     }
 
-    /** ORDER: outside is dead, but its last words may be unread. */
+    /** ORDER: outside is dead, but its last messages may be unread. */
     @Override
     public boolean callOff(Deadline deadline) throws InterruptedException {
       return channel.hangUp(deadline);
@@ -151,7 +151,7 @@ public final class Bubblewrap implements SandboxBackend {
     }
   }
 
-  /** Spawns the outside role, tells {@code begun} of it, and returns at once. */
+  /** Spawns the outside role, passes it to {@code begun}, and returns at once. */
   @Override
   public boolean launch(LaunchOrder order, Launch.Begun begun) throws KernelException {
     Scope scope = order.scope();
@@ -212,9 +212,9 @@ public final class Bubblewrap implements SandboxBackend {
     plan.say("--mount", number + (readOnly ? ":ro" : ":rw"));
   }
 
-  /** RACE: whatever was checked before, it is looked at again now that it cannot change. */
+  /** RACE: earlier checks are repeated here on the open file, which cannot be replaced any more. */
   private static Fd copied(Scope scope, Path host, ByteSize most) throws KernelException {
-    // A pipe in its place would make the open wait for a writer.
+    // If it were a pipe, the open would wait for a writer.
     Fd fd = Fd.openDirectly(scope, host, Fd.Flag.READ, Fd.Flag.NONBLOCK);
     FileStatus status = FileStatus.of(fd);
     if (!status.isRegular()) {

@@ -13,9 +13,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The options of bwrap(1) for one box; the visible pair of its manual page. */
+/** The options of bwrap(1) for one box, named as in its manual page. */
 public final class BwrapCommandLine {
-  /** The uid and gid a command sees itself as. */
+  /** The uid and gid of a command, as the box sees them. */
   static final String UID_INSIDE = "1000";
 
   /** Where the outside role of ebb-init stages the n-th mount. */
@@ -25,7 +25,7 @@ public final class BwrapCommandLine {
 
   private static final List<String> SYSTEM = List.of("/bin", "/sbin", "/lib", "/lib32", "/lib64");
 
-  /** What programs need of /etc; nothing that tells of the host's users or services. */
+  /** The files of /etc that programs need; none reveals users or services of the host. */
   private static final List<String> ETC =
       List.of(
           "R",
@@ -76,8 +76,7 @@ public final class BwrapCommandLine {
     var line = new BwrapCommandLine();
     line.namespaces(spec);
     line.system(spec.network());
-    // KERNEL: the sysctls of the ipc and pid namespaces belong to their maker, who is the box's
-    // uid.
+    // KERNEL: the sysctls of the ipc and pid namespaces belong to their maker, the uid of the box.
     line.add("--ro-bind", "/proc/sys", "/proc/sys");
     line.made(firstFd);
     line.writable(spec.disk(), spec.temporary());
@@ -88,15 +87,15 @@ public final class BwrapCommandLine {
   }
 
   /**
-   * The options for what all boxes of a forkserver have in common, which mounts the rest itself.
+   * The options that all boxes of a forkserver share; the forkserver mounts the rest itself.
    *
-   * <p>KERNEL: nothing may cover any of this /proc, or no other could be mounted by who is not root
-   * of the host (mount_too_revealing).
+   * <p>KERNEL: nothing may cover any part of this /proc, or a process that is not root of the host
+   * could mount no other (mount_too_revealing).
    */
   public static List<String> template(int firstFd) {
     var line = new BwrapCommandLine();
     line.add("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net");
-    // Made as a parent of mounts it would be its maker's alone, who is no box.
+    // As an implicit parent of mounts it would be accessible only to its maker, not to the box.
     line.add("--as-pid-1", "--clearenv", "--perms", "0755", "--dir", "/etc");
     line.system(Network.NONE);
     line.made(firstFd);
@@ -106,7 +105,7 @@ public final class BwrapCommandLine {
     return line.words;
   }
 
-  /** Changes when a file of the host that a template shows is replaced by another. */
+  /** Returns a value that changes when a file of the host that a template shows is replaced. */
   public static List<Object> identities() {
     var found = new ArrayList<Object>(List.of(identity(Path.of(USR))));
     Stream.concat(SYSTEM.stream(), ETC.stream().map("/etc/"::concat))
@@ -157,7 +156,7 @@ public final class BwrapCommandLine {
     add("--proc", "/proc", "--dev", "/dev");
   }
 
-  /** A link is cheaper than a mount, and its target is in /usr or not for the box. */
+  /** Shows a file of /etc. A link is recreated, which is cheaper than a mount. */
   private void etc(String name) {
     Path path = Path.of("/etc", name);
     if (Files.isSymbolicLink(path)) {

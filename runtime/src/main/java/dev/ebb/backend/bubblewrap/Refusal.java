@@ -7,11 +7,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a host must grant, said by what bwrap could not do. Each of these was seen: see
- * docs/containers.md.
+ * Derives from an error of bwrap what a host must grant. Each of these errors has been observed,
+ * see docs/containers.md.
  */
 public final class Refusal {
-  /** What bwrap says when one of the calls fails that it cannot do without. */
+  /** The messages of bwrap when an essential call fails. */
   private static final List<String> ESSENTIAL =
       List.of("unshare user ns", "make / slave", "pivot_root", "unmount old root", "set hostname");
 
@@ -27,16 +27,16 @@ public final class Refusal {
 
   private Refusal() {}
 
-  /** What was said, and below it what to do about that here. */
+  /** Returns the message, followed by the remedies. */
   public static String explain(String said) throws KernelException {
     var remedies = remedies(said, Confinement.ofThisProcess());
     return said + String.join("", remedies.stream().map(remedy -> "\n  " + remedy).toList());
   }
 
-  /** What to do about {@code said}, the words of bwrap; empty when they tell nothing known. */
+  /** Returns what to do about {@code said}, a message of bwrap; empty if the message is unknown. */
   public static List<String> remedies(String said, Confinement host) {
     if (said.contains("new namespace")) {
-      // Since it would come next, what is missing for /proc, too.
+      // The next error would be that of /proc, so its remedy is included.
       var remedies = new ArrayList<>(HostRemedies.namespaces(host));
       if (!host.maskedProc().isEmpty()) {
         remedies.add(HostRemedies.MASKED);

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The command line of a role of ebb-init and the descriptors it names, growing together. */
+/** The command line of a role of ebb-init, and the descriptors that it names. */
 public final class SpawnPlan {
   private static final Path DEV_NULL = Path.of("/dev/null");
   private static final int MAX_LOG = 4096;
@@ -17,7 +17,7 @@ public final class SpawnPlan {
   private final List<Fd> fds = new ArrayList<>();
   private final List<String> words = new ArrayList<>();
 
-  /** Of the role named by {@code words}, which says to {@code log} what goes wrong. */
+  /** Begins the plan for the role named by {@code words}, which writes errors to {@code log}. */
   public SpawnPlan(Scope scope, Fd log, String... words) throws KernelException {
     this.scope = scope;
     Fd nothing = Fd.open(scope, DEV_NULL, Fd.Flag.READ_WRITE);
@@ -28,7 +28,7 @@ public final class SpawnPlan {
     say(words);
   }
 
-  /** What was said there, to be put behind another text. */
+  /** Returns the errors written there, to append to another text. */
   public static String said(Fd log) throws KernelException {
     byte[] text = new byte[MAX_LOG];
     int n = log.readAt(0, text, 0, text.length);
@@ -60,7 +60,7 @@ public final class SpawnPlan {
     return Fd.open(scope, path, Fd.Flag.READ, Fd.Flag.DIRECTORY);
   }
 
-  /** Passes the files that are made for each box, and returns the number of the first. */
+  /** Passes the files that are generated for each box; returns the number of the first. */
   public int made() throws KernelException {
     int first = fds.size();
     for (var made : BwrapCommandLine.MADE) {
@@ -69,7 +69,7 @@ public final class SpawnPlan {
     return first;
   }
 
-  /** Content short enough to lie in a pipe. */
+  /** Returns a pipe that holds content short enough for its buffer. */
   private Fd text(String content) throws KernelException {
     Fd.Pipe pipe = Fd.pipe(scope, scope);
     pipe.write().write(content);

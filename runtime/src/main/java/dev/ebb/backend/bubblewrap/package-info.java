@@ -1,7 +1,7 @@
 /**
- * Boxes by bubblewrap, each by a bwrap process of its own.
+ * The backend that makes each box with its own bwrap process.
  *
- * <p>Visible pair: {@link dev.ebb.backend.bubblewrap.BwrapCommandLine} with bwrap's flags. May use
+ * <p>{@link dev.ebb.backend.bubblewrap.BwrapCommandLine} mirrors the flags of bwrap. May use
  * backend and the layers below.
  */
 @NullMarked

@@ -26,7 +26,7 @@ final class Cloning implements Launch {
     sandbox = new InitSandbox(channel);
   }
 
-  /** What follows when a forkserver died over a box, or would not answer. */
+  /** Called when a forkserver died while making a box, or did not answer. */
   interface Loss {
     void end(Forkserver lost, String reason) throws InterruptedException;
   }
@@ -58,11 +58,11 @@ final class Cloning implements Launch {
     }
   }
 
-  /** RACE: its end is heard of on the box's socket as well, and perhaps there first. */
+  /** RACE: its end is visible on the socket of the box as well, and perhaps there first. */
   private SetupException refusal() throws KernelException, MakerLostException {
     if (channel.unmade().isPresent()) {
       String why = channel.unmade().get();
-      // A box has none yet, so the limit that refused its first is the host's.
+      // A box has no process yet, so the limit that refused its first one is the host's.
       return new SetupException(
           "the box could not be made" + Refusal.explain(": " + why), why.endsWith("EAGAIN"));
     }

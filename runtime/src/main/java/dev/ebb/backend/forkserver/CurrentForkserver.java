@@ -35,7 +35,7 @@ final class CurrentForkserver {
   private final Optional<ZygotePolicy> zygote;
   private final OrderedLock lock = new OrderedLock(LockOrder.FORKSERVER_START);
 
-  /** The current process, or one that could not be ended yet. */
+  /** The current process, or an earlier one that could not be ended yet. */
   @GuardedBy("lock")
   private @Nullable ForkserverProcess process;
 
@@ -51,7 +51,7 @@ final class CurrentForkserver {
   @GuardedBy("lock")
   private Duration nextPause = FIRST_PAUSE;
 
-  /** Of the one there is: until when it makes boxes, and how many yet. */
+  /** For the current process: until when it makes boxes, and how many more. */
   @GuardedBy("lock")
   private Deadline age = Deadline.in(Duration.ZERO);
 
@@ -65,7 +65,7 @@ final class CurrentForkserver {
     this.zygote = zygote;
   }
 
-  /** Why there is none, if one was wanted and is not there. */
+  /** Why no process exists although one was wanted. */
   Optional<HostLack> lack() {
     lock.lock();
     try {
@@ -78,8 +78,8 @@ final class CurrentForkserver {
   /**
    * Begins to make a box.
    *
-   * @param isWanted start one if there is none
-   * @return false: there is none now
+   * @param isWanted whether to start a process if there is none
+   * @return false if there is no process now
    */
   boolean launch(LaunchOrder order, boolean isWanted, Launch.Begun begun)
       throws KernelException, Launch.MakerLostException, InterruptedException {
@@ -96,7 +96,10 @@ final class CurrentForkserver {
     }
   }
 
-  /** The one that shall make the next box, started if {@code isWanted}; empty: another maker. */
+  /**
+   * Returns the process that makes the next box, started if {@code isWanted}; empty: use another
+   * backend.
+   */
   private Optional<Forkserver> next(boolean isWanted) throws InterruptedException {
     lock.lock();
     try {
@@ -116,7 +119,7 @@ final class CurrentForkserver {
     }
   }
 
-  /** Starts one, if there is none. */
+  /** Starts a process if there is none. */
   void prepare() throws InterruptedException {
     lock.lock();
     try {
@@ -128,7 +131,9 @@ final class CurrentForkserver {
     }
   }
 
-  /** Its copies have much in common, see docs/adr/0008-zygote.md: not too many, nor for long. */
+  /**
+   * Bounds the number and age of copies: they share memory content, see docs/adr/0008-zygote.md.
+   */
   @GuardedBy("lock")
   private boolean isSpent() {
     return zygote.isPresent() && (age.isOver() || left <= 0);
@@ -151,7 +156,9 @@ final class CurrentForkserver {
     }
   }
 
-  /** Nothing of a dead one waits for the next box: a zombie, a cgroup, lines of the ledger. */
+  /**
+   * Releases a dead process at once, not with the next box: its zombie, cgroup and ledger lines.
+   */
   private void endAside(Forkserver which) {
     Thread.ofVirtual()
         .name("ebb-forkserver-end")
@@ -165,7 +172,7 @@ final class CurrentForkserver {
             });
   }
 
-  /** It died over a box, or would not answer. */
+  /** Handles a process that died while making a box, or did not answer. */
   void lost(Forkserver which, String reason) throws InterruptedException {
     lock.lock();
     try {
@@ -209,7 +216,7 @@ final class CurrentForkserver {
     }
   }
 
-  /** Ends it; none is started any more. Boxes that it made live on. */
+  /** Ends the process, and starts no other. Boxes that it made live on. */
   void close() throws KernelException {
     boolean interrupted = Thread.interrupted();
     lock.lock();

@@ -38,20 +38,20 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 
 /**
- * A process that stays, and makes boxes by cloning itself ({@code init/make/forkserver.c}). What
- * all of them have in common bwrap has made for it, once.
+ * A resident process that makes boxes by cloning itself ({@code init/make/forkserver.c}). Bwrap has
+ * made the parts that all boxes share, once.
  *
- * <p>A box it makes is a child of this process from the start, and needs the forkserver no more.
- * Its end ends no box. Thread-safe.
+ * <p>A box it makes is a child of this process from the start and does not need the forkserver any
+ * more, so the end of the forkserver ends no box. Thread-safe.
  */
 final class Forkserver {
-  /** Stands for it where a box has its id: on the ledger, in its command line, as its cgroup. */
+  /** Its name in place of a box id: on the ledger, in its command line, as its cgroup. */
   static final String NAME = "forkserver";
 
   /** How long cloning a box may take before bwrap makes it instead. */
   static final Duration PATIENCE = Duration.ofSeconds(5);
 
-  /** How long a file of the host that was replaced may still be shown. */
+  /** How long a replaced file of the host may still be shown. */
   private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
 
   private final Poller poller;
@@ -123,19 +123,19 @@ final class Forkserver {
     }
   }
 
-  /** Takes over the process that was started. */
+  /** Receives the process that was started. */
   @FunctionalInterface
   interface Spawned {
     void accept(Pidfd process) throws KernelException;
   }
 
   /**
-   * Starts one, and tells {@code spawned} of it; {@link #awaitReady} is to follow.
+   * Starts a forkserver and passes it to {@code spawned}; call {@link #awaitReady} next.
    *
    * @param bwrap the program
    * @param userns empty: the forkserver runs in the engine's user namespace
-   * @param cgroup of version 2, its own; empty where there are none
-   * @param zygote what it is to become
+   * @param cgroup its own, of version 2; empty where there are none
+   * @param zygote the interpreter that it becomes
    */
   static Forkserver start(
       Scope scope,
@@ -172,7 +172,7 @@ final class Forkserver {
       Step.SPAWN_FORKSERVER.reach();
       Pidfd process = Spawn.spawn(scope, host.binary().path(), plan.words(), plan.fds());
       spawned.accept(process);
-      // Ours to reap, so it is there, dead or alive.
+      // Only this process reaps it, so it exists, dead or alive.
       ProcessRef ref = ProcessRef.of(process.pid()).orElseThrow();
       var forkserver = new Forkserver(host, userns, control.ours(), process, ref, log, shown);
       forkserver.listen(scope);
@@ -187,13 +187,13 @@ final class Forkserver {
   /**
    * Waits until it can make boxes.
    *
-   * @throws Launch.SetupException with what it or bwrap said, when it never will
+   * @throws Launch.SetupException with its message or that of bwrap, when it failed
    */
   void awaitReady(Deadline deadline)
       throws KernelException, Launch.SetupException, InterruptedException {
     Step.AWAIT_FORKSERVER.reach();
     if (!awaitWord(deadline)) {
-      // ORDER: what it has said is heard before the deadline decides.
+      // ORDER: messages already sent are read before the deadline decides.
       var _ = poller.catchUp(Deadline.in(PATIENCE));
     }
     state.lock();
@@ -231,7 +231,7 @@ final class Forkserver {
     }
   }
 
-  /** It says one thing, that it is ready; all else is its end. */
+  /** Its only message says that it is ready; anything else means its end. */
   private void hear(Poller.Watch[] watch) {
     try {
       ForkserverSocket.Word word = socket.receive();
@@ -252,7 +252,7 @@ final class Forkserver {
     }
   }
 
-  /** It has ended by itself. */
+  /** Called when it has ended by itself. */
   private void loseAndTell() {
     Runnable task;
     state.lock();
@@ -265,7 +265,7 @@ final class Forkserver {
     task.run();
   }
 
-  /** Those whom it has not announced never will be. */
+  /** Gives it up: it announces no further box. */
   private void lose() {
     state.lock();
     try {
@@ -279,7 +279,7 @@ final class Forkserver {
 
   /**
    * Runs {@code task} when it ends by itself, on the poller's thread, which must not wait. A caller
-   * that loses it over a box is told by an exception.
+   * that loses it while making a box gets an exception.
    */
   void whenLost(Runnable task) {
     boolean isLate;
@@ -295,7 +295,10 @@ final class Forkserver {
     }
   }
 
-  /** Its boxes would show what is no longer on the host: another should take over. */
+  /**
+   * Returns whether its boxes would show replaced files of the host, so that a new process should
+   * take over.
+   */
   boolean isOutdated() {
     state.lock();
     try {
@@ -309,7 +312,7 @@ final class Forkserver {
     }
   }
 
-  /** It can make no box any more. */
+  /** Returns whether it can make no box any more. */
   boolean isLost() {
     state.lock();
     try {
@@ -319,7 +322,7 @@ final class Forkserver {
     }
   }
 
-  /** Orders a box, tells {@code begun} of it, and returns at once. */
+  /** Orders a box, passes it to {@code begun}, and returns at once. */
   void launch(LaunchOrder order, Cloning.Loss loss, Launch.Begun begun)
       throws KernelException, Launch.MakerLostException {
     try (var passing = new Scope()) {
@@ -366,7 +369,7 @@ final class Forkserver {
     try {
       isTaken = socket.send(order, fds, PATIENCE);
     } catch (KernelException e) {
-      // RACE: who lost it before us has let go of its socket, too.
+      // RACE: the thread that lost it first has also closed its socket.
       if (e.is(Errno.EPIPE) || e.is(Errno.ECONNRESET) || e.is(Errno.EBADF)) {
         throw dismiss("is gone");
       }
@@ -377,14 +380,14 @@ final class Forkserver {
     }
   }
 
-  /** Kills it, and gives it up: {@code why} is what it failed to do. */
+  /** Kills it and gives it up; {@code why} names its failure. */
   Launch.MakerLostException dismiss(String why) throws KernelException {
     String said = "";
     try {
       process.signal(Signal.KILL);
       said = SpawnPlan.said(log);
     } catch (KernelException e) {
-      // RACE: who lost it before us has ended it, told what it said, and let go of it.
+      // RACE: the thread that lost it first has ended it, logged its messages, and closed it.
       if (!e.is(Errno.EBADF)) {
         throw e;
       }
@@ -393,12 +396,12 @@ final class Forkserver {
     return new Launch.MakerLostException("the forkserver " + why + said);
   }
 
-  /** It was lost, or is dead and we have not heard of that yet. */
+  /** Returns whether it was lost, or is dead and this was not reported yet. */
   boolean isGone() {
     return isLost() || !ref.isAlive();
   }
 
-  /** A box it was to make is up, or never will be. */
+  /** Called when a box it was to make is up, or never will be. */
   void finish(InitChannel channel) {
     clonings.remove(channel);
   }

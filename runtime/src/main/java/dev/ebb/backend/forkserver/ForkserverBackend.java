@@ -17,7 +17,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Makes boxes by a forkserver, which is started when it first pays. Thread-safe. */
+/** Makes boxes with a forkserver, which is started once it is worth its cost. Thread-safe. */
 public final class ForkserverBackend implements SandboxBackend {
   public static final String NAME = Forkserver.NAME;
 

@@ -28,11 +28,11 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** A forkserver with all that it holds on the host, from its first ledger line to the last. */
+/** A forkserver with its resources on the host, from its first ledger line to the last. */
 final class ForkserverProcess {
   private static final Duration START_BOUND = Duration.ofSeconds(20);
 
-  /** With all that it imports. */
+  /** The time for a start, including imports. */
   private static final Duration IMPORT_BOUND = Duration.ofSeconds(60);
 
   private static final Duration DEATH_BOUND = Duration.ofSeconds(10);
@@ -64,7 +64,7 @@ final class ForkserverProcess {
     return top.resolve(host.instance().id());
   }
 
-  /** To be ended whatever comes of it. */
+  /** Starts it. The caller must end it even if the start fails. */
   Forkserver start() throws KernelException, Launch.SetupException, InterruptedException {
     Optional<Forkserver.Userns> userns = userns();
     var entries = new ArrayList<Ledger.Entry>();
@@ -89,7 +89,7 @@ final class ForkserverProcess {
     return forkserver;
   }
 
-  /** Only where it is needed: the kernel counts what all boxes use for the owner of a userns. */
+  /** Only if needed: the kernel charges the use of all boxes to the owner of a userns. */
   private Optional<Forkserver.Userns> userns() throws KernelException, Launch.SetupException {
     UidLoan uids = host.uids();
     if (uids.isShared()) {
@@ -116,7 +116,7 @@ final class ForkserverProcess {
     }
   }
 
-  /** Written down so that the next runtime can end it, should this one die right now. */
+  /** Records the process, so that the next runtime can end it if this one dies now. */
   private void spawned(Pidfd begun) throws KernelException {
     process = begun;
     ProcessRef ref = ProcessRef.of(begun.pid()).orElseThrow();
@@ -125,10 +125,7 @@ final class ForkserverProcess {
     holdings.add(host.instance().ledger().hold(name, Kind.PROCESS, ref.toString()));
   }
 
-  /**
-   * Ends it, in whatever state it is, and proves it; boxes it made live on. What fails can be
-   * repeated.
-   */
+  /** Ends it in any state, and proves it; boxes it made live on. A failed call can be repeated. */
   void end() throws KernelException, InterruptedException {
     Deadline deadline = Deadline.in(DEATH_BOUND);
     Step.END_FORKSERVER.reach();
@@ -151,7 +148,7 @@ final class ForkserverProcess {
     }
   }
 
-  /** Ends what a forkserver that was killed during its start left: its bwrap and its children. */
+  /** Ends the remains of a forkserver that was killed during its start: its bwrap and children. */
   private void endOthers(Deadline deadline) throws KernelException, InterruptedException {
     if (cgroup.isPresent() && cgroup.get().exists()) {
       Path path = cgroup.get().path();

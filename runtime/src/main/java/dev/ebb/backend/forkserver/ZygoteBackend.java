@@ -21,7 +21,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes boxes by a zygote, once it knows of which process: a forkserver inside an interpreter, of
+ * Makes boxes with a zygote, once its interpreter is known: a forkserver inside an interpreter, of
  * which each box has a copy. Thread-safe.
  */
 public final class ZygoteBackend implements SandboxBackend {
@@ -70,7 +70,7 @@ public final class ZygoteBackend implements SandboxBackend {
     return current == null ? lackOfHost().or(() -> Optional.of(UNUSED)) : current.lack();
   }
 
-  /** Its boxes must be as apart from it, and from each other, as any. */
+  /** Its boxes must be isolated from it and from each other like all others. */
   private Optional<HostLack> lackOfHost() {
     boolean isUnfit = host.hierarchies().mode() == CgroupMode.NONE || host.uids().isShared();
     return isUnfit ? Optional.of(UNFIT) : Optional.empty();

@@ -1,6 +1,6 @@
 /**
- * Boxes by a process that clones itself: a forkserver, whose template bubblewrap has made, or a
- * zygote, which is a forkserver inside an interpreter.
+ * The backends that clone a resident process: a forkserver, whose template bubblewrap has made, or
+ * a zygote, which is a forkserver inside an interpreter.
  *
  * <p>May use backend, backend.bubblewrap and the layers below.
  */

@@ -33,7 +33,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** What is answered about boxes. */
+/** The answers about boxes. */
 public final class BoxAnswers {
   private BoxAnswers() {}
 
@@ -52,7 +52,7 @@ public final class BoxAnswers {
           .has("target", TEXT.described("absolute path in the box"), Mount::box)
           .has("readOnly", FLAG, Mount::readOnly);
 
-  /** As requests have it, too. */
+  /** The form is that of requests, too. */
   public static final Value<Network> NETWORK =
       new Value<>() {
         @Override
@@ -158,7 +158,7 @@ public final class BoxAnswers {
     return box.order().spec().packages().stream().map(Path::toString).toList();
   }
 
-  /** Some of the boxes that were asked for. */
+  /** A part of the requested list of boxes. */
   public record Page(List<TenantBox> boxes, Optional<String> next) {}
 
   public static final ObjectSchema<Page> BOXES =
@@ -181,7 +181,7 @@ public final class BoxAnswers {
   private static final ObjectSchema<StallTimes> PRESSURE =
       ObjectSchema.<StallTimes>named(
               "BoxPressure",
-              "How long commands could not go on for want of it, where the kernel tells.")
+              "How long commands stalled for want of it, where the kernel reports it.")
           .has("cpu", STALL, StallTimes::cpu)
           .has("memory", STALL, StallTimes::memory)
           .has("io", STALL, StallTimes::io);
@@ -220,7 +220,7 @@ public final class BoxAnswers {
     return Stream.concat(kinds, Stream.of("port")).toArray(String[]::new);
   }
 
-  /** A box with all that is known of it. */
+  /** A box with everything known about it. */
   public record Details(
       TenantBox box, List<Inventory.Item> holdings, Optional<Inventory.Usage> usage) {}
 

@@ -12,8 +12,8 @@ import java.util.Optional;
 /**
  * A cell that has ended.
  *
- * @param output the beginning of what it wrote; empty: that and what it showed was sent before
- * @param unread what was stored, and can be read no more: it is lost as well
+ * @param output the beginning of its output; empty if output and displays were sent before
+ * @param unread stored output that can no longer be read, and is lost as well
  */
 public record CellState(
     TenantContext context,
@@ -22,13 +22,13 @@ public record CellState(
     boolean isWhole,
     Optional<OutputStart> output,
     OutputLoss unread) {
-  /** One whose output was sent as events, of which some could not be read. */
+  /** Makes the state of a cell whose output was sent as events; some of it could not be read. */
   public static CellState sent(TenantContext context, Cell cell, OutputLoss unread) {
     return new CellState(
         context, cell, cell.result().orElseThrow(), false, Optional.empty(), unread);
   }
 
-  /** One with what it wrote and showed. */
+  /** Makes the state with output and displays. */
   public static CellState whole(Exchange exchange, TenantContext context, Cell cell)
       throws InterruptedException {
     Cell.Result result = cell.result().orElseThrow();
@@ -43,7 +43,7 @@ public record CellState(
     return cell.segment();
   }
 
-  /** None did well of which some output is missing. */
+  /** A cell with missing output did not succeed. */
   public Cell.Outcome outcome() {
     return unread.isAny() && result.outcome() == Cell.Outcome.OK
         ? Cell.Outcome.OUTPUT_LOST

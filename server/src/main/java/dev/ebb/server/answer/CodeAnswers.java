@@ -26,13 +26,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What is answered about code, and the interpreters that run it. */
+/** The answers about code and the interpreters that run it. */
 public final class CodeAnswers {
   private CodeAnswers() {}
 
   // --- languages ---
 
-  /** A language, and what the host has of it. */
+  /** A language, and the tools for it on the host. */
   public record Tongue(Language language, List<String> missing, String version) {}
 
   private static final ObjectSchema<Tongue> LANGUAGE =
@@ -99,7 +99,7 @@ public final class CodeAnswers {
 
   // --- cells ---
 
-  /** One thing to look at. */
+  /** One display, such as a figure or a table. */
   public static final Value<Map<String, byte[]>> FORMS = forms();
 
   private static Value<Map<String, byte[]>> forms() {
@@ -189,9 +189,9 @@ public final class CodeAnswers {
 
   // --- code ---
 
-  /** What became of code, and of the command that ended last. */
+  /** The result of code, and of the command that ended last. */
   public record Ran(CodeResult<?> result, ExecAnswers.Result exec) {
-    /** Code did not do well of which some output is missing. */
+    /** Code with missing output did not succeed. */
     public String outcome() {
       return exec.state().unread().isAny() && result.outcome().equals(Cell.Outcome.OK.word())
           ? Cell.Outcome.OUTPUT_LOST.word()
@@ -233,7 +233,7 @@ public final class CodeAnswers {
   public static final ObjectSchema<ExecAnswers.Certified> CODE =
       ExecAnswers.certified("CodeResult", RAN);
 
-  /** Code that ran in an interpreter, and what it wrote. */
+  /** Code that ran in an interpreter, and its files. */
   public record RanCell(CellState cell, Written written) {}
 
   private static final ObjectSchema<RanCell> RAN_CELL =
@@ -257,7 +257,8 @@ public final class CodeAnswers {
       ObjectSchema.<Problem>inline().has("problem", Problem.SCHEMA, problem -> problem);
 
   /**
-   * In place of a result: it could not go on, for no fault of the code, and the answer had begun.
+   * An error in place of a result: the run failed through no fault of the code, after the answer
+   * had begun.
    */
   public static final ObjectSchema<ExecAnswers.Certified> LATE =
       ExecAnswers.certified("LateProblem", PROBLEM);
@@ -266,7 +267,7 @@ public final class CodeAnswers {
     return PROBLEM.write(problem);
   }
 
-  /** What code is answered by, in any of its ways. */
+  /** The answer to a code request, in all its forms. */
   public static Map<String, Object> describeAny(Components components) {
     return Values.keywords(
         "anyOf",

@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What is answered about commands. */
+/** The answers about commands. */
 public final class ExecAnswers {
   private ExecAnswers() {}
 
@@ -57,7 +57,7 @@ public final class ExecAnswers {
           .may("message", TEXT, ExecAnswers::message)
           .may("processes", Values.list(STUCK), ExecAnswers::processes);
 
-  /** What the kernel said of the leader, if it said something. */
+  /** Returns the exit of the leader as the kernel reported it, if it did. */
   private static Optional<ExitCause.Exit> last(ExitCause cause) {
     return switch (cause) {
       case ExitCause.Exited(var code) -> Optional.of(new ExitCause.Exit(code, 0));
@@ -144,7 +144,7 @@ public final class ExecAnswers {
           .may("leftovers", LEFTOVERS, state -> state.result().map(ExecResult::leftovers))
           .may("usage", BoxAnswers.USAGE, state -> state.result().map(ExecResult::usage));
 
-  /** What there is to tell of a command now. */
+  /** Returns the answer about a command in its current state. */
   public static Map<String, Object> exec(TenantExec exec) {
     return EXEC.write(ExecState.of(exec));
   }
@@ -158,9 +158,9 @@ public final class ExecAnswers {
 
   // --- with output ---
 
-  /** A command that has ended, and what it wrote, unless that was sent before. */
+  /** A command that has ended, with its output unless that was sent before. */
   public record Result(ExecState state, Optional<OutputStart> output) {
-    /** One whose output was sent as events, of which some could not be read. */
+    /** Makes it for output that was sent as events; some of it could not be read. */
     public static Result sent(TenantExec exec, OutputLoss unread) {
       return new Result(ExecState.of(exec).without(unread), Optional.empty());
     }
@@ -169,7 +169,7 @@ public final class ExecAnswers {
       return new Result(state.without(unread), output);
     }
 
-    /** One with the beginning of what it wrote. */
+    /** Makes it with the beginning of the output. */
     public static Result whole(Exchange exchange, TenantExec exec) throws InterruptedException {
       ExecState state = ExecState.of(exec);
       OutputStart output = OutputStart.read(exchange, exec.view().segment());
@@ -184,10 +184,10 @@ public final class ExecAnswers {
           .may("stdout", Output.VALUE, result -> result.output().map(OutputStart::stdout))
           .may("stderr", Output.VALUE, result -> result.output().map(OutputStart::stderr));
 
-  /** An answer that was made before its box was gone. */
+  /** An answer made before its box was gone. */
   public record Certified(Map<String, Object> answer, Optional<Certificate> certificate) {}
 
-  /** An answer, and the certificate of the box that went with it. */
+  /** An answer, and the certificate of the box that was removed with it. */
   public static ObjectSchema<Certified> certified(String name, ObjectSchema<?> answer) {
     return ObjectSchema.<Certified>named(name)
         .includes(answer.written(), Certified::answer)
@@ -196,7 +196,7 @@ public final class ExecAnswers {
 
   public static final ObjectSchema<Certified> RUN = certified("RunResult", RESULT);
 
-  /** How far a command was read. */
+  /** The position in the output of a command up to which it was read. */
   @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
   public record SoFar(
       byte[] stdout, long stdoutOffset, byte[] stderr, long stderrOffset, boolean ended) {}

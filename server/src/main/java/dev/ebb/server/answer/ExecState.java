@@ -9,10 +9,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A command at one moment.
+ * The state of a command at one moment.
  *
- * @param unread what was stored, and can be read no more: it is lost as well
- * @param isCut there is more output than is told
+ * @param unread stored output that can no longer be read, and is lost as well
+ * @param isCut whether there is more output than the answer holds
  */
 public record ExecState(
     TenantExec exec, Optional<TenantExec.Ending> ending, OutputLoss unread, boolean isCut) {
@@ -36,7 +36,7 @@ public record ExecState(
     return exec.view().pid().stream().boxed().findFirst();
   }
 
-  /** RACE: its box may end meanwhile, and the cgroup that would tell is gone. */
+  /** RACE: its box may end meanwhile, and with it the cgroup that shows this. */
   public List<Integer> pidsNow() {
     try {
       return exec.view().pids();
@@ -58,7 +58,7 @@ public record ExecState(
         : Optional.empty();
   }
 
-  /** No end was a good one after which output is missing. */
+  /** A command with missing output did not succeed. */
   public Optional<ExitCause> cause() {
     return ending.map(
         how ->

@@ -6,7 +6,7 @@ import dev.ebb.server.schema.ObjectSchema;
 import dev.ebb.server.schema.Values;
 import java.util.Locale;
 
-/** What is answered about files. */
+/** The answers about files. */
 public final class FileAnswers {
   private FileAnswers() {}
 
@@ -23,7 +23,7 @@ public final class FileAnswers {
     return type.name().toLowerCase(Locale.ROOT);
   }
 
-  /** Each entry is made when it is its turn to be sent. */
+  /** Each entry is made right before it is sent. */
   public static final ObjectSchema<FileListing> ENTRIES =
       ObjectSchema.<FileListing>named("Entries")
           .has("entries", Values.list(ENTRY), listing -> listing);

@@ -8,17 +8,17 @@ import dev.ebb.server.service.OutputReading;
 import java.util.Arrays;
 
 /**
- * The beginning of what was written, as far as one answer has room for it.
+ * The beginning of an output, as far as one answer has room for it.
  *
- * @param isCut there is more
- * @param unread what was there, and could not be read
+ * @param isCut whether there is more
+ * @param unread stored bytes that could not be read
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
 public record OutputStart(byte[] stdout, byte[] stderr, boolean isCut, OutputLoss unread) {
   /** How much of each stream goes into one answer. */
   public static final int MOST = 1 << 20;
 
-  /** For so much there is always room. */
+  /** The size for which there is always room. */
   private static final int LEAST = 16 * 1024;
 
   public static OutputStart read(Exchange exchange, Segment segment) throws InterruptedException {
@@ -30,7 +30,9 @@ public record OutputStart(byte[] stdout, byte[] stderr, boolean isCut, OutputLos
     return new OutputStart(stdout, stderr, isCut, reading.unread());
   }
 
-  /** What there is from {@code offset} on, up to a bound, or to a small one if memory is short. */
+  /**
+   * Reads the output from {@code offset} on, up to a bound, or a smaller bound if memory is short.
+   */
   public static byte[] read(Exchange exchange, OutputLog log, long offset)
       throws InterruptedException {
     return read(log, offset, most(exchange, log, offset));

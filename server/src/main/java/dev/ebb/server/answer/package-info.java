@@ -1,6 +1,6 @@
 /**
- * What is answered about boxes, commands, code and files: one declaration for all doors, so that a
- * thing has one name whoever asks.
+ * The answers about boxes, commands, code and files, declared once for all doors, so that each
+ * thing has the same name behind every door.
  */
 @NullMarked
 package dev.ebb.server.answer;

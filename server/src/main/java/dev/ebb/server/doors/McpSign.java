@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** What is known of the door of MCP before it is loaded; its own test holds it to that. */
+/** What is known about the door of MCP before it is loaded; a test of that door checks it. */
 @SuppressWarnings("exports") // for the daemon, and the test of the door
 public final class McpSign {
   private McpSign() {}

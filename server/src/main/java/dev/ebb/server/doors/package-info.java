@@ -1,6 +1,6 @@
 /**
- * The signs of doors that are modules of their own: what the daemon knows of them, and documents,
- * before they are loaded.
+ * The signs of doors in separate modules: what the daemon knows and documents about them before
+ * they are loaded.
  */
 @NullMarked
 package dev.ebb.server.doors;

@@ -1,10 +1,10 @@
 package dev.ebb.server.http;
 
 /**
- * What the OpenAPI document says of a route, also of one whose door is not loaded.
+ * The description of a route for the OpenAPI document, available before its door is loaded.
  *
- * @param isEnding it ends something: no limit keeps a caller from that
- * @param isOpen it needs no key
+ * @param isEnding whether it ends something; such a route is exempt from limits
+ * @param isOpen whether it needs no key
  */
 @SuppressWarnings("exports") // for doors in modules of their own, see module-info
 public record DescribedRoute(

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Detects callers that hang up before their answer begins. Jetty does not read while a request is
- * handled, so a selector of our own looks at the connection and leaves the bytes there. It never
+ * handled, so a separate selector watches the connection and leaves the bytes there. It never
  * waits, and needs no thread. Thread-safe.
  */
 @SuppressWarnings("exports") // for the daemon, see module-info

@@ -4,7 +4,7 @@ import dev.ebb.server.service.access.Caller;
 import java.time.Instant;
 import java.util.List;
 
-/** The sessions of a door, as its operator sees them. Thread-safe. */
+/** The sessions of a door, for the operator. Thread-safe. */
 public interface DoorSessions {
   /** For a door without sessions. */
   DoorSessions NONE =
@@ -28,7 +28,7 @@ public interface DoorSessions {
   /**
    * One session.
    *
-   * @param id a prefix of its id: enough to tell it from others, too short to use it
+   * @param id a prefix of its id: long enough to distinguish it, too short to use it
    * @param client the name that the client gave itself
    * @param calls how many of its requests are running
    * @param isListening whether the client has a stream open for messages that answer no request

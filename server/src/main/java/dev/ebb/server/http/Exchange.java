@@ -27,20 +27,20 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 import org.jspecify.annotations.Nullable;
 
-/** One request and its answer, in our words. Blocking: each has a virtual thread of its own. */
+/** One request and its answer. Blocking: each exchange has its own virtual thread. */
 @SuppressWarnings("exports") // for the door of MCP, see module-info
 public final class Exchange {
   static final int BODY_MOST = 16 << 20;
 
-  /** What a request takes in any case: buffers, its thread, and a body that is short. */
+  /** The memory of any request: buffers, its thread, and a short body. */
   static final long REQUEST = 32 * 1024;
 
   private static final int BODY_SHORT = 8 * 1024;
 
-  /** What becomes of a body takes several times of it: its text, the values in it, their copies. */
+  /** The factor for a parsed body: its text, its values, and their copies. */
   private static final int BODY_WEIGHT = 4;
 
-  /** Of one value in a body, beside its text; and how many there can be. */
+  /** The memory of one value in a body, beside its text. */
   private static final long VALUE_WEIGHT = 64;
 
   private static final long VALUES_MOST = 200_000;
@@ -63,7 +63,7 @@ public final class Exchange {
   private final TenantMemory.Claim claim;
   private boolean upgraded;
 
-  /** The box that it works with. */
+  /** The box that the request works with. */
   private @Nullable TenantBox subject;
 
   Exchange(
@@ -91,25 +91,25 @@ public final class Exchange {
     return caller;
   }
 
-  /** Notes the box that it works with, and gives it back. */
+  /** Notes the box that the request works with, and returns it. */
   public TenantBox about(TenantBox box) {
     subject = box;
     return box;
   }
 
-  /** What to answer when it failed: its box may have ended under it. */
+  /** Returns the problem to report for a failure: the box may have ended meanwhile. */
   public RuntimeException meanwhile(RuntimeException failure) {
     return subject == null || failure instanceof Problem ? failure : subject.meanwhile(failure);
   }
 
   // --- what was asked ---
 
-  /** A parameter, which the operation of the route has. */
+  /** Returns a parameter, which the operation of the route declares. */
   public <T> T get(Parameter<T> parameter) {
     return parameter.reader().read(this, parameter.name());
   }
 
-  /** A part of the path, as the route names it. */
+  /** Returns a part of the path, by its name in the route. */
   public String path(String name) {
     return requireNonNull(path.get(name));
   }
@@ -130,7 +130,7 @@ public final class Exchange {
     return query.all(name);
   }
 
-  /** What is not any tenant's is for admins. */
+  /** Refuses callers that are not admins. */
   public void requireAdmin() {
     if (!caller().isAdmin()) {
       throw new Problem(Problem.Code.FORBIDDEN, "an admin key is needed");
@@ -178,7 +178,7 @@ public final class Exchange {
     return Optional.ofNullable(request.getHeaders().get(name));
   }
 
-  /** Whether the caller wants this rather than JSON. */
+  /** Returns whether the caller prefers this type to JSON. */
   public boolean accepts(String type) {
     return request.getHeaders().getValuesList(HttpHeader.ACCEPT).stream()
         .anyMatch(value -> value.contains(type));
@@ -189,27 +189,28 @@ public final class Exchange {
     return Content.Source.asInputStream(request);
   }
 
-  /** The body is of no use any more; what was kept of it has a claim of its own. */
+  /** Releases the body, which is no longer needed; kept parts have their own claims. */
   public void forgetBody() {
     claim.shrinkTo(REQUEST);
   }
 
-  /** Of what the body takes, the part of these bytes, which are kept longer than the request. */
+  /** Splits the claim for bytes that are kept longer than the request off the claim of the body. */
   public TenantMemory.Claim keep(byte[] bytes) {
     return claim.split(bytes.length);
   }
 
-  /** Room for an answer that holds so many bytes; false when there is none for a while. */
+  /**
+   * Claims memory for an answer of this many bytes, waiting for some time; returns false on a
+   * timeout.
+   */
   public boolean hasRoomFor(long bytes) throws InterruptedException {
     return claim.tryAdd(bytes, ANSWER_PATIENCE);
   }
 
-  /**
-   * The content, for as long as a command may read it; how long that takes is the command's affair.
-   */
+  /** Returns the content as a stream that a command reads at its own pace. */
   public StdinBody content(TenantExec exec) {
     requirePlain();
-    // Else the request fails for good while nobody reads, which is while the command does not.
+    // Otherwise the request would time out while the command does not read.
     request.addIdleTimeoutListener(_ -> false);
     return new StdinBody(request, exec);
   }
@@ -227,11 +228,11 @@ public final class Exchange {
     return coding.strip().equalsIgnoreCase("chunked");
   }
 
-  /** The whole body, which must be short. */
+  /** Reads the whole body, which must be short. */
   public byte[] body() throws IOException {
     long length = request.getLength();
     requireShort(length);
-    // Of a known length it is claimed and made at once: to make it grow would copy it many times.
+    // A body of known length is claimed and allocated at once: growing would copy it many times.
     byte[] body = new byte[claimBody(0, Math.max(BODY_SHORT, length))];
     int size = 0;
     long values = 0;
@@ -251,18 +252,18 @@ public final class Exchange {
     return size == body.length ? body : Arrays.copyOf(body, size);
   }
 
-  /** The body, as the object that it must be. */
+  /** Parses the body, which must be an object. */
   public Fields fields() throws IOException {
     byte[] body = body();
     return inTurn(body, () -> Fields.parse(body));
   }
 
-  /** The body, as the object that this describes. */
+  /** Parses the body by this schema. */
   public Fields fields(RequestSchema schema) throws IOException {
     return fields().as(schema);
   }
 
-  /** Has a body worked up: a long one when no other long one of the tenant is. */
+  /** Processes a body; long bodies of one tenant are processed one at a time. */
   public <T, E extends Exception> T inTurn(byte[] body, TenantMemory.Work<T, E> work) throws E {
     return body.length <= BODY_CHUNK ? work.done() : claim.inTurn(work);
   }
@@ -279,13 +280,16 @@ public final class Exchange {
     return n;
   }
 
-  /** Room for a body that grows; to how much. */
+  /** Claims memory for a growing body; returns the new size. */
   private int claimBody(long before, long wanted) {
     addSoon(BODY_WEIGHT * (Math.max(BODY_SHORT, wanted) - Math.max(BODY_SHORT, before)));
     return Math.toIntExact(wanted);
   }
 
-  /** A client has its answer a moment before what its last request took is given back. */
+  /**
+   * Claims memory, waiting briefly: a client gets its answer shortly before the memory of its last
+   * request is released.
+   */
   private void addSoon(long bytes) {
     try {
       claim.add(bytes);
@@ -305,9 +309,7 @@ public final class Exchange {
     }
   }
 
-  /**
-   * A short value becomes many times what it is; there are no more than these, or it is refused.
-   */
+  /** Bounds the number of values in a body: a short value takes many times its size in memory. */
   private long claimValues(byte[] body, int from, int length, long before) {
     long values = before;
     for (int i = from; i < from + length && values < VALUES_MOST; i++) {
@@ -318,7 +320,7 @@ public final class Exchange {
     return values;
   }
 
-  /** In a small heap less than anywhere else. */
+  /** Refuses a body above the limit, which is lower in a small heap. */
   private void requireShort(long length) {
     long most = Math.min(BODY_MOST, BODY_SHORT + memory.largest() / BODY_WEIGHT);
     if (length > most) {
@@ -326,7 +328,10 @@ public final class Exchange {
     }
   }
 
-  /** Whoever drips a body is not waited for: each byte would begin the idle timeout anew. */
+  /**
+   * Refuses a body that comes too slowly: each byte restarts the idle timeout, so that alone does
+   * not bound the time.
+   */
   static void requireInTime(long nanos, long length) {
     if (nanos > BODY_PATIENCE.plusSeconds(length / BODY_RATE).toNanos()) {
       throw new Problem(
@@ -334,14 +339,14 @@ public final class Exchange {
     }
   }
 
-  /** Whether the caller has hung up before anything was answered. */
+  /** Returns whether the caller has disconnected before the answer began. */
   public boolean hasLeft() {
     return departure.isOver();
   }
 
   // --- what is answered ---
 
-  /** Of a long document no more than a buffer is in memory beside it. */
+  /** Sends a document; beside it, no more than a buffer is in memory. */
   public void answer(int status, Object document) throws IOException {
     var whole = JsonOutput.write(document, () -> stream(status, "application/json"));
     if (whole.isPresent()) {
@@ -366,7 +371,7 @@ public final class Exchange {
     response.setStatus(204);
   }
 
-  /** For an answer of unknown length; it is on its way with the first byte. */
+  /** Opens a stream for an answer of unknown length, which begins with the first byte. */
   public OutputStream stream(int status, String type) {
     head(response, status, type);
     return Content.Sink.asOutputStream(response);
@@ -378,7 +383,7 @@ public final class Exchange {
     response.getHeaders().put(new HttpField(HttpHeader.CACHE_CONTROL, "no-store"));
   }
 
-  /** Goes on as a WebSocket, if the caller wants that. */
+  /** Upgrades to a WebSocket, if the caller requests that. */
   public void upgrade(Object socket) {
     var container =
         requireNonNull(request.getContext().getAttribute(ServerWebSocketContainer.class.getName()));

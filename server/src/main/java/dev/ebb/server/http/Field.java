@@ -9,18 +9,18 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * A field of a request: how it is described, and how it is read.
+ * A field of a request: its description, and how it is read.
  *
  * @param isRequired a request without it is refused
  */
 @SuppressWarnings("exports") // for doors in modules of their own, see module-info
 public record Field<T>(String name, Schema schema, boolean isRequired, Reader<T> reader) {
-  /** Reads the field of that name; what it cannot be is refused. */
+  /** Reads the field of that name; refuses an invalid value. */
   public interface Reader<T> {
     T read(Fields fields, String name);
   }
 
-  /** Says what it means. */
+  /** Adds a description. */
   public Field<T> described(String text) {
     return new Field<>(name, Schema.described(schema, text), isRequired, reader);
   }
@@ -74,7 +74,7 @@ public record Field<T>(String name, Schema schema, boolean isRequired, Reader<T>
     return most == Long.MAX_VALUE ? field : field.with("maximum", most);
   }
 
-  /** A number of any sign; what is to be made of it is its reader's affair. */
+  /** A number of any sign; its reader checks the range. */
   public static Field<Optional<Double>> number(String name) {
     return of(name, Values.NUMBER, Fields::fraction);
   }
@@ -92,12 +92,12 @@ public record Field<T>(String name, Schema schema, boolean isRequired, Reader<T>
     return of(name, Output.VALUE, (fields, word) -> fields.bytes(word).orElseThrow()).required();
   }
 
-  /** An object with these fields, if it is there. */
+  /** An optional object with these fields. */
   public static Field<Optional<Fields>> object(String name, RequestSchema schema) {
     return of(name, schema, (fields, word) -> fields.object(word).map(each -> each.as(schema)));
   }
 
-  /** An object with these fields; one that is absent has none of them. */
+  /** An object with these fields; an absent object counts as empty. */
   public static Field<Fields> part(String name, RequestSchema schema) {
     return of(
         name,

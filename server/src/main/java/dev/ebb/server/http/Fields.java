@@ -17,11 +17,11 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The fields of a JSON object in a request; whoever reads them says at last that there are no more.
- * With a {@link RequestSchema} just the fields that it describes are read, and all of them.
+ * The fields of a JSON object in a request. After reading its fields, the reader must refuse
+ * unknown ones. With a {@link RequestSchema} exactly the fields that it describes are known.
  */
 public final class Fields {
-  /** Doubles up to this are the numbers they were written as. */
+  /** The largest integer up to which doubles are exact. */
   private static final double EXACT = 1L << 53;
 
   public static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
@@ -46,12 +46,12 @@ public final class Fields {
     this.schema = schema;
   }
 
-  /** The same fields, of which those of {@code form} are known. */
+  /** Returns these fields with those of {@code form} as the known ones. */
   public Fields as(RequestSchema form) {
     return new Fields(where, values, known, Optional.of(form));
   }
 
-  /** The value of a field, which the schema has if there is one. */
+  /** Returns the value of a field, which must be in the schema if there is one. */
   public <T> T get(Field<T> field) {
     if (schema.isPresent() && !schema.get().has(field)) {
       throw new IllegalArgumentException("\"" + where + field.name() + "\" is in no schema");
@@ -62,7 +62,7 @@ public final class Fields {
     return field.reader().read(this, field.name());
   }
 
-  /** Those of an object that was read elsewhere; numbers in it are longs or doubles. */
+  /** Uses an object that was parsed elsewhere; its numbers are longs or doubles. */
   public static Fields of(Map<String, @Nullable Object> values) {
     return new Fields("", values);
   }
@@ -83,7 +83,7 @@ public final class Fields {
     }
   }
 
-  /** What is not UTF-8 would become U+FFFD: only a text that holds one is decoded with care. */
+  /** Invalid UTF-8 would become U+FFFD, so only a text that contains one is decoded strictly. */
   private static String text(byte[] body) throws CharacterCodingException {
     String text = new String(body, StandardCharsets.UTF_8);
     return text.indexOf('\uFFFD') < 0
@@ -104,7 +104,7 @@ public final class Fields {
     return values.get(name);
   }
 
-  /** Refuses what nobody asked for: it would be ignored in silence. */
+  /** Refuses unknown fields, which would otherwise be ignored silently. */
   public void end() {
     if (schema.isPresent() && !known.containsAll(schema.get().names())) {
       throw new IllegalStateException(schema.get().names() + " are described, " + known + " read");
@@ -181,7 +181,10 @@ public final class Fields {
 
   // --- limits ---
 
-  /** What was asked for, within the cap; else the default, or the cap where that is less. */
+  /**
+   * Returns the requested value, within the cap; by default the default, or the cap if that is
+   * less.
+   */
   public long limit(Field<OptionalLong> field, long otherwise, long cap) {
     OptionalLong asked = get(field);
     if (asked.orElse(0) > cap) {
@@ -233,7 +236,7 @@ public final class Fields {
     return Optional.ofNullable(take(name)).map(value -> object(name, value));
   }
 
-  /** Of a field that may be something else, too, for which somebody must ask then. */
+  /** Returns a field if it is an object; the caller must handle other types. */
   public Optional<Fields> objectOrElse(String name) {
     return values.get(name) instanceof Map<?, ?> ? object(name) : Optional.empty();
   }
@@ -293,7 +296,7 @@ public final class Fields {
     return map;
   }
 
-  /** Bytes, as an Output: {@code {"text"}} or {@code {"base64"}}. */
+  /** Returns bytes in the form of {@link Output}: {@code {"text"}} or {@code {"base64"}}. */
   public Optional<byte[]> bytes(String name) {
     return object(name).map(fields -> fields.content());
   }
@@ -308,10 +311,10 @@ public final class Fields {
     return text.isPresent() ? utf8(where + "text", text.get()) : base64(base64.orElseThrow());
   }
 
-  /** Half a surrogate pair would become a question mark. */
+  /** Refuses half a surrogate pair, which would become a question mark. */
   public static byte[] utf8(String name, String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-    // The way back is many times faster than an encoder that looks at each character.
+    // Decoding again is many times faster than an encoder that checks each character.
     if (!new String(bytes, StandardCharsets.UTF_8).equals(text)) {
       throw bad("\"" + name + "\" must be whole characters; other bytes go into \"base64\"");
     }

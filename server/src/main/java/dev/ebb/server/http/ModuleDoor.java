@@ -11,9 +11,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A door in a module of its own, which is loaded for the first caller that is let in: a daemon of
- * which nobody wants the door pays nothing for it. Before that only what is said here is known of
- * it. Thread-safe.
+ * A door in a separate module, which is loaded for the first authenticated caller, so an unused
+ * door costs nothing. Until then only its {@link Sign} is known. Thread-safe.
  */
 public final class ModuleDoor implements Door {
   private final Sign sign;
@@ -24,16 +23,16 @@ public final class ModuleDoor implements Door {
   @GuardedBy("opening")
   private @Nullable Door opened;
 
-  /** The same door, to be read without the lock. */
+  /** The loaded door, for reads without the lock. */
   private volatile @Nullable Door door;
 
   /**
-   * What is known of a door before it is loaded.
+   * What is known about a door before it is loaded.
    *
    * @param name of the door, and of the directory with its jars beside the server's
    * @param module that provides it
    * @param key where the first request carries its key
-   * @param routes what the OpenAPI document says of it
+   * @param routes their descriptions for the OpenAPI document
    */
   public record Sign(
       String name, String module, Set<Mount> mounts, KeyPlace key, List<DescribedRoute> routes) {
@@ -123,7 +122,7 @@ public final class ModuleDoor implements Door {
     return there != null && there.toleratesQueries();
   }
 
-  /** Loads nothing: a door that is not loaded has no sessions. */
+  /** Returns its sessions without loading it: a door that is not loaded has none. */
   @Override
   public DoorSessions sessions() {
     Door there = door;

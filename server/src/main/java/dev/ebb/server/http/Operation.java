@@ -12,11 +12,11 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * What a route takes and answers, for the OpenAPI document and for whatever reads the request.
+ * The parameters, body and answers of a route, for the OpenAPI document and the parser of requests.
  * Immutable.
  *
- * @param id a name for the method of a generated client
- * @param errors that this route has beside those of all
+ * @param id the name of the method in a generated client
+ * @param errors of this route, beside those of all routes
  */
 @SuppressWarnings("exports") // for doors in modules of their own, see module-info
 public record Operation(
@@ -33,7 +33,7 @@ public record Operation(
   /** The body of a request. */
   public record Body(String type, Schema schema, boolean isRequired) {}
 
-  /** An answer: its content by media type, of which there may be none. */
+  /** An answer: its content by media type, which may be empty. */
   public record Answer(String description, Map<String, Schema> content) {}
 
   public Operation {
@@ -62,7 +62,7 @@ public record Operation(
     return body("application/json", schema, true);
   }
 
-  /** Takes an object, or no body at all, which is one without fields. */
+  /** Takes an object; an absent body counts as an empty object. */
   public Operation mayTake(RequestSchema schema) {
     return body("application/json", schema, false);
   }
@@ -95,12 +95,12 @@ public record Operation(
     return answer(200, "done", Optional.of(type), BYTES);
   }
 
-  /** Text of this type, in place of other content of that status if that is asked for. */
+  /** Answers text of this type on request, in place of the other content of that status. */
   public Operation answersText(int status, String description, String type) {
     return answer(status, description, Optional.of(type), Values.TEXT);
   }
 
-  /** Server-sent events, in place of other content if they are asked for. */
+  /** Answers server-sent events on request, in place of other content. */
   public Operation answersEvents() {
     return answersText(200, "done", "text/event-stream");
   }
@@ -120,7 +120,7 @@ public record Operation(
     return new Operation(id, summary, parameters, body, answers, all);
   }
 
-  /** The query parameters that it knows. */
+  /** Returns the names of its query parameters. */
   Set<String> query() {
     return names(Parameter.Place.QUERY);
   }
@@ -132,7 +132,7 @@ public record Operation(
         .collect(Collectors.toSet());
   }
 
-  /** Throws unless its path has the parameters that are declared, and no other. */
+  /** Throws unless its path has exactly the declared parameters. */
   void check(String template) {
     var parts = new TreeSet<String>();
     for (String part : template.split("/")) {

@@ -23,7 +23,7 @@ public final class OrderFields {
 
   private static final int GLOBS_MOST = 32;
 
-  /** Of what the configuration of the server limits. */
+  /** The note for fields that the configuration of the server limits. */
   public static final String CAPPED = "above the server's cap: 403";
 
   private static final Field<OptionalLong> MEMORY =
@@ -56,7 +56,10 @@ public final class OrderFields {
 
   private OrderFields() {}
 
-  /** Of a box: {@code memoryBytes}, {@code pids}, {@code diskBytes} and {@code cpus}. */
+  /**
+   * Reads the limits of a box: {@code memoryBytes}, {@code pids}, {@code diskBytes} and {@code
+   * cpus}.
+   */
   public static Limits limits(Fields fields, Caps caps) {
     var otherwise = Limits.defaults();
     long memory = fields.limit(MEMORY, otherwise.memory().bytes(), caps.memory().bytes());
@@ -67,7 +70,7 @@ public final class OrderFields {
         new ByteSize(memory), (int) pids, cpus, new ByteSize(disk), otherwise.temporary());
   }
 
-  /** Of a box, {@code ttlMillis}. One of zero is refused with the order. */
+  /** Reads {@code ttlMillis} of a box. Zero is refused with the order. */
   public static Optional<Duration> ttl(Fields fields, Caps caps) {
     Optional<Duration> asked = fields.get(TTL);
     if (asked.filter(Duration::isZero).isPresent()) {
@@ -77,7 +80,7 @@ public final class OrderFields {
     return Optional.of(ttl).filter(Duration::isPositive);
   }
 
-  /** A network in which these names may be reached, and none if there are no names. */
+  /** Returns a network that allows these names; without names, one without access. */
   public static Network allow(List<String> rules) {
     try {
       return rules.isEmpty() ? Network.NONE : Network.allow(rules);
@@ -86,7 +89,7 @@ public final class OrderFields {
     }
   }
 
-  /** Which files are wanted with their content. */
+  /** Parses the patterns of files to return with their content. */
   public static List<Glob> outputs(List<String> texts) {
     if (texts.size() > GLOBS_MOST) {
       throw bad("\"outputs\" are " + GLOBS_MOST + " at most");
@@ -102,7 +105,7 @@ public final class OrderFields {
     return globs;
   }
 
-  /** An interpreter that keeps its state, as it is when nobody says more. */
+  /** Returns the default specification of an interpreter that keeps its state. */
   public static TenantContext.Order interpreter(Optional<String> name, Runner runner, Caps caps) {
     if (name.filter(text -> !NAME.matcher(text).matches()).isPresent()) {
       throw bad(

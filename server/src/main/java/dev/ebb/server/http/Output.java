@@ -13,15 +13,15 @@ import java.util.Base64;
 import java.util.Map;
 
 /**
- * Bytes as JSON has them: {@code {"text"}} if they are UTF-8, else {@code {"base64"}}. They become
- * that only when they are written, a piece at a time: there is never a second copy of them.
+ * Bytes in their JSON form: {@code {"text"}} if they are UTF-8, otherwise {@code {"base64"}}. They
+ * are converted piece by piece while they are written, so there is never a second copy.
  */
 @SuppressWarnings({
   "ArrayRecordComponent", // never compared, never changed
   "exports" // for doors in modules of their own, see module-info
 })
 public record Output(byte[] bytes) {
-  /** Of a request and of an answer. */
+  /** The schema, in requests and answers. */
   static final Schema SCHEMA =
       new Schema() {
         @Override
@@ -56,12 +56,12 @@ public record Output(byte[] bytes) {
         false);
   }
 
-  /** Takes characters, never half of a pair. */
+  /** Receives characters, never half of a pair. */
   interface Taker<E extends Exception> {
     void take(CharBuffer some) throws E;
   }
 
-  /** As a document of its own, for those that are short. */
+  /** Returns it as a document, for short ones. */
   public Map<String, Object> document() {
     return isText()
         ? Map.of("text", new String(bytes, StandardCharsets.UTF_8))
@@ -72,7 +72,7 @@ public record Output(byte[] bytes) {
     return decode(_ -> {});
   }
 
-  /** All characters, in pieces; false when they are none. */
+  /** Decodes all bytes piece by piece; returns false if they are not UTF-8. */
   <E extends Exception> boolean decode(Taker<E> taker) throws E {
     CharsetDecoder decoder = StandardCharsets.UTF_8.newDecoder();
     ByteBuffer from = ByteBuffer.wrap(bytes);

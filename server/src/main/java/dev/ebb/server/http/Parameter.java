@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A parameter of a request: in its path, behind its question mark, or a header.
+ * A parameter of a request: in its path, in its query, or in a header.
  *
  * @param isRequired a request without it is refused
  */
@@ -19,7 +19,7 @@ public record Parameter<T>(
     boolean isRequired,
     String description,
     Reader<T> reader) {
-  /** Where it is, by the word of OpenAPI. */
+  /** The place, by the word of OpenAPI. */
   public enum Place {
     PATH("path"),
     QUERY("query"),
@@ -36,12 +36,12 @@ public record Parameter<T>(
     }
   }
 
-  /** Reads the parameter of that name; what it cannot be is refused. */
+  /** Reads the parameter of that name; refuses an invalid value. */
   public interface Reader<T> {
     T read(Exchange exchange, String name);
   }
 
-  /** Says what it means. */
+  /** Adds a description. */
   public Parameter<T> described(String text) {
     return new Parameter<>(name, place, schema, isRequired, text, reader);
   }
@@ -68,12 +68,12 @@ public record Parameter<T>(
     return new Parameter<>(name, Place.QUERY, schema, false, "", reader);
   }
 
-  /** A part of the path, as the route names it. */
+  /** A part of the path, by its name in the route. */
   public static Parameter<String> path(String name) {
     return new Parameter<>(name, Place.PATH, Values.TEXT, true, "", Exchange::path);
   }
 
-  /** A part of the path that is a number, or nothing is found. */
+  /** A part of the path that is a number; any other text is answered 404. */
   public static Parameter<String> numberInPath(String name) {
     return new Parameter<>(name, Place.PATH, Values.COUNT, true, "", Exchange::path);
   }
@@ -90,7 +90,7 @@ public record Parameter<T>(
     return new Parameter<>(name, Place.QUERY, Values.TEXT, true, "", Exchange::required);
   }
 
-  /** One that may come more than once. */
+  /** A parameter that may repeat. */
   public static Parameter<List<String>> texts(String name) {
     return query(name, Values.TEXTS, Exchange::queries);
   }

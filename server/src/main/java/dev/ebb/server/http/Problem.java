@@ -10,11 +10,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** An answer that is not what was asked for, as RFC 9457 has it. */
+/** An error answer in the form of RFC 9457. */
 public final class Problem extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** The stable words for what can go wrong. */
+  /** The stable codes of errors. */
   public enum Code {
     BAD_REQUEST(400, "Bad request"),
     UNAUTHORIZED(401, "Authentication required"),
@@ -108,14 +108,14 @@ public final class Problem extends RuntimeException {
     return code;
   }
 
-  /** In whole seconds, as the header has them; empty where nobody knows. */
+  /** Returns the value of the Retry-After header, in whole seconds; empty if unknown. */
   OptionalLong retryAfterSeconds() {
     return retryAfter.isZero()
         ? OptionalLong.empty()
         : OptionalLong.of(Math.max(1, retryAfter.plusMillis(999).toSeconds()));
   }
 
-  /** How it looks. */
+  /** The schema. */
   public static final ObjectSchema<Problem> SCHEMA =
       ObjectSchema.<Problem>named("Problem", "RFC 9457.")
           .has("type", Values.TEXT, problem -> "urn:ebb:problem:" + problem.code.wireName())

@@ -10,8 +10,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * An object in a request: all fields that it may have. {@link Fields} reads no other, so what is
- * described is what is read.
+ * An object in a request, with all its fields. {@link Fields} reads no other field, so the
+ * description is complete.
  */
 public final class RequestSchema implements Schema {
   private final String name;
@@ -27,17 +27,17 @@ public final class RequestSchema implements Schema {
         });
   }
 
-  /** One that others refer to by its name. */
+  /** Makes an object that others refer to by its name. */
   public static RequestSchema named(String name, Field<?>... fields) {
     return new RequestSchema(name, Stream.of(fields));
   }
 
-  /** One that is described where it is used. */
+  /** Makes an object that is described where it is used. */
   public static RequestSchema inline(Field<?>... fields) {
     return named("", fields);
   }
 
-  /** One kind of such a request, in which these fields are unknown. */
+  /** Returns a kind of this request in which these fields are unknown. */
   public RequestSchema without(Field<?>... unknown) {
     Set<Field<?>> left = Set.of(unknown);
     return new RequestSchema(name, fields.values().stream().filter(each -> !left.contains(each)));

@@ -9,9 +9,9 @@ import java.util.Set;
  *
  * @param template its path; a part in braces is a name
  * @param query the parameters it knows; all others are refused
- * @param isEnding it ends something: no limit keeps a caller from that
- * @param isOpen it needs no key
- * @param operation what it takes and answers, if its door says so
+ * @param isEnding whether it ends something; such a route is exempt from limits
+ * @param isOpen whether it needs no key
+ * @param operation its parameters and answers, if its door declares them
  */
 @SuppressWarnings("exports") // for doors in modules of their own, see module-info
 public record Route(
@@ -32,28 +32,28 @@ public record Route(
     return new Route(method, template, Set.of(query), false, false, handling, Optional.empty());
   }
 
-  /** A route that ends something. */
+  /** Makes a route that ends something. */
   public static Route ending(String method, String template, Handling handling, String... query) {
     return new Route(method, template, Set.of(query), true, false, handling, Optional.empty());
   }
 
-  /** A route that needs no key, and whose caller nobody knows. */
+  /** Makes a route that needs no key; its caller is unknown. */
   public static Route open(String method, String template, Handling handling, String... query) {
     return new Route(method, template, Set.of(query), false, true, handling, Optional.empty());
   }
 
-  /** A route that knows the parameters of its operation. */
+  /** Makes a route with the parameters of its operation. */
   public static Route of(String method, String template, Handling handling, Operation operation) {
     return described(method, template, false, false, handling, operation);
   }
 
-  /** A route that ends something, and knows the parameters of its operation. */
+  /** Makes a route that ends something, with the parameters of its operation. */
   public static Route ending(
       String method, String template, Handling handling, Operation operation) {
     return described(method, template, true, false, handling, operation);
   }
 
-  /** A route that needs no key, and knows the parameters of its operation. */
+  /** Makes a route that needs no key, with the parameters of its operation. */
   public static Route open(String method, String template, Handling handling, Operation operation) {
     return described(method, template, false, true, handling, operation);
   }
@@ -70,7 +70,7 @@ public record Route(
         method, template, operation.query(), isEnding, isOpen, handling, Optional.of(operation));
   }
 
-  /** The parts of its path. */
+  /** Returns the parts of its path. */
   List<String> parts() {
     return List.of(template.substring(1).split("/"));
   }

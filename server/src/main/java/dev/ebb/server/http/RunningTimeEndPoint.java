@@ -10,8 +10,8 @@ import org.eclipse.jetty.io.SocketChannelEndPoint;
 import org.eclipse.jetty.util.thread.Scheduler;
 
 /**
- * A connection that is idle only for time in which this process ran. Jetty's own idle time is the
- * system's: after a stop it would end connections whose bytes already wait to be read.
+ * A connection whose idle timeout counts only time in which this process runs. Jetty uses the
+ * system's clock: after a stop of the process it would close connections with unread bytes.
  */
 final class RunningTimeEndPoint extends SocketChannelEndPoint {
   private volatile long active = ProcessClock.nanos();
@@ -27,7 +27,7 @@ final class RunningTimeEndPoint extends SocketChannelEndPoint {
     active = ProcessClock.nanos();
   }
 
-  /** Called when the idle time is over by the system's clock; it begins anew afterwards. */
+  /** Called when the idle timeout is over by the system's clock; it restarts afterwards. */
   @Override
   protected void onIdleExpired(TimeoutException timeout) {
     if (ProcessClock.since(active).compareTo(Duration.ofMillis(getIdleTimeout())) >= 0) {

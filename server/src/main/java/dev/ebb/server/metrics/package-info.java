@@ -1,4 +1,4 @@
-/** What the daemon counts and measures, for Prometheus. Knows nothing of boxes: they tell. */
+/** The counters and gauges of the daemon, for Prometheus. Does not use boxes: they report to it. */
 @NullMarked
 package dev.ebb.server.metrics;
 

@@ -1,4 +1,4 @@
-/** How near the daemon is to its limits, what it does about that, and who may begin something. */
+/** Metrics of the pressure watch, and the watchdog of the daemon. */
 @NullMarked
 package dev.ebb.server.pressure;
 

@@ -29,7 +29,7 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Boxes: made, listed, paused, ended. */
+/** Boxes: makes, lists, pauses and ends them. */
 final class BoxRoutes {
   private static final int PAGE = 100;
   private static final int PAGE_MOST = 1000;
@@ -137,7 +137,7 @@ final class BoxRoutes {
     return exchange.about(boxes.find(exchange.caller(), exchange.get(BOX)));
   }
 
-  /** What goes wrong with its end is no race with its end. */
+  /** Reports a failure of the end itself, which is no race with it. */
   private TenantBox boxToEnd(Exchange exchange) {
     return boxes.find(exchange.caller(), exchange.get(BOX));
   }

@@ -17,11 +17,11 @@ import java.util.ArrayList;
 import java.util.Optional;
 
 /**
- * Code as a request orders it to be run by an interpreter that tells values and figures: one that
- * is there, or one of its own.
+ * A request to run code in an interpreter that returns values and figures: in an existing one, or
+ * in one made for it.
  *
  * @param language empty: that of the context
- * @param box for an interpreter of its own
+ * @param box for an interpreter made for it
  */
 record CellCode(
     CellTask task,
@@ -47,15 +47,15 @@ record CellCode(
                   + " value, figures and frames; without args, stdin and compileTimeoutMillis,"
                   + " and the answer is a CellCodeResult");
 
-  /** A context, by what its box and it are called. */
+  /** A context, by its name and that of its box. */
   record Place(String box, String context) {}
 
-  /** Whether it is code for an interpreter. */
+  /** Returns whether a request is for an interpreter. */
   static boolean isOrdered(Fields fields) {
     boolean isPlaced = fields.get(CONTEXT).isPresent();
     boolean isRich = fields.get(RICH);
     if (isPlaced && isRich) {
-      throw bad("\"rich\" is for code without a \"context\": in one, all is told anyway");
+      throw bad("\"rich\" is for code without a \"context\": a context is always rich");
     }
     return isPlaced || isRich;
   }

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Code that is run by an interpreter that tells values and figures. */
+/** Runs code in an interpreter that returns values and figures. */
 final class CodeCells {
   private final BoxRegistry boxes;
   private final RunService runs;
@@ -63,7 +63,7 @@ final class CodeCells {
     return context;
   }
 
-  /** In a box and a context that go with it. */
+  /** Runs it in a box and a context that are removed with the answer. */
   private void runAlone(Exchange exchange, CellCode order, WaitingResponse answer)
       throws IOException, InterruptedException {
     var interpreter =

@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Code as a request orders it to be run, and the box for it. */
+/** A request to run code, and the box for it. */
 record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
   static final Duration TIMEOUT = Duration.ofSeconds(60);
 
@@ -42,7 +42,7 @@ record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
           .described(
               "answer when the box is gone, with the proof; false: it goes after the answer");
 
-  /** All that code may be ordered with; which of it, depends on context and rich. */
+  /** All fields of a code request; context and rich decide which are allowed. */
   static final RequestSchema ALL =
       RequestSchema.named(
           "CodeRequest",
@@ -60,10 +60,10 @@ record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
           CellCode.CONTEXT,
           CellCode.RICH);
 
-  /** Code for an interpreter of its own. */
+  /** Code for an interpreter made for it. */
   static final RequestSchema RICH = ALL.without(ARGS, STDIN, COMPILE_TIMEOUT);
 
-  /** Code for an interpreter that is there. */
+  /** Code for an existing interpreter. */
   static final RequestSchema PLACED = ALL.without(ARGS, STDIN, COMPILE_TIMEOUT, BOX, CERTIFICATE);
 
   // --- reading it ---
@@ -89,7 +89,7 @@ record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
     return new CodeOrder(request.task(caps::cap), ordered.order(), certificate);
   }
 
-  /** The box that goes with its code. */
+  /** Returns the box that is removed with the answer. */
   static Orders.Ordered box(Fields fields, Caps caps) {
     Orders.Ordered ordered = Orders.box(fields.get(BOX), caps);
     if (ordered.order().detached()) {

@@ -29,7 +29,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 
-/** Code in some language: compiled, run, and what it wrote handed back. */
+/** Code in some language: compiles it, runs it, and returns its files. */
 final class CodeRoutes {
   private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(20);
   private static final Pattern VERSION = Pattern.compile("\\d+(\\.\\d+)+");
@@ -57,7 +57,7 @@ final class CodeRoutes {
   private final CodeCells cells;
   private final Map<Tools, String> versions = new ConcurrentHashMap<>();
 
-  /** What tells a version, and since when it is what it is. */
+  /** A version command, and the time of its last change. */
   private record Tools(List<String> version, List<FileTime> replaced) {}
 
   CodeRoutes(BoxRegistry boxes, RunService runs, Policy policy) {
@@ -97,7 +97,7 @@ final class CodeRoutes {
     return new CodeAnswers.Tongue(language, languages.missing(language), version);
   }
 
-  /** Asks the tools for their versions, where code would find them: in a box. */
+  /** Asks the tools for their versions in a box, where code would find them. */
   private void probe(Exchange exchange, List<Language> which)
       throws IOException, InterruptedException {
     try (Permit _ = boxes.admitRun(exchange.caller(), exchange::hasLeft)) {
@@ -155,7 +155,7 @@ final class CodeRoutes {
         if (!exchange.isAnswered()) {
           throw failure;
         }
-        // The status has been sent already: the problem comes in the end.
+        // The status has been sent already: the problem comes at the end.
         return answer.ending(CodeAnswers.LATE, CodeAnswers.late(Problem.of(failure)));
       }
     };

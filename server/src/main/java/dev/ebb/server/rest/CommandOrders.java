@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** Commands as requests order them. */
+/** Requests to run commands. */
 final class CommandOrders {
   private static final int LEAST_FILES = 3;
 
@@ -65,7 +65,7 @@ final class CommandOrders {
           TERMINAL,
           OPERATOR);
 
-  /** One with a terminal is for a person, whom no default cuts short. */
+  /** A command with a terminal serves a person, so it has no default timeout. */
   static CommandTask command(Fields fields, Duration defaultTimeout, Caps caps) {
     var input = fields.get(INPUT);
     boolean stdin = fields.get(STDIN);
@@ -90,7 +90,7 @@ final class CommandOrders {
     return new CommandTask(spec, input);
   }
 
-  /** How large a terminal is. */
+  /** Reads the size of a terminal. */
   record Size(int rows, int columns) {}
 
   static Size size(Fields fields) {
@@ -118,7 +118,7 @@ final class CommandOrders {
     return Field.whole("graceMillis", 0, Fields.LONGEST_MILLIS).described(description);
   }
 
-  /** Between the polite and the other signal; a command has no more time after its time. */
+  /** Reads the grace between SIGTERM and SIGKILL; a timeout is followed by no more than this. */
   static Duration grace(Fields fields, Field<OptionalLong> field, Caps caps) {
     long most = caps.timeout().isZero() ? Long.MAX_VALUE : caps.timeout().toMillis();
     return Duration.ofMillis(fields.limit(field, ExecSpec.DEFAULT_GRACE.toMillis(), most));

@@ -27,7 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** Stateful interpreters of a box: made, given code, interrupted, made anew, removed. */
+/** Stateful interpreters of a box: makes, uses, interrupts, restarts and removes them. */
 final class ContextRoutes {
   private static final Duration CELL_TIMEOUT = Duration.ofSeconds(60);
 

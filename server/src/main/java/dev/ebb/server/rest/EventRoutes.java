@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What happens, why something is there, and how the daemon itself is. */
+/** Events, explanations of resources, and the health of the daemon. */
 final class EventRoutes {
   /** Stands for the latest event. */
   private static final long LATEST = Long.MAX_VALUE;
@@ -51,7 +51,7 @@ final class EventRoutes {
   private static final ObjectSchema<String> VERSION_ANSWER =
       ObjectSchema.<String>named("Version").has("version", Values.TEXT, version -> version);
 
-  /** Why something is there. */
+  /** The reason why a resource exists. */
   private record Reason(String subject, String box, String reason) {}
 
   private static final ObjectSchema<Reason> REASON =
@@ -104,7 +104,7 @@ final class EventRoutes {
         Route.of("GET", "/v1/events", this::events, EVENTS),
         Route.of("GET", "/v1/why/{subject}", this::why, WHY),
         Route.of("GET", "/v1/version", this::version, VERSION),
-        // Without a key: they say nothing but that.
+        // Available without a key: they reveal nothing else.
         Route.open("GET", "/healthz", this::healthy, HEALTHY),
         Route.open("GET", "/readyz", this::ready, READY));
   }
@@ -164,12 +164,11 @@ final class EventRoutes {
     String subject = exchange.get(SUBJECT);
     var answer =
         HomeTools.why(id(exchange, subject))
-            .orElseThrow(
-                () -> new Problem(Problem.Code.NOT_FOUND, "nobody knows \"" + subject + "\""));
+            .orElseThrow(() -> new Problem(Problem.Code.NOT_FOUND, "unknown: \"" + subject + "\""));
     exchange.answer(200, REASON.write(new Reason(subject, answer.box(), answer.reason())));
   }
 
-  /** Of a box that is named; anything else is what the home may know. */
+  /** Explains a named box; any other subject is looked up in the home. */
   private String id(Exchange exchange, String subject) {
     try {
       return boxes.find(exchange.caller(), subject).id();

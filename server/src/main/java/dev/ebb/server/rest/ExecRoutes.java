@@ -25,7 +25,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** Commands: started, waited for, killed. */
+/** Commands: starts, awaits and kills them. */
 final class ExecRoutes {
   private static final Duration RUN_TIMEOUT = Duration.ofSeconds(60);
   private static final Duration LONG = Duration.ofDays(3650);
@@ -131,7 +131,7 @@ final class ExecRoutes {
     return exec(exchange, boxes);
   }
 
-  /** The command that the path names. */
+  /** Returns the command that the path names. */
   static TenantExec exec(Exchange exchange, BoxRegistry boxes) {
     String word = exchange.get(EXEC);
     TenantBox box = exchange.about(boxes.find(exchange.caller(), exchange.get(BoxRoutes.BOX)));

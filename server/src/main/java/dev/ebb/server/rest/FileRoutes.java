@@ -18,7 +18,7 @@ import java.io.OutputStream;
 import java.util.List;
 import java.util.Optional;
 
-/** Files of a box: all of it happens in the box, as its user. */
+/** Files of a box: all operations run in the box, as its user. */
 final class FileRoutes {
   private static final Parameter<String> PATH =
       Parameter.requiredText("path").described("in the box; relative to /workspace");
@@ -99,7 +99,7 @@ final class FileRoutes {
     return on(id, summary).with(PATH);
   }
 
-  /** What is done with the files of a box. */
+  /** An operation on the files of a box. */
   private interface Work {
     void on(BoxFiles files) throws IOException, InterruptedException;
   }
@@ -123,7 +123,7 @@ final class FileRoutes {
     try (content) {
       OutputStream out = exchange.stream(200, type);
       content.transferTo(out);
-      // Not when it failed: then the answer must not look whole.
+      // Not after a failure: then the answer must not look complete.
       out.close();
     }
   }

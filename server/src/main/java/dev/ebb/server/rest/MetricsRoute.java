@@ -9,7 +9,7 @@ import dev.ebb.server.service.access.Caller;
 import java.io.IOException;
 import java.util.Map;
 
-/** What Prometheus scrapes: for admins, and for keys of a tenant that is there for nothing else. */
+/** The metrics for Prometheus: for admins, and for keys of a tenant reserved for this. */
 final class MetricsRoute {
   private static final String TENANT = "metrics";
 

@@ -19,10 +19,7 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/**
- * The OpenAPI document: what the routes say of themselves. It is made when it is asked for, and not
- * kept.
- */
+/** The OpenAPI document, derived from the routes. It is made for each request, and not kept. */
 final class OpenApi {
   private static final Operation DOCUMENT =
       Operation.of("getOpenApi", "This document").answersObject(200, "done");
@@ -42,13 +39,13 @@ final class OpenApi {
   private final Components components = new Components();
   private final Map<String, Object> responses = new TreeMap<>();
 
-  /** Of these routes, and of those of doors that are not loaded yet. */
+  /** Makes the document of these routes, and of those of doors that are not loaded yet. */
   OpenApi(List<Route> routes, List<DescribedRoute> others) {
     this.routes = routes;
     this.others = others;
   }
 
-  /** The route that answers it, which is to be one of {@code routes}. */
+  /** Returns the route that serves it, to be added to {@code routes}. */
   static Route route(List<Route> routes, List<DescribedRoute> others) {
     return Route.of(
         "GET",
@@ -101,7 +98,7 @@ final class OpenApi {
 
   // --- errors ---
 
-  /** What a status stands for: one code or several. */
+  /** Describes a status, which stands for one code or several. */
   private static String titles(int status) {
     return Stream.of(Problem.Code.values())
         .filter(code -> code.status() == status)
@@ -141,7 +138,7 @@ final class OpenApi {
     return error("Problem" + status, titles(status));
   }
 
-  /** A reference to a response that is described once. */
+  /** Returns a reference to a response that is described once. */
   private Map<String, Object> error(String name, String description) {
     responses.computeIfAbsent(name, _ -> problem(description));
     return Map.of("$ref", "#/components/responses/" + name);

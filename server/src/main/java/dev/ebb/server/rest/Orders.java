@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Boxes as requests order them. */
+/** Requests to make boxes. */
 final class Orders {
   private static final int MOST_PLACES = 256;
 
@@ -28,7 +28,7 @@ final class Orders {
   private static final Field<String> FILE_PATH = Field.requiredText("path");
   private static final Field<byte[]> FILE_CONTENT = Field.requiredBytes("content");
 
-  /** A file that is to be written before anything runs. */
+  /** A file to write before anything runs. */
   private static final RequestSchema FILE =
       RequestSchema.named("FileRequest", FILE_PATH, FILE_CONTENT);
 
@@ -76,7 +76,7 @@ final class Orders {
           BACKEND,
           DETACHED);
 
-  /** A box, and what is to be written into it. */
+  /** A box, and the files to write into it. */
   record Ordered(BoxOrder order, List<NewFile> files) {}
 
   static Ordered box(Fields fields, Caps caps) {

@@ -19,7 +19,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongFunction;
 
-/** What a command writes, as server-sent events from its start to its end. */
+/** The output of a command as server-sent events, from its start to its end. */
 final class OutputEvents {
   private static final Duration HEARTBEAT = EventStream.HEARTBEAT;
   private static final int CHUNK = 64 * 1024;
@@ -39,11 +39,11 @@ final class OutputEvents {
     events.beat();
   }
 
-  /** How far each stream was told. */
+  /** The position up to which each stream was sent. */
   record Position(long stdout, long stderr) {
     static final Position START = new Position(0, 0);
 
-    /** As an event's id has it. */
+    /** Formats it as the id of an event. */
     static Position parse(String id) {
       String[] words = id.strip().split(":");
       try {
@@ -67,13 +67,13 @@ final class OutputEvents {
     }
   }
 
-  /** Which command it is that will be told of. */
+  /** Sends the command whose output follows. */
   void start(Map<String, Object> document) throws IOException {
     send("start", Position.START.toString(), document);
   }
 
   /**
-   * Tells what a command writes, from {@code from} on, until its end; what it wrote stays there
+   * Sends the output of a command from {@code from} on, until its end. The output stays readable
    * meanwhile, unless its box is removed.
    */
   Position follow(TenantExec exec, Position from) throws IOException, InterruptedException {
@@ -124,7 +124,7 @@ final class OutputEvents {
     }
   }
 
-  /** Tells some of what was written behind {@code from}, if there is anything. */
+  /** Sends some output after {@code from}, if there is any. */
   Position send(Segment segment, Position from) throws IOException {
     long stdout =
         send("stdout", segment.stdout(), from.stdout, at -> new Position(at, from.stderr));
@@ -132,9 +132,7 @@ final class OutputEvents {
     return new Position(stdout, stderr);
   }
 
-  /**
-   * Returns where it came to. What is there and cannot be read is told as lost, and passed over.
-   */
+  /** Returns the new position. Output that cannot be read is reported as lost, and skipped. */
   private long send(String stream, OutputLog log, long from, LongFunction<Position> position)
       throws IOException {
     try {
@@ -158,7 +156,7 @@ final class OutputEvents {
     }
   }
 
-  /** What was stored, and could not be read. */
+  /** Returns how many stored bytes could not be read. */
   OutputLoss unread() {
     return unread;
   }
@@ -167,7 +165,7 @@ final class OutputEvents {
     send("end", at.toString(), document);
   }
 
-  /** Some of what is there, cut between characters where there is a place to. */
+  /** Returns some available output, split between characters where possible. */
   private static byte[] next(OutputLog log, long offset) {
     byte[] bytes = new byte[(int) Math.min(CHUNK, Math.max(0, log.size() - offset))];
     int n = log.read(offset, bytes);
@@ -175,7 +173,7 @@ final class OutputEvents {
     return Arrays.copyOf(bytes, end == 0 ? n : end);
   }
 
-  /** How many bytes are left without a character that the end has cut in two. */
+  /** Returns the number of bytes without a character that is incomplete at the end. */
   private static int wholeCharacters(byte[] bytes, int n) {
     for (int back = 1; back <= Math.min(3, n); back++) {
       int b = bytes[n - back] & 0xff;

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The boxes that were made ahead. */
+/** The boxes that were made in advance. */
 final class PoolRoutes {
   private static final ObjectSchema<PoolState.Kind> KIND =
       ObjectSchema.<PoolState.Kind>named(
@@ -32,7 +32,7 @@ final class PoolRoutes {
       ObjectSchema.<PoolState>named(
               "Pool",
               "\"most\" may wait in all; \"unfit\" orders wanted what no pool has; \"destroyed\" are"
-                  + " boxes that nobody had, by why.")
+                  + " boxes destroyed before use, by reason.")
           .has("kinds", Values.list(KIND), PoolState::kinds)
           .has("most", Values.COUNT, PoolState::most)
           .has("unfit", Values.COUNT, PoolState::unfit)
@@ -45,7 +45,7 @@ final class PoolRoutes {
   }
 
   private static final Operation STATE =
-      Operation.of("getPool", "Boxes that were made ahead, and what became of them (admin)")
+      Operation.of("getPool", "Boxes that were made in advance, and their fate (admin)")
           .answers(200, "done", POOL);
 
   private final BoxRegistry boxes;

@@ -29,11 +29,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** What is answered about pressure. */
+/** The answers about pressure. */
 final class PressureAnswers {
   private PressureAnswers() {}
 
-  /** How near the limits are at this moment. */
+  /** How near the limits are now. */
   record Now(
       Readings readings,
       PressureSettings settings,

@@ -6,7 +6,7 @@ import dev.ebb.server.http.Route;
 import java.io.IOException;
 import java.util.List;
 
-/** How near the limits are. For admins: they are everybody's. */
+/** How near the limits are. For admins only: the limits concern all tenants. */
 final class PressureRoutes {
   private static final Operation PRESSURE =
       Operation.of("getPressure", "How near the limits of the host are (admin)")

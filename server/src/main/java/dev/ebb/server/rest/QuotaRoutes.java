@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What tenants may have, and have. A tenant sees its own; admins see and set all. */
+/** The quotas of tenants and their use. A tenant sees its own; admins see and set all. */
 final class QuotaRoutes {
   private static final Map<Quota.Kind, Field<Optional<Double>>> FIELDS = fieldsByKind();
 
@@ -30,7 +30,7 @@ final class QuotaRoutes {
 
   private static final ObjectSchema<Map<Quota.Kind, Double>> QUOTA = quota();
 
-  /** What holds for a tenant, and what it has. */
+  /** The quota of a tenant, and its use. */
   private record Held(String tenant, Quota limits, Map<Quota.Kind, Double> use) {}
 
   private static final ObjectSchema<Held> TENANT =
@@ -39,7 +39,7 @@ final class QuotaRoutes {
           .has("limits", QUOTA, held -> held.limits().limits())
           .has("use", QUOTA, Held::use);
 
-  /** All that were set. */
+  /** All quotas that were set. */
   private record All(Quota otherwise, List<Held> tenants) {}
 
   private static final ObjectSchema<All> QUOTAS =

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.Supplier;
 
-/** The sessions of a door, for its operator. */
+/** The sessions of a door, for the operator. */
 final class SessionRoutes {
   private static final ObjectSchema<DoorSessions.Entry> SESSION =
       ObjectSchema.<DoorSessions.Entry>named("Session")

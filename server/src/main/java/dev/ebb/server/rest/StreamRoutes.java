@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 
-/** What commands read and write: sent, read, followed, or shown on a terminal. */
+/** The input and output of commands: sends, reads and follows them, or connects a terminal. */
 final class StreamRoutes {
   private static final int CHUNK = 64 * 1024;
 
@@ -104,8 +104,8 @@ final class StreamRoutes {
   }
 
   /**
-   * Whoever types may pause for longer than a connection may be idle, while the command runs. A
-   * timeout that comes again is the last one: then there is no more to wait for.
+   * A user who types may pause for longer than the idle timeout of a connection while the command
+   * runs. A repeated timeout is final: then there is nothing to wait for.
    */
   private static int read(InputStream content, byte[] chunk, TenantExec exec) throws IOException {
     Throwable last = null;
@@ -166,7 +166,7 @@ final class StreamRoutes {
       OutputEvents.Position at = events.follow(exec, from);
       events.end(at, ExecAnswers.EXEC.write(ExecState.of(exec).without(events.unread())));
     } else if (exchange.get(FOLLOW)) {
-      // Whoever follows raw bytes and goes away could not be noticed until the next of them.
+      // A client that follows raw bytes and disconnects would not be noticed until the next bytes.
       throw new Problem(Problem.Code.BAD_REQUEST, "to follow, accept text/event-stream");
     } else if (exchange.accepts("application/json")) {
       json(exchange, exec, position(exchange));
@@ -202,7 +202,7 @@ final class StreamRoutes {
     long offset = exchange.get(OFFSET);
     long length = Math.min(exchange.get(LIMIT), Math.max(0, log.size() - offset));
     byte[] chunk = new byte[CHUNK];
-    // ORDER: what cannot be read is refused, which cannot be said any more once it is 200.
+    // ORDER: unreadable output is refused here; after a status of 200 it could not be.
     int first = log.read(offset, chunk);
     exchange.header("Ebb-Next-Offset", Long.toString(offset + length));
     exchange.header("Content-Length", Long.toString(length));

@@ -12,7 +12,10 @@ import dev.ebb.supervision.Recovery.Finding;
 import java.io.IOException;
 import java.util.List;
 
-/** What a sweep of the host found, and a new one. For admins: it shows what is anybody's. */
+/**
+ * The findings of the last sweep of the host, and a new sweep. For admins only: it shows all
+ * tenants.
+ */
 final class SweepRoutes {
   private static final ObjectSchema<Finding> FINDING =
       ObjectSchema.<Finding>named("Finding")

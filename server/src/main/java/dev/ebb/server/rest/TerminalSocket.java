@@ -32,20 +32,20 @@ import org.eclipse.jetty.websocket.api.StatusCode;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The terminal of a command over a WebSocket. Whoever hangs up leaves the command as it is, and may
- * come back.
+ * The terminal of a command over a WebSocket. A client that disconnects leaves the command running,
+ * and may connect again.
  */
 @SuppressWarnings("exports") // for Jetty, see module-info
 public final class TerminalSocket implements Session.Listener {
   private static final Logger LOG = System.getLogger(TerminalSocket.class.getName());
   private static final int CHUNK = 32 * 1024;
 
-  /** A message as it comes, as it is written, and what is shown. */
+  /** The size of an incoming message, of a write, and of shown output. */
   private static final long WEIGHT = 2L * Listeners.BINARY_MOST + 2 * CHUNK;
 
   private static final Field<Optional<Fields>> RESIZE = Field.object("resize", CommandOrders.SIZE);
 
-  /** What a text message says. */
+  /** A text message. */
   private static final RequestSchema MESSAGE = RequestSchema.inline(RESIZE);
 
   private final TenantExec exec;
@@ -56,9 +56,9 @@ public final class TerminalSocket implements Session.Listener {
   private volatile @Nullable Session session;
 
   /**
-   * Of one command.
+   * Makes the socket of one command.
    *
-   * @param output false for keys and sizes alone
+   * @param output false: only keys and sizes
    */
   TerminalSocket(TenantExec exec, Stdin stdin, boolean output) {
     this.exec = exec;
@@ -85,7 +85,7 @@ public final class TerminalSocket implements Session.Listener {
     }
   }
 
-  /** What the terminal shows, from the beginning; then how the command ended. */
+  /** Sends the output of the terminal from the beginning, then the end of the command. */
   private void sendOutput(Session to) throws InterruptedException {
     byte[] chunk = new byte[CHUNK];
     long position = 0;
@@ -98,7 +98,7 @@ public final class TerminalSocket implements Session.Listener {
         try {
           n = exec.view().stdout().read(position, chunk);
         } catch (SandboxException e) {
-          // It may have been removed; the last word says how much is missing.
+          // It may have been removed; the last message says how much is missing.
           long end = exec.view().stdout().size();
           unread = unread.plus(new OutputLoss(end - position, 0, OutputReading.errno(e)));
           position = end;
@@ -123,7 +123,7 @@ public final class TerminalSocket implements Session.Listener {
     on.disconnect();
   }
 
-  /** Nothing is sent as a ping: so a caller who has gone is noticed. */
+  /** Sends a ping, so that a disconnected caller is noticed. */
   private static void send(Session to, byte[] bytes) {
     send(
         callback -> {
@@ -156,7 +156,7 @@ public final class TerminalSocket implements Session.Listener {
     done.join();
   }
 
-  /** A command that does not read makes its caller wait, and nobody else. */
+  /** A command that does not read delays only its own caller. */
   @Override
   public void onWebSocketBinary(ByteBuffer payload, Callback callback) {
     byte[] bytes = new byte[payload.remaining()];
@@ -183,7 +183,7 @@ public final class TerminalSocket implements Session.Listener {
     }
   }
 
-  /** It is over, or never began. */
+  /** Closes it, whether it has begun or not. */
   void giveUp() {
     closed = true;
     room.close();

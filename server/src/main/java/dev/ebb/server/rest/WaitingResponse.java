@@ -19,9 +19,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answer to a client that waits for commands, one after the other, or for a cell: JSON, with
- * white space ahead when it is late, so that both ends know of each other, or events. A client that
- * goes away takes the command along, unless that was not wanted.
+ * The answer to a client that waits for commands in sequence, or for a cell: events, or JSON
+ * preceded by white space while the client waits, so that both ends detect a lost connection. A
+ * client that disconnects ends the command, unless the request says otherwise.
  */
 abstract class WaitingResponse implements RunClient {
   /** How much longer than its grace a kill may take. */
@@ -39,12 +39,12 @@ abstract class WaitingResponse implements RunClient {
     return exchange.hasRoomFor(bytes);
   }
 
-  /** As the caller wants it. Nothing is answered yet. */
+  /** Makes it in the form that the caller requests. Nothing is sent yet. */
   static WaitingResponse to(Exchange exchange) {
     return exchange.accepts("text/event-stream") ? new Events(exchange) : new Whole(exchange);
   }
 
-  /** What runs then goes on without a caller. */
+  /** The command then continues without a caller. */
   final WaitingResponse leaving(boolean isLeft) {
     this.isLeft = isLeft;
     return this;
@@ -70,10 +70,10 @@ abstract class WaitingResponse implements RunClient {
     return !isLeft;
   }
 
-  /** Whether the document holds what the command wrote, which was not sent before. */
+  /** Returns whether the document holds the output of the command, which was not sent before. */
   abstract boolean isWhole();
 
-  /** What was to be sent before the document, and could not be read. */
+  /** Returns the output that was to be sent before the document and could not be read. */
   abstract OutputLoss unread();
 
   abstract void end(Map<String, Object> document) throws IOException;
@@ -86,19 +86,19 @@ abstract class WaitingResponse implements RunClient {
 
   // --- what is answered ---
 
-  /** A command that has ended, with what it wrote even if that was sent before. */
+  /** Returns a command that has ended, with its output even if that was sent before. */
   final ExecAnswers.Result whole(TenantExec exec) throws InterruptedException {
     return ExecAnswers.Result.whole(exchange, exec).without(unread());
   }
 
-  /** A command that has ended, with what it wrote unless that was sent before. */
+  /** Returns a command that has ended, with its output unless that was sent before. */
   final ExecAnswers.Result result(TenantExec exec) throws InterruptedException {
     return isWhole()
         ? ExecAnswers.Result.whole(exchange, exec)
         : ExecAnswers.Result.sent(exec, unread());
   }
 
-  /** A cell that has ended. */
+  /** Returns a cell that has ended. */
   final CellState state(TenantContext context, Cell cell) throws InterruptedException {
     return isWhole()
         ? CellState.whole(exchange, context, cell)

@@ -7,7 +7,7 @@ import dev.ebb.server.pressure.Watchdog;
 import dev.ebb.server.service.Sweeper;
 import dev.ebb.server.service.access.Quotas;
 
-/** The parts that watch the daemon as a whole. */
+/** The parts that watch the whole daemon. */
 @SuppressWarnings("exports") // for the daemon, see module-info
 public record Watches(
     Sweeper sweeper,

@@ -1,4 +1,4 @@
-/** REST v1, as docs/api.md has it. */
+/** REST v1, see docs/api.md. */
 @NullMarked
 package dev.ebb.server.rest;
 

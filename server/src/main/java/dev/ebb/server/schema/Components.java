@@ -19,7 +19,9 @@ public final class Components {
     this(false);
   }
 
-  /** Of a document that refers to nothing: each schema is described where it is used. */
+  /**
+   * Makes components for a document without references: each schema is described where it is used.
+   */
   public static Components inline() {
     return new Components(true);
   }
@@ -28,7 +30,7 @@ public final class Components {
     return isInline;
   }
 
-  /** A reference to {@code schema}, which is described once under its name. */
+  /** Returns a reference to {@code schema}, which is described once under its name. */
   public Map<String, Object> refer(
       String name, Schema schema, Supplier<Map<String, Object>> description) {
     if (isInline) {
@@ -43,7 +45,7 @@ public final class Components {
     return Map.of("$ref", "#/components/schemas/" + name);
   }
 
-  /** All that were referred to, by name. */
+  /** Returns all referenced schemas, by name. */
   public Map<String, Object> all() {
     return schemas;
   }

@@ -31,7 +31,7 @@ public final class ObjectSchema<T> implements Value<T> {
     this.description = description;
   }
 
-  /** One that others refer to by its name. */
+  /** Makes an object that others refer to by its name. */
   public static <T> ObjectSchema<T> named(String name, String description) {
     return new ObjectSchema<>(name, description);
   }
@@ -40,7 +40,7 @@ public final class ObjectSchema<T> implements Value<T> {
     return named(name, "");
   }
 
-  /** One that is described where it is used. */
+  /** Makes an object that is described where it is used. */
   public static <T> ObjectSchema<T> inline() {
     return named("");
   }
@@ -73,7 +73,7 @@ public final class ObjectSchema<T> implements Value<T> {
     return this;
   }
 
-  /** Some members of this object, of those that are its own, for answers that are shorter. */
+  /** Returns an object with some of its own members, for shorter answers. */
   public ObjectSchema<T> only(String... names) {
     var part = new ObjectSchema<T>("", "");
     for (String each : names) {
@@ -87,7 +87,7 @@ public final class ObjectSchema<T> implements Value<T> {
     return part;
   }
 
-  /** The object as it was written before, to be included in one that has more. */
+  /** Includes an object that was written before, as a part of a larger one. */
   public ObjectSchema<Map<String, Object>> written() {
     var written = new ObjectSchema<Map<String, Object>>(name, description);
     written.parts.add(new Part<>(this, (source, to) -> to.putAll(source)));
@@ -128,7 +128,7 @@ public final class ObjectSchema<T> implements Value<T> {
     return description.isEmpty() ? own : Schema.with(own, "description", description);
   }
 
-  /** No other place refers to it, so it is described as a part of the whole. */
+  /** No other place refers to it, so it is described inline. */
   private boolean isPlain(Components components) {
     return name.isEmpty() || components.isInline();
   }

@@ -3,12 +3,12 @@ package dev.ebb.server.schema;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What some JSON looks like, as JSON Schema describes it. */
+/** The description of a JSON value, as JSON Schema has it. */
 public interface Schema {
-  /** Itself as an object of JSON Schema, or a reference to it in {@code components}. */
+  /** Returns it as an object of JSON Schema, or a reference to it in {@code components}. */
   Map<String, Object> describe(Components components);
 
-  /** Adds what it means in one place. */
+  /** Adds a description for one use. */
   static Schema described(Schema schema, String text) {
     return components -> with(schema.describe(components), "description", text);
   }

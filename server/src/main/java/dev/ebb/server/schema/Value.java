@@ -3,9 +3,11 @@ package dev.ebb.server.schema;
 import java.util.Map;
 import java.util.function.Function;
 
-/** A value in a document: what it looks like, and how one is written. */
+/** A type of value in a document: its schema, and how a value is written. */
 public interface Value<V> extends Schema {
-  /** As the writer of JSON takes it: a map, list, string, number, boolean, or output. */
+  /**
+   * Returns a form that the JSON writer accepts: a map, list, string, number, boolean, or output.
+   */
   Object write(V value);
 
   static <V> Value<V> of(Schema schema, Function<? super V, Object> writer) {

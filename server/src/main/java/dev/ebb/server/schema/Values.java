@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** The values that documents are made of. */
+/** The types of values in documents. */
 public final class Values {
   public static final Value<String> TEXT = plain(Map.of("type", "string"));
   public static final Value<Boolean> FLAG = plain(Map.of("type", "boolean"));
@@ -35,7 +35,7 @@ public final class Values {
     return keywords("type", "integer", "format", "int64", "minimum", 0);
   }
 
-  /** Keywords of JSON Schema, and what each says. */
+  /** Keywords of JSON Schema with their values. */
   public static Map<String, Object> keywords(Object... pairs) {
     var object = new LinkedHashMap<String, Object>();
     for (int i = 0; i < pairs.length; i += 2) {
@@ -44,23 +44,26 @@ public final class Values {
     return object;
   }
 
-  /** One that is written as it is. */
+  /** Returns a type whose values are written unchanged. */
   public static <V> Value<V> plain(Map<String, Object> schema) {
     return Value.of(_ -> schema, value -> value);
   }
 
-  /** One of these words. */
+  /** Returns a type for one of these words. */
   public static Value<String> words(String... words) {
     return plain(keywords("type", "string", "enum", List.of(words)));
   }
 
-  /** One of these constants, by its word. */
+  /** Returns a type for one of these constants, written by its word. */
   public static <E> Value<E> words(E[] constants, Function<E, String> word) {
     List<String> words = Stream.of(constants).map(word).toList();
     return Value.of(_ -> keywords("type", "string", "enum", words), word::apply);
   }
 
-  /** Of a collection it is written at once, of anything else one by one as it is sent. */
+  /**
+   * Returns a list type. A collection is written at once, any other source one by one while it is
+   * sent.
+   */
   public static <V> Value<Iterable<V>> list(Value<V> element) {
     return Value.of(
         components -> keywords("type", "array", "items", element.describe(components)),
@@ -88,7 +91,7 @@ public final class Values {
     }
   }
 
-  /** An object with any names, whose values are all alike. */
+  /** Returns an object type with any names and values of one type. */
   public static <V> Value<Map<String, V>> map(Value<V> value) {
     return Value.of(
         components ->

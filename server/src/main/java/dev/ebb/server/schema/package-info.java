@@ -1,7 +1,7 @@
 /**
- * What JSON documents look like: one declaration both writes a document and describes it in JSON
- * Schema, so that the two cannot differ. Uses nothing of Ebb; everything in it is immutable but
- * {@link dev.ebb.server.schema.Components}.
+ * The schemas of JSON documents: one declaration both writes a document and describes it in JSON
+ * Schema, so the two cannot differ. Uses no other package of Ebb; everything except {@link
+ * dev.ebb.server.schema.Components} is immutable.
  */
 @NullMarked
 package dev.ebb.server.schema;

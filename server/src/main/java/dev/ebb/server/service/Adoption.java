@@ -15,8 +15,8 @@ import java.util.Comparator;
 import java.util.Optional;
 
 /**
- * Takes over the boxes that the daemon before this one had detached: at the start, and later those
- * that did not answer then. Thread-safe.
+ * Adopts the boxes that the previous daemon had detached: at the start, and later those that did
+ * not answer then. Thread-safe.
  */
 final class Adoption implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Adoption.class.getName());
@@ -44,7 +44,7 @@ final class Adoption implements AutoCloseable {
     this.endings = endings;
   }
 
-  /** Takes over all boxes, but for those that ended too long ago to be remembered. */
+  /** Adopts all boxes except those that ended too long ago for the history. */
   void adoptAll(History history) throws InterruptedException {
     var found = new ArrayList<Found>();
     for (EndedBox past : records.open(history)) {
@@ -57,7 +57,7 @@ final class Adoption implements AutoCloseable {
     found.forEach(Adoption::list);
   }
 
-  /** One that is to be listed, the oldest first. */
+  /** A box to be listed, ordered by age. */
   private record Found(BoxId id, Instant createdAt, Runnable adoption) {}
 
   private static void list(Found found) {
@@ -93,18 +93,19 @@ final class Adoption implements AutoCloseable {
     }
   }
 
-  /** Tries again one that could not be reached; whether it answers now. */
+  /** Tries an unreachable box again; returns whether it answers now. */
   private boolean adoptAgain(TenantBox box) throws InterruptedException {
     Optional<Engine.Adopted> adopted = facilities.engine().adoptAgain(box.box());
     if (adopted.isPresent()) {
-      // RACE: it takes the place of the other, so there is no moment at which there is none.
+      // RACE: it replaces the other box on the list, so there is always one of the two.
       adopt(adopted.get());
-      endings.giveBack(box);
+      // Its name and its key go by its id, which is that of the new one.
+      box.giveBack();
     }
     return adopted.isPresent();
   }
 
-  /** Tries no more. */
+  /** Ends the retries. */
   @Override
   public void close() {
     unreached.close();

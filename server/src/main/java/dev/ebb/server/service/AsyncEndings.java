@@ -14,7 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 final class AsyncEndings {
   private static final Logger LOG = System.getLogger(AsyncEndings.class.getName());
 
-  /** By the name of the thread. */
+  /** The threads by name. */
   private final Map<String, Thread> threads = new ConcurrentHashMap<>();
 
   enum Verb {
@@ -30,7 +30,7 @@ final class AsyncEndings {
     Certificate end() throws InterruptedException;
   }
 
-  /** Ends a box after the answer, unless a thread already does that to it. */
+  /** Ends a box after the answer, unless a thread is doing that already. */
   void start(Verb verb, TenantBox box, Work work) {
     String name = verb.prefix() + box.id();
     Thread thread =
@@ -57,7 +57,7 @@ final class AsyncEndings {
     return threads.size();
   }
 
-  /** Interrupts stops, whose grace may be long; a detached box stays for the next daemon. */
+  /** Interrupts stops with a long grace; a detached box stays for the next daemon. */
   void interruptStops() {
     threads.forEach(
         (name, thread) -> {

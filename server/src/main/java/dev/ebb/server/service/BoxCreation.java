@@ -48,7 +48,7 @@ final class BoxCreation {
     this.endings = endings;
   }
 
-  /** Makes no more boxes. */
+  /** Stops making boxes. */
   void drain() {
     isDraining = true;
   }
@@ -67,16 +67,16 @@ final class BoxCreation {
     return new SandboxException(ErrorCode.DRAINING, "the daemon is going down");
   }
 
-  /** Room for a command in a box of its own; held until both are there. */
+  /** Returns a permit for a command in a box of its own, held until both exist. */
   Permit admitRun(Caller caller, BooleanSupplier hasLeft) throws InterruptedException {
     requireOpen();
     return admission.admit(caller.tenant(), Cost.RUN, hasLeft);
   }
 
   /**
-   * Makes a box and fills it for a caller that was admitted.
+   * Makes a box and writes its files, for an admitted caller.
    *
-   * @param planned what is to run in it at once, and may have been waited for
+   * @param planned the command that runs in it first, which may wait in a pooled box already
    */
   TenantBox createAdmitted(Caller caller, BoxOrder order, Filling filling, PlannedStart planned)
       throws IOException, InterruptedException {
@@ -84,14 +84,14 @@ final class BoxCreation {
     facilities.engine().requireBackend(order.spec());
     names.requireFree(caller.tenant(), order.name());
     var note = new BoxNote(caller.tenant(), order, Instant.now(), Optional.empty());
-    // One that is removed with the answer needs no record of its beginning.
+    // A box that is removed with the answer needs no record of its creation.
     return makeAndFill(note, filling, planned, false);
   }
 
   /**
-   * Makes a box and fills it when there is room, unless this very order made one before.
+   * Makes a box and writes its files when there is room, unless this order has made one before.
    *
-   * @param hasLeft whether the caller has gone meanwhile
+   * @param hasLeft whether the caller has disconnected meanwhile
    */
   Created create(
       Caller caller,
@@ -109,7 +109,7 @@ final class BoxCreation {
         return before.get();
       }
     } else {
-      // With a key the name may be that of the very box this order made before.
+      // With a key the name may be that of the box that this order made before.
       names.requireFree(tenant, order.name());
     }
     var note = new BoxNote(tenant, order, Instant.now(), idempotency);
@@ -125,12 +125,12 @@ final class BoxCreation {
     }
   }
 
-  /** A box that cannot hold what it was ordered with is none. */
+  /** Removes a box whose files cannot be written. */
   private TenantBox makeAndFill(
       BoxNote note, Filling filling, PlannedStart planned, boolean isRecorded)
       throws IOException, InterruptedException {
     Instant begun = Instant.now();
-    // ORDER: admitted by now; a request that waits for room keeps no box from others.
+    // ORDER: the caller is admitted by now, so a request that waits for room holds no box.
     var warm = pool.take(note.order().spec(), planned);
     var box = new TenantBox(facilities, note, warm);
     try {
@@ -139,7 +139,7 @@ final class BoxCreation {
     } catch (SandboxException e) {
       throw admission.explain(e, begun);
     } finally {
-      // Of an order that was refused: the box that it would have had.
+      // The box that a refused order would have had.
       box.takeUnused().ifPresent(pool::refuse);
     }
   }
@@ -149,18 +149,18 @@ final class BoxCreation {
     listAndMake(box);
     try {
       filling.fill(box);
-      // ORDER: half a box is not to be found by the next daemon.
+      // ORDER: the next daemon must not find an incomplete box.
       box.detachIfOrdered();
       if (isRecorded) {
-        // ORDER: a box that a caller is told of is on record.
+        // ORDER: a box is recorded before its caller gets the answer.
         endings.beginRecord(box);
       }
     } catch (IOException | InterruptedException e) {
       endings.remove(box, true);
       throw e;
     } catch (RuntimeException e) {
-      // RACE: others find a box as soon as it is made. One that was ended by a request since then
-      // was made first, and that is the answer.
+      // RACE: other requests find a box as soon as it is made. Even if one of them has ended it
+      // since, it was made, and that is the answer.
       if (!EndRace.isByRequest(box, e)) {
         endings.remove(box, true);
         throw e;

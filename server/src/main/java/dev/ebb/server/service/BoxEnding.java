@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The end of one box as far as it is known: its reason, its time, its proof, and when a stuck one
- * is tried again. Thread-safe.
+ * The end of one box as far as it is known: its reason, time and proof, and the retries while it is
+ * stuck. Thread-safe.
  */
 final class BoxEnding {
   static final Backoff STUCK = new Backoff(Duration.ofSeconds(1), Duration.ofSeconds(30));
@@ -32,14 +32,14 @@ final class BoxEnding {
   private volatile @Nullable Instant at;
   private volatile @Nullable Certificate certificate;
 
-  /** Takes over an end that is on record. */
+  /** Takes over a recorded end. */
   void adopt(EndedBox box) {
     adopt(box.end());
     certificate = box.certificate().orElse(null);
     isRemovalWanted = box.retry().isPresent();
   }
 
-  /** Takes over the end that the daemon before this one saw. */
+  /** Takes over an end that the previous daemon saw. */
   void adopt(BoxEnd end) {
     at = end.at();
     certificate = end.certificate();
@@ -58,7 +58,7 @@ final class BoxEnding {
     return Optional.ofNullable(certificate);
   }
 
-  /** Returns the first reason that was given, this one included. */
+  /** Notes a reason, and returns the first one that was noted. */
   EndedBy firstReason(EndedBy reason) {
     return Objects.requireNonNullElse(by.compareAndExchange(null, reason), reason);
   }
@@ -71,7 +71,7 @@ final class BoxEnding {
     return EndedBy.parse(end.note().get(ENDED_BY));
   }
 
-  /** The next daemon hands it out with the end of the box. */
+  /** Returns the note that the next daemon reads with the end of the box. */
   static Map<String, String> note(EndedBy reason) {
     return Map.of(ENDED_BY, reason.wireName());
   }
@@ -80,14 +80,14 @@ final class BoxEnding {
     certificate = proof;
   }
 
-  /** The box is gone; the time of the first end stays. */
+  /** Notes that the box is gone; the time of the first end stays. */
   void isGone() {
     if (at == null) {
       at = Instant.now();
     }
   }
 
-  /** The box is stuck once more. */
+  /** Notes that the box is stuck once more. */
   void isStuck() {
     tryAt = Instant.now().plus(STUCK.after(stuckInARow.incrementAndGet()));
   }
@@ -96,7 +96,7 @@ final class BoxEnding {
     return now.isAfter(tryAt);
   }
 
-  /** True for the one thread that shall end the box when no request asked for it. */
+  /** Returns true for the one thread that ends the box without a request. */
   boolean begin() {
     return isBegun.compareAndSet(false, true);
   }
@@ -105,7 +105,7 @@ final class BoxEnding {
     isBegun.set(false);
   }
 
-  /** The end as it goes on record; empty while it is not known in full. */
+  /** Returns the end for the record; empty while it is not fully known. */
   Optional<BoxEnd> end() {
     Instant when = at;
     Certificate proof = certificate;
@@ -115,12 +115,12 @@ final class BoxEnding {
         : Optional.of(new BoxEnd(when, proof, reason == null ? Map.of() : note(reason)));
   }
 
-  /** A thread removes it at this moment, or has removed it: it need not go on record. */
+  /** Notes that a thread is removing the box or has removed it: it needs no record. */
   void beginRemoval() {
     removals.incrementAndGet();
   }
 
-  /** The removal failed. */
+  /** Notes that the removal failed. */
   void removalFailed() {
     removals.decrementAndGet();
   }
@@ -129,17 +129,17 @@ final class BoxEnding {
     return removals.get() > 0;
   }
 
-  /** True for the one thread that shall put it on record as ended. */
+  /** Returns true for the one thread that records it as ended. */
   boolean beginRetirement() {
     return isRetired.compareAndSet(false, true);
   }
 
-  /** It cannot go on record yet. */
+  /** Notes that it cannot be recorded yet. */
   void cancelRetirement() {
     isRetired.set(false);
   }
 
-  /** Its removal has begun, and is finished when it can be. */
+  /** Notes that its removal has begun, and is completed when possible. */
   void wantRemoval() {
     isRemovalWanted = true;
   }

@@ -46,7 +46,7 @@ final class BoxExecs {
   private final Metrics metrics;
   private final NavigableMap<Integer, TenantExec> execs = new ConcurrentSkipListMap<>();
 
-  /** The commands that have ended, the first of them first; some may be forgotten already. */
+  /** The ended commands in order of their ends; some may be forgotten already. */
   private final Queue<TenantExec> ended = new ConcurrentLinkedQueue<>();
 
   private final AtomicInteger endedCount = new AtomicInteger();
@@ -82,7 +82,7 @@ final class BoxExecs {
   /**
    * Starts a command whose end the caller awaits.
    *
-   * @param input all that it is to read, for {@link TenantExec#feed}
+   * @param input its complete input, for {@link TenantExec#feed}
    */
   TenantExec start(ExecSpec spec, Optional<byte[]> input) throws InterruptedException {
     TenantMemory.Claim claim = box.claim(TenantExec.weight(spec));
@@ -110,7 +110,7 @@ final class BoxExecs {
         : Exec.start(made, spec);
   }
 
-  /** Lists a command of the daemon before this one, and awaits its end. */
+  /** Lists a command of the previous daemon, and awaits its end. */
   void adopt(Exec found) {
     long bytes = TenantExec.weight(found.spec());
     TenantMemory.Claim claim = box.claim();
@@ -122,7 +122,7 @@ final class BoxExecs {
     awaitEndAsync(exec);
   }
 
-  /** Lists a command of a box that is on record only. */
+  /** Lists a command of a box of which only the record is left. */
   void remember(EndedExec ended) {
     execs.put(ended.number(), new TenantExec(box, this, ended));
   }
@@ -142,8 +142,8 @@ final class BoxExecs {
   }
 
   /**
-   * Waits so long for the end of a command, and has a thread wait on if it lasts longer: most
-   * commands end soon, and then no thread has to wake another.
+   * Waits this long for the end of a command, then starts a thread that waits on. Most commands end
+   * soon, so no thread has to wake another.
    */
   Optional<TenantExec.Ending> awaitEnd(TenantExec exec, Duration patience)
       throws InterruptedException {
@@ -197,24 +197,26 @@ final class BoxExecs {
     }
   }
 
-  /** The records of those that have ended. */
+  /** Returns the records of the ended commands. */
   List<EndedExec> records() {
     return execs.values().stream().flatMap(exec -> exec.record().stream()).toList();
   }
 
-  /** The memory that is claimed for all of them, from now on for their records. */
+  /** Returns the memory claim of all commands, now for their records. */
   List<TenantMemory.Claim> handRoomOver() {
     return execs.values().stream().map(TenantExec::handRoomOver).toList();
   }
 
-  /** The memory of all of them is given back. */
+  /** Releases the memory of all commands. */
   void giveBack() {
     execs.values().forEach(TenantExec::giveBack);
   }
 
   // --- history ---
 
-  /** Forgets those that ended first; spares those whose output is being read, up to a bound. */
+  /**
+   * Forgets the commands that ended first, except, up to a bound, those whose output is being read.
+   */
   void prune() {
     if (endedCount.get() <= ENDED_KEPT) {
       return;
@@ -224,7 +226,8 @@ final class BoxExecs {
       if (excess <= 0) {
         return;
       }
-      // RACE: other threads prune as well; the one that takes it off the list forgets it.
+      // RACE: other threads prune as well; the thread that removes a command from the list forgets
+      // it.
       if ((oldest.retire() || excess > READ_KEPT) && ended.remove(oldest)) {
         endedCount.decrementAndGet();
         forgetOrLog(oldest);

@@ -16,23 +16,23 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
- * The boxes of all tenants that are not forgotten, the oldest first: those that are there, and the
- * records of those that have ended. Thread-safe.
+ * The boxes of all tenants, the oldest first: existing boxes, and the records of ended ones until
+ * they are forgotten. Thread-safe.
  */
 final class BoxList {
   private final AtomicLong orders = new AtomicLong();
 
-  /** By the order they came in. */
+  /** The boxes in order of their creation. */
   private final Map<Long, TenantBox> all = new ConcurrentSkipListMap<>();
 
-  /** The history, by the same order. */
+  /** The history, in the same order. */
   private final Map<Long, Ended> ended = new ConcurrentSkipListMap<>();
 
   private final Map<String, Long> ids = new ConcurrentHashMap<>();
   private volatile ByteSize fileSize = Caps.ANY_SIZE;
 
   /**
-   * A record with the memory that is claimed for it.
+   * A record with its memory claims.
    *
    * @param room for the box itself
    * @param execRoom for its execs
@@ -52,14 +52,14 @@ final class BoxList {
     }
   }
 
-  /** Takes the place of a box with the same id, if there is one. */
+  /** Adds a box, in place of one with the same id if there is one. */
   void add(TenantBox box) {
     long number = number(box.id());
     box.capFiles(fileSize);
     all.put(number, box);
   }
 
-  /** A box that ended under an earlier daemon. */
+  /** Adds a box that ended under an earlier daemon. */
   void add(Ended past) {
     ended.put(number(past.box().id().value()), past);
   }
@@ -69,7 +69,7 @@ final class BoxList {
   }
 
   /**
-   * Puts the record of a box in its place.
+   * Replaces a box by its record.
    *
    * @return false when the box was removed meanwhile
    */
@@ -78,7 +78,7 @@ final class BoxList {
     if (number == null) {
       return false;
     }
-    // ORDER: there is no moment at which neither of them is there.
+    // ORDER: at every moment one of the two is listed.
     ended.put(number, record);
     if (all.remove(number, box)) {
       return true;
@@ -87,7 +87,7 @@ final class BoxList {
     return false;
   }
 
-  /** The record that was removed with the box, if there was one. */
+  /** Removes a box; returns its record if there was one. */
   Optional<EndedBox> remove(String id) {
     Long number = ids.remove(id);
     if (number == null) {
@@ -99,7 +99,7 @@ final class BoxList {
     return record.map(Ended::box);
   }
 
-  /** Changes a record that is still there. */
+  /** Changes a record, if it is still listed. */
   void change(String id, Function<EndedBox, EndedBox> change) {
     Long number = ids.get(id);
     if (number != null) {
@@ -117,13 +117,13 @@ final class BoxList {
     }
   }
 
-  /** A box that is there, or ended a moment ago. */
+  /** Finds a box that exists, or ended a moment ago. */
   Optional<TenantBox> find(String id) {
     Long number = ids.get(id);
     return number == null ? Optional.empty() : Optional.ofNullable(all.get(number));
   }
 
-  /** A box that is there, or else its record as {@code view} shows it. */
+  /** Finds a box that exists, or else its record as {@code view} shows it. */
   Optional<TenantBox> find(String id, Function<EndedBox, TenantBox> view) {
     // ORDER: a box becomes a record, and never the other way round.
     return find(id).or(() -> findEnded(id).map(view));
@@ -136,7 +136,7 @@ final class BoxList {
         : Optional.ofNullable(ended.get(number)).map(Ended::box);
   }
 
-  /** The latest record of a box with this name. */
+  /** Finds the latest record of a box with this name. */
   Optional<EndedBox> findEndedByName(String tenant, String name) {
     return ended()
         .filter(box -> box.note().tenant().equals(tenant))
@@ -144,17 +144,17 @@ final class BoxList {
         .max(Comparator.comparing(EndedBox::endedAt));
   }
 
-  /** Those that are there, or ended a moment ago; the oldest first. */
+  /** Returns the boxes that exist, or ended a moment ago; the oldest first. */
   Stream<TenantBox> all() {
     return all.values().stream();
   }
 
-  /** The records of those that have ended, the oldest first. */
+  /** Returns the records of ended boxes, the oldest first. */
   Stream<EndedBox> ended() {
     return ended.values().stream().map(Ended::box);
   }
 
-  /** All of them, records as {@code view} shows them; the oldest first. */
+  /** Returns all boxes, records as {@code view} shows them; the oldest first. */
   Stream<TenantBox> all(Function<EndedBox, TenantBox> view) {
     // ORDER: a box becomes a record, and never the other way round.
     var both = new TreeMap<Long, TenantBox>(all);
@@ -162,12 +162,12 @@ final class BoxList {
     return both.values().stream();
   }
 
-  /** Those of one tenant that are there, or in the making. */
+  /** Returns the boxes of one tenant that exist or are being made. */
   Stream<TenantBox> present(String tenant) {
     return all().filter(box -> box.tenant().equals(tenant) && box.state() != BoxState.GONE);
   }
 
-  /** From now on no file that is written to a box, or read from one, is larger. */
+  /** Bounds the size of files that are written to a box or read from one. */
   void capFiles(ByteSize most) {
     fileSize = most;
     all().forEach(box -> box.capFiles(most));

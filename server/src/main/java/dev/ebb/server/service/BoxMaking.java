@@ -17,23 +17,23 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
- * How a tenant comes by the box of the engine: it was made ahead, is made now, or was adopted.
+ * Gives a tenant its box of the engine, which was made in advance, is made now, or was adopted.
  * Thread-safe.
  */
 final class BoxMaking {
-  /** The box, if it was made ahead. */
+  /** The box, if it was made in advance. */
   private final Optional<PoolItem> warm;
 
-  /** The tenant has the box that was made ahead, or it was refused. */
+  /** The pooled box was handed to the tenant, or refused. */
   private final AtomicBoolean isClaimed = new AtomicBoolean();
 
   private final CompletableFuture<Box> made = new CompletableFuture<>();
 
-  /** The box was made, and is on record only. */
+  /** The box was made, and only its record is left. */
   private volatile boolean hasEnded;
 
   /**
-   * A box that is to be made, or was made ahead.
+   * Prepares a box that is to be made, or was made in advance.
    *
    * @param warm empty: it is still to be made
    */
@@ -41,14 +41,14 @@ final class BoxMaking {
     this.warm = warm;
   }
 
-  /** A box that is there already. */
+  /** Holds an existing box. */
   static BoxMaking of(Box box) {
     var making = new BoxMaking(Optional.empty());
     making.made.complete(box);
     return making;
   }
 
-  /** A box that has ended, and is on record only. */
+  /** Holds a box that has ended, of which only the record is left. */
   static BoxMaking ofEnded(EndedBox box) {
     var making = new BoxMaking(Optional.empty());
     making.hasEnded = true;
@@ -63,7 +63,7 @@ final class BoxMaking {
     return hasEnded;
   }
 
-  /** Makes the box, or hands out the one that was made ahead; {@code onChange} gets its states. */
+  /** Makes the box, or hands out the pooled one; calls {@code onChange} with its states. */
   void make(Facilities facilities, BoxId id, BoxOrder order, Consumer<BoxState> onChange) {
     long begun = System.nanoTime();
     try {
@@ -88,7 +88,7 @@ final class BoxMaking {
     return Duration.ofNanos(System.nanoTime() - nanos);
   }
 
-  /** The box will never be made. */
+  /** Notes that the box will never be made. */
   void fail(SandboxException reason) {
     made.completeExceptionally(reason);
   }
@@ -104,7 +104,7 @@ final class BoxMaking {
     }
   }
 
-  /** Empty while the box is not made, or if it could not be. */
+  /** Returns the box; empty while it is not made, or if that failed. */
   Optional<Box> made() {
     return made.state() == Future.State.SUCCESS ? Optional.of(made.resultNow()) : Optional.empty();
   }
@@ -113,17 +113,17 @@ final class BoxMaking {
     return !hasEnded && made.isCompletedExceptionally();
   }
 
-  /** The box that was made ahead for an order that was refused; once. */
+  /** Returns the pooled box of a refused order, once. */
   Optional<PoolItem> takeUnused() {
     return warm.filter(_ -> isClaimed.compareAndSet(false, true));
   }
 
-  /** The file that it was taken with, if it could be placed. */
+  /** Returns the entry of its first file, if init could write it. */
   Optional<FileEntry> placed() {
     return warm.flatMap(PoolItem::written);
   }
 
-  /** The box that was made ahead, if this very command waits in it. */
+  /** Returns the pooled box, if this command waits in it. */
   Optional<PoolItem> waitingFor(ExecSpec spec) {
     return warm.filter(item -> item.waitsFor(spec));
   }

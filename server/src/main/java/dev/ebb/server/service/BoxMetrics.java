@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** What Prometheus reads of all boxes, their commands and their proxy. */
+/** The metrics of all boxes, their commands and their proxy. */
 final class BoxMetrics {
   private final Facilities facilities;
   private final BoxList list;
@@ -52,7 +52,7 @@ final class BoxMetrics {
         "ebb_egress_connections", "Connections of boxes to their proxy.", egress::connections);
     metrics.counter(
         "ebb_egress_requests_total",
-        "Requests of boxes to their proxy, by what became of them.",
+        "Requests of boxes to their proxy, by outcome.",
         "outcome",
         () -> requests(egress));
     metrics.counter(
@@ -68,7 +68,7 @@ final class BoxMetrics {
     return counts;
   }
 
-  /** Every state is there, so that none is missing on a board. */
+  /** Every state has a value, so none is missing on a dashboard. */
   private Map<String, Double> byState() {
     var counts = new LinkedHashMap<String, Double>();
     for (BoxState state : BoxState.values()) {

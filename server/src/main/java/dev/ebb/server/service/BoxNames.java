@@ -10,7 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * The names of boxes, each unique for its tenant and reserved before its box is made. Thread-safe.
  */
 final class BoxNames {
-  /** The ids of boxes, also of those that have ended and are not forgotten. */
+  /** The ids of boxes, including ended ones that are not forgotten. */
   private final Map<Key, String> names = new ConcurrentHashMap<>();
 
   private record Key(String tenant, String name) {
@@ -23,7 +23,7 @@ final class BoxNames {
     return box.order().name().map(name -> new Key(box.tenant(), name));
   }
 
-  /** RACE: it may be taken a moment later; this only spares a box that was made ahead. */
+  /** RACE: it may be taken a moment later; this check only avoids wasting a pooled box. */
   void requireFree(String tenant, Optional<String> name) {
     Optional<Key> key = name.map(word -> new Key(tenant, word));
     if (key.isPresent() && names.containsKey(key.get())) {
@@ -41,12 +41,12 @@ final class BoxNames {
     }
   }
 
-  /** Takes over the name of a box that exists, unless another has it. */
+  /** Takes over the name of an existing box, unless another has it. */
   void adopt(TenantBox box) {
     keyOf(box).ifPresent(key -> names.putIfAbsent(key, box.id()));
   }
 
-  /** The id of the box with this name. */
+  /** Returns the id of the box with this name. */
   Optional<String> find(String tenant, String name) {
     return Optional.ofNullable(names.get(new Key(tenant, name)));
   }

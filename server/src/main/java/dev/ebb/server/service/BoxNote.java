@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** What the next daemon must know of a box beyond what the engine does. */
+/** What the next daemon must know about a box, beyond the record of the engine. */
 record BoxNote(
     String tenant,
     BoxOrder order,
@@ -43,8 +43,8 @@ record BoxNote(
   }
 
   /**
-   * For the record of a box that has this network and was made by {@code backend}, without the
-   * files that it was given.
+   * Makes the note for the record of a box with this network, made by {@code backend}, without its
+   * files.
    */
   BoxNote asMade(Network network, Optional<String> backend) {
     BoxSpec spec = order.spec();
@@ -62,7 +62,7 @@ record BoxNote(
     return new BoxNote(tenant, known, createdAt, idempotency);
   }
 
-  /** For a box without a record: it has no tenant, so only admins see it. */
+  /** Makes the note of a box without a record: it has no tenant, so only admins see it. */
   static BoxNote unknown(BoxSpec spec) {
     return parse(Map.of(), spec);
   }

@@ -11,12 +11,13 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * A box as a request orders it.
+ * A request for a box.
  *
  * @param ttl how long it may live; empty: until it is ended
  * @param idleTimeout how long it may live without a command
- * @param detached it outlives the daemon, and the next one finds it
- * @param goesWithCommand it is removed when its first command has ended, by whichever daemon
+ * @param detached whether it outlives the daemon, and the next daemon adopts it
+ * @param goesWithCommand whether it is removed when its first command has ended, even by a later
+ *     daemon
  */
 public record BoxOrder(
     Optional<String> name,
@@ -27,13 +28,13 @@ public record BoxOrder(
     boolean detached,
     boolean goesWithCommand) {
 
-  /** What a name looks like. */
+  /** The form of a name. */
   public static final Pattern NAME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}");
 
   private static final int MOST_LABELS = 64;
   private static final int LONGEST_LABEL = 256;
 
-  /** What each box takes in any case. */
+  /** The memory of every box. */
   private static final long OVERHEAD = 16 * 1024;
 
   public BoxOrder {
@@ -50,12 +51,12 @@ public record BoxOrder(
         Optional.empty(), Map.of(), spec, Optional.empty(), Optional.empty(), false, false);
   }
 
-  /** This order for a box that is removed with its first command. */
+  /** Returns this order for a box that is removed with its first command. */
   public BoxOrder forOneCommand() {
     return new BoxOrder(name, labels, spec, ttl, idleTimeout, true, true);
   }
 
-  /** What a box of this order takes of the daemon's memory, until it is forgotten. */
+  /** Returns how much memory of the daemon a box of this order takes, until it is forgotten. */
   long weight() {
     long weight = OVERHEAD + TenantMemory.of(labels.keySet()) + TenantMemory.of(labels.values());
     for (var mount : spec.mounts()) {

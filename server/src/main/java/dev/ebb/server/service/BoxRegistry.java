@@ -33,16 +33,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 
 /**
- * The boxes of all tenants: what a door asks for. Owns the engine's boxes from their order until
- * they are forgotten; its parts make them ({@link BoxCreation}), start commands in them ({@link
- * CommandStarts}), end them ({@link Endings}, {@link Housekeeper}) and take over those of the
- * daemon before ({@link Adoption}). Thread-safe.
+ * The boxes of all tenants, as doors use them. Owns the engine's boxes from their order until they
+ * are forgotten. Its parts make them ({@link BoxCreation}), start commands in them ({@link
+ * CommandStarts}), end them ({@link Endings}, {@link Housekeeper}) and adopt those of the previous
+ * daemon ({@link Adoption}). Thread-safe.
  */
 public final class BoxRegistry implements AutoCloseable {
-  /** How many boxes that are gone are remembered, and for how long. */
+  /** How many ended boxes are remembered, and for how long. */
   private static final History HISTORY = new History(100, Duration.ofDays(1));
 
-  /** How long a daemon that goes down waits for what it kills, the grace of commands included. */
+  /** How long a daemon that stops waits for processes it kills, including the grace of commands. */
   private static final Duration DRAIN_BOUND = Duration.ofSeconds(8);
 
   private final Engine engine;
@@ -61,7 +61,7 @@ public final class BoxRegistry implements AutoCloseable {
   private final Housekeeper housekeeper;
   private final AtomicBoolean isClosed = new AtomicBoolean();
 
-  /** What an order came to: a new box, or the one that the same order made before. */
+  /** The result of an order: a new box, or the one that the same order made before. */
   public record Created(TenantBox box, boolean isNew) {}
 
   /**
@@ -77,7 +77,7 @@ public final class BoxRegistry implements AutoCloseable {
   /**
    * The answer to a removal.
    *
-   * @param certificate empty when the removal has only begun
+   * @param certificate empty if the removal has only begun
    */
   public record Removal(String id, Optional<Certificate> certificate) {
     public boolean isDone() {
@@ -85,7 +85,7 @@ public final class BoxRegistry implements AutoCloseable {
     }
   }
 
-  /** Takes over what the daemon before this one had detached. */
+  /** Adopts the boxes that the previous daemon had detached. */
   public BoxRegistry(
       Engine engine, Metrics metrics, AdmissionControl admission, Quotas quotas, PoolPolicy policy)
       throws InterruptedException {
@@ -123,7 +123,7 @@ public final class BoxRegistry implements AutoCloseable {
     housekeeper.start();
   }
 
-  /** Commands that have ended are forgotten when memory is short. */
+  /** Forgets ended commands when memory is short. */
   private void forgetEnded(String tenant) {
     list.all().filter(box -> box.tenant().equals(tenant)).forEach(TenantBox::forgetEnded);
     list.forgetExecs(tenant);
@@ -144,12 +144,12 @@ public final class BoxRegistry implements AutoCloseable {
     return pool;
   }
 
-  /** The memory that is kept on behalf of tenants. */
+  /** Returns the memory that is kept on behalf of tenants. */
   public TenantMemory memory() {
     return memory;
   }
 
-  /** From now on no file that is written to a box, or read from one, is larger. */
+  /** Bounds the size of files that are written to a box or read from one. */
   public void capFiles(ByteSize most) {
     list.capFiles(most);
   }
@@ -160,16 +160,16 @@ public final class BoxRegistry implements AutoCloseable {
 
   // --- making ---
 
-  /** Makes an empty box, unless this very order made one before. */
+  /** Makes an empty box, unless this order has made one before. */
   public Created create(Caller caller, BoxOrder order, Optional<Idempotency> idempotency)
       throws IOException, InterruptedException {
     return create(caller, order, idempotency, box -> {}, () -> false);
   }
 
   /**
-   * Makes a box and fills it when there is room, unless this very order made one before.
+   * Makes a box and writes its files when there is room, unless this order has made one before.
    *
-   * @param hasLeft whether the caller has gone meanwhile
+   * @param hasLeft whether the caller has disconnected meanwhile
    */
   public Created create(
       Caller caller,
@@ -181,15 +181,15 @@ public final class BoxRegistry implements AutoCloseable {
     return creation.create(caller, order, idempotency, filling, hasLeft);
   }
 
-  /** Room for a command in a box of its own; held until both are there. */
+  /** Returns a permit for a command in a box of its own, held until both exist. */
   public Permit admitRun(Caller caller, BooleanSupplier hasLeft) throws InterruptedException {
     return creation.admitRun(caller, hasLeft);
   }
 
   /**
-   * Makes a box and fills it for a caller that was admitted.
+   * Makes a box and writes its files, for an admitted caller.
    *
-   * @param planned what is to run in it at once, and may have been waited for
+   * @param planned the command that runs in it first, which may wait in a pooled box already
    */
   public TenantBox createAdmitted(
       Caller caller, BoxOrder order, Filling filling, PlannedStart planned)
@@ -199,12 +199,12 @@ public final class BoxRegistry implements AutoCloseable {
 
   // --- finding ---
 
-  /** By id, or by name. A box of another tenant does not exist. */
+  /** Finds a box by id or by name; a box of another tenant counts as absent. */
   public TenantBox find(Caller caller, String word) {
     return listed(caller, word).orElseThrow(() -> unknown(caller, word));
   }
 
-  /** The box of that id or name, if it was not removed. */
+  /** Finds a box by id or name, if it was not removed. */
   public Optional<TenantBox> listed(Caller caller, String word) {
     String tenant = caller.tenant();
     return list.find(word, records::view)
@@ -222,17 +222,17 @@ public final class BoxRegistry implements AutoCloseable {
     return new SandboxException(ErrorCode.NOT_FOUND, "no box \"" + word + "\"" + removal);
   }
 
-  /** Those the caller may see, the oldest first. */
+  /** Returns the boxes that the caller may see, the oldest first. */
   public List<TenantBox> list(Caller caller) {
     return list.all(records::view).filter(box -> caller.mayTouch(box.tenant())).toList();
   }
 
-  /** What the ledger lists for a box. */
+  /** Returns the lines of a box on the ledger. */
   public List<Holding> holdings(TenantBox box) {
     return engine.holdings().stream().filter(holding -> holding.box().equals(box.id())).toList();
   }
 
-  /** What a tenant has now, as its quota counts it: boxes by what they may use. */
+  /** Returns what a tenant uses now, as its quota counts it: boxes by their limits. */
   public Map<Quota.Kind, Double> use(String tenant) {
     return use.of(tenant);
   }
@@ -248,7 +248,7 @@ public final class BoxRegistry implements AutoCloseable {
   /**
    * Starts a command when there is room; the caller awaits its end.
    *
-   * @param input all that it is to read, for {@link TenantExec#feed}
+   * @param input its complete input, for {@link TenantExec#feed}
    */
   public TenantExec start(
       TenantBox box, ExecSpec spec, Optional<byte[]> input, BooleanSupplier hasLeft)
@@ -266,7 +266,7 @@ public final class BoxRegistry implements AutoCloseable {
     starts.requireBegun(exec);
   }
 
-  /** The failure of a command that could not begin, as far as the host is to blame. */
+  /** Returns the failure of a command that could not be started, if the host caused it. */
   public SandboxException explain(SandboxException failure, TenantExec exec) {
     return starts.explain(failure, exec);
   }
@@ -278,18 +278,18 @@ public final class BoxRegistry implements AutoCloseable {
     return box.newContext(order, () -> starts.startInterpreter(box, order, hasLeft));
   }
 
-  /** Ends the interpreter of a context, and gives it another one. */
+  /** Restarts the interpreter of a context. */
   public void restart(TenantContext context, BooleanSupplier hasLeft) throws InterruptedException {
     context.restart(() -> starts.startInterpreter(context.box(), context.order(), hasLeft));
   }
 
-  /** Gives a context whose interpreter has ended another one; whether it had ended. */
+  /** Restarts the interpreter of a context if it has ended; returns whether it had. */
   public boolean revive(TenantContext context, BooleanSupplier hasLeft)
       throws InterruptedException {
     return context.revive(() -> starts.startInterpreter(context.box(), context.order(), hasLeft));
   }
 
-  /** Works with the files of a box, which takes a process in it for a moment. */
+  /** Works with the files of a box, which briefly takes a process in it. */
   public void useFiles(TenantBox box, TenantBox.Work work, BooleanSupplier hasLeft)
       throws IOException, InterruptedException {
     starts.useFiles(box, work, hasLeft);
@@ -298,12 +298,12 @@ public final class BoxRegistry implements AutoCloseable {
   // --- ending ---
 
   /**
-   * Ends a box and forgets it. Repeating it gives the same certificate, as long as the box is
+   * Ends a box and forgets it. A repeated call returns the same certificate, as long as the box is
    * remembered.
    *
-   * @param word its id, or its name
-   * @param force without it only what has ended is forgotten
-   * @param wait whether to return only when the box is gone, or stuck
+   * @param word its id or name
+   * @param force false: only an ended box is forgotten
+   * @param wait whether to return only when the box is gone or stuck
    */
   public Removal remove(Caller caller, String word, boolean force, boolean wait)
       throws InterruptedException {
@@ -321,13 +321,13 @@ public final class BoxRegistry implements AutoCloseable {
   /**
    * Ends a box and forgets it; one that does not end stays.
    *
-   * @param force without it only what has ended is forgotten
+   * @param force false: only an ended box is forgotten
    */
   public Certificate remove(TenantBox box, boolean force) throws InterruptedException {
     return endings.remove(box, force);
   }
 
-  /** Removes a box while no caller waits for it; a box that does not end then is stuck. */
+  /** Removes a box without a waiting caller; a box that does not end becomes stuck. */
   public void removeAsync(TenantBox box) {
     endings.removeAsync(box);
   }
@@ -337,7 +337,7 @@ public final class BoxRegistry implements AutoCloseable {
     endings.removeAfterCommand(box);
   }
 
-  /** Ends a box: commands by the ladder, then the box. What it was stays on record. */
+  /** Ends a box: commands by the ladder, then the box. Its record stays. */
   public Certificate stop(TenantBox box, Duration grace) throws InterruptedException {
     return endings.stop(box, grace);
   }
@@ -347,12 +347,12 @@ public final class BoxRegistry implements AutoCloseable {
     endings.stopAsync(box, grace);
   }
 
-  /** No box is there, nor in the making. */
+  /** Returns whether no box exists or is being made. */
   public boolean isIdle() {
     return list.all().allMatch(box -> box.state() == BoxState.GONE);
   }
 
-  /** Ends boxes that may be ended when they are idle, those idle for longest first. */
+  /** Ends idle boxes that allow it, the longest idle first. */
   public int endIdle(BooleanSupplier enough) {
     return housekeeper.endIdle(enough);
   }
@@ -363,8 +363,8 @@ public final class BoxRegistry implements AutoCloseable {
   }
 
   /**
-   * Takes no more orders and ends every box that is attached, all at once. What does not die within
-   * the bound is left on the ledger, for the next daemon.
+   * Refuses further orders and ends all attached boxes concurrently. A box that does not end within
+   * the bound stays on the ledger, for the next daemon.
    */
   @Override
   public void close() {

@@ -4,14 +4,11 @@ import dev.ebb.model.ErrorCode;
 import dev.ebb.model.SandboxException;
 import java.util.Optional;
 
-/**
- * RACE: a box that ends, or is removed, in the middle of work makes the work fail in many ways, for
- * one reason.
- */
+/** RACE: the end or removal of a box makes concurrent work fail in many ways, for one reason. */
 final class EndRace {
   private EndRace() {}
 
-  /** The failure to answer for work with a box that failed. */
+  /** Returns the failure to report for failed work with a box. */
   static RuntimeException explain(
       TenantBox box, BoxMaking making, boolean isUnlisted, RuntimeException failure) {
     boolean isOurs =
@@ -31,7 +28,7 @@ final class EndRace {
     return failure;
   }
 
-  /** Whether the work failed because the end of the box was requested. */
+  /** Returns whether the work failed because the end of the box was requested. */
   static boolean isByRequest(TenantBox box, RuntimeException failure) {
     return box.endedBy().equals(Optional.of(EndedBy.REQUEST))
         && box.meanwhile(failure) instanceof SandboxException known

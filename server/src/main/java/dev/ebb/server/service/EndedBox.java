@@ -21,11 +21,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The record of a box that has ended, as the history has it. Nothing in it leads to the box, which
- * is garbage once no request uses it.
+ * The record of an ended box in the history. It does not refer to the box, which is garbage once no
+ * request uses it.
  *
- * @param number of its entry in {@link PastBoxes}; {@link PastBoxes#NONE}: it has none
- * @param retry empty unless what it left cannot be removed
+ * @param number of its entry in {@link PastBoxes}; {@link PastBoxes#NONE}: no entry
+ * @param retry empty unless its output could not be removed
  */
 record EndedBox(
     BoxId id, BoxNote note, BoxEnd end, List<EndedExec> execs, int number, Optional<Retry> retry) {
@@ -35,10 +35,10 @@ record EndedBox(
     execs = List.copyOf(execs);
   }
 
-  /** A removal that failed, and is tried again. */
+  /** A failed removal, which is retried. */
   record Retry(Certificate certificate, int failures, Instant next) {}
 
-  /** The box of a record that an earlier daemon wrote. */
+  /** Restores a record that an earlier daemon wrote. */
   static EndedBox of(int number, PastBox past, Instant now, Engine engine) {
     BoxEnd end = past.end().orElseGet(() -> withDaemon(past.id(), now));
     var note = BoxNote.parse(past.note(), past.spec());
@@ -46,12 +46,12 @@ record EndedBox(
         past.id(), note, end, execs(past, engine.logs(past.id())), number, Optional.empty());
   }
 
-  /** A box ends with a daemon that dies, and the next one releases what is left of it. */
+  /** The end of a box whose daemon died; the next daemon releases its remains. */
   private static BoxEnd withDaemon(BoxId id, Instant now) {
     return new BoxEnd(now, nothing(id), BoxEnding.note(EndedBy.DAEMON));
   }
 
-  /** The proof of a box that holds nothing. */
+  /** The certificate of a box that holds nothing. */
   static Certificate nothing(BoxId id) {
     return new Certificate(id.value(), Map.of(), Map.of(), List.of(), Duration.ZERO);
   }
@@ -68,7 +68,7 @@ record EndedBox(
     return execs;
   }
 
-  /** What the next daemon reads of it. */
+  /** Returns the entry for the next daemon. */
   PastBox past() {
     return new PastBox(
         id,
@@ -86,7 +86,7 @@ record EndedBox(
     return BoxEnding.reason(end);
   }
 
-  /** Empty if its daemon died before it could give one. */
+  /** Returns the certificate; empty if its daemon died before it made one. */
   Optional<Certificate> certificate() {
     return retry
         .map(Retry::certificate)
@@ -109,7 +109,7 @@ record EndedBox(
     return new EndedBox(id, note, end, List.of(), number, retry);
   }
 
-  /** What it left could not be removed now. */
+  /** Returns a copy whose output could not be removed now. */
   EndedBox stuck(Certificate certificate, Instant now) {
     int failures = retry.map(Retry::failures).orElse(0) + 1;
     Instant next = now.plus(BoxEnding.STUCK.after(failures));

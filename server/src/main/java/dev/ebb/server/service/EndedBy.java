@@ -21,7 +21,7 @@ public enum EndedBy {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** Empty for a reason that only another version knows. */
+  /** Parses a reason; empty for one that only another version knows. */
   static Optional<EndedBy> parse(@Nullable String word) {
     return Stream.of(values()).filter(each -> each.wireName().equals(word)).findFirst();
   }

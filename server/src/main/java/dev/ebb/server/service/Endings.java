@@ -15,8 +15,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Ends boxes and forgets them: for a request, after the answer, with their command, for a deadline,
- * and when the daemon goes down. Thread-safe.
+ * Ends boxes and forgets them: for a request, after the answer, with their command, at a deadline,
+ * and when the daemon stops. Thread-safe.
  */
 final class Endings {
   private static final Logger LOG = System.getLogger(Endings.class.getName());
@@ -43,7 +43,7 @@ final class Endings {
     this.removed = removed;
   }
 
-  /** How many boxes are ended after the answer. */
+  /** How many boxes may be ended after their answers at a time. */
   int asyncCount() {
     return async.count();
   }
@@ -74,7 +74,7 @@ final class Endings {
           "box " + box.id() + " is " + box.state().word() + ": stop it first, or force it");
     }
     boolean isGone = false;
-    // ORDER: a box that is removed when it has ended need not go on record.
+    // ORDER: a box that is removed after its end needs no record.
     box.ending().beginRemoval();
     try {
       Certificate certificate = box.end(Duration.ZERO, EndedBy.REQUEST);
@@ -88,14 +88,14 @@ final class Endings {
     }
   }
 
-  /** Ends a box; what it was stays on record. */
+  /** Ends a box; its record stays. */
   Certificate stop(TenantBox box, Duration grace) throws InterruptedException {
     Certificate certificate = box.end(grace, EndedBy.REQUEST);
     records.retire(box);
     return certificate;
   }
 
-  /** Removes a box while no caller waits for it; a box that does not end then is stuck. */
+  /** Removes a box without a waiting caller; a box that does not end becomes stuck. */
   void removeAsync(TenantBox box) {
     async.start(Verb.REMOVE, box, () -> remove(box, true));
   }
@@ -109,7 +109,7 @@ final class Endings {
 
   /**
    * Removes a box when its first command has ended; at once when there is none. A box that does not
-   * end then is stuck, and tried again like any other.
+   * end becomes stuck, and is retried like any other.
    */
   void removeAfterCommand(TenantBox box) {
     Optional<TenantExec> first = box.execs().stream().findFirst();
@@ -121,7 +121,7 @@ final class Endings {
       if (first.isPresent()) {
         first.get().await(LONG);
       }
-      // ORDER: it is removed as soon as it was read, and need not go on record.
+      // ORDER: it is removed as soon as it was read, and needs no record.
       box.ending().beginRemoval();
       box.end(Duration.ZERO, EndedBy.REQUEST);
       if (first.isPresent()) {
@@ -150,7 +150,7 @@ final class Endings {
     }
   }
 
-  /** ORDER: a command that ended before the box is ended is known as such. */
+  /** ORDER: a command that ended before the box is reported with its own end. */
   private void endInTime(TenantBox box, EndedBy by) {
     try {
       box.hearOut();
@@ -184,7 +184,7 @@ final class Endings {
 
   // --- forgetting ---
 
-  /** Forgets a box that has ended, but for what a repeated removal is answered. */
+  /** Forgets an ended box, except for the answer to a repeated removal. */
   void forget(EndedBox box) {
     try {
       leave(records.view(box), true);
@@ -193,17 +193,17 @@ final class Endings {
     }
   }
 
-  /** Puts a box on record that ends with its daemon. */
+  /** Records a box that ends with its daemon. */
   void beginRecord(TenantBox box) {
     records.begin(box);
   }
 
-  /** From now on only the record is there of a box that has ended, unless it is being removed. */
+  /** Replaces an ended box by its record, unless it is being removed. */
   void retire(TenantBox box) {
     records.retire(box);
   }
 
-  /** A box of which something cannot be removed stays listed, as stuck, and is tried again. */
+  /** Keeps a box whose output cannot be removed on the list, as stuck, for retries. */
   private Certificate leave(TenantBox box, boolean isRemembered) {
     Certificate certificate = box.forget();
     if (!certificate.isClean()) {
@@ -217,32 +217,28 @@ final class Endings {
       return certificate;
     }
     if (isRemembered) {
-      // ORDER: a request that no longer finds it on a list finds it here.
-      remember(box);
+      // ORDER: a request that no longer finds it on the list finds it here.
+      remember(box, box.certificate().orElse(certificate));
     }
     unlist(box);
     return certificate;
   }
 
-  private void remember(TenantBox box) {
-    box.certificate()
-        .ifPresent(
-            proof ->
-                removed.add(
-                    new RemovedBoxes.Removed(
-                        box.id(), box.tenant(), box.order().name(), proof, Instant.now())));
+  private void remember(TenantBox box, Certificate proof) {
+    removed.add(
+        new RemovedBoxes.Removed(box.id(), box.tenant(), box.order().name(), proof, Instant.now()));
   }
 
-  /** Forgets a box that is gone, or was never made, with its name and its idempotency key. */
+  /** Forgets a box that is gone or was never made, with its name and idempotency key. */
   void unlist(TenantBox box) {
     giveBack(box);
     records.remove(box);
-    // ORDER: a caller that was told 404 must not find it afterwards.
+    // ORDER: a caller that got 404 must not find it afterwards.
     box.unlisted();
   }
 
-  /** The memory, the name and the idempotency key of a box are free again. */
-  void giveBack(TenantBox box) {
+  /** Releases the memory, the name and the idempotency key of a box. */
+  private void giveBack(TenantBox box) {
     box.giveBack();
     names.forget(box);
     keys.forget(box);
@@ -250,7 +246,7 @@ final class Endings {
 
   // --- the end of the daemon ---
 
-  /** Ends every box that is attached, all at once, and waits for these and all other endings. */
+  /** Ends all attached boxes concurrently, and waits for these and all other endings. */
   void drain() {
     async.interruptStops();
     var ending = new ArrayList<>(async.threads());

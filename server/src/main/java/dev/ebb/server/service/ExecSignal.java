@@ -4,7 +4,7 @@ import dev.ebb.kernel.Signal;
 import java.time.Duration;
 import java.util.Optional;
 
-/** A signal to a command and all that it started, by its name. */
+/** A signal to a command and its process tree, by name. */
 public final class ExecSignal {
   private final Signal signal;
 
@@ -12,22 +12,22 @@ public final class ExecSignal {
     this.signal = signal;
   }
 
-  /** Empty if there is no such signal. */
+  /** Parses a name; empty if there is no such signal. */
   public static Optional<ExecSignal> of(String name) {
     return Signal.parse(name).map(ExecSignal::new);
   }
 
-  /** Whether it ends the command for sure: TERM does by the ladder, KILL at once. */
+  /** Returns whether it certainly ends the command: TERM by the ladder, KILL at once. */
   public boolean isEnding() {
     return signal == Signal.TERM || signal == Signal.KILL;
   }
 
-  /** How long the command may go on after this. */
+  /** Returns how long the command may continue after it. */
   public Duration grace(Duration wanted) {
     return signal == Signal.KILL ? Duration.ZERO : wanted;
   }
 
-  /** Sends it; a command that has ended already is no error. */
+  /** Sends it; no-op for a command that has ended. */
   public void send(TenantExec exec, Duration grace) {
     if (isEnding()) {
       exec.kill(grace(grace));

@@ -15,17 +15,17 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends boxes whose time to live or idle timeout is over, tries stuck ones again, and forgets those
- * that ended long ago; frees what it can when little is left. One thread makes the rounds.
+ * Ends boxes whose time to live or idle timeout is over, retries stuck boxes, and forgets those
+ * that ended long ago; frees resources when they are short. One thread makes the rounds.
  */
 final class Housekeeper implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Housekeeper.class.getName());
   private static final Duration ROUND = Duration.ofMillis(100);
 
-  /** How many that are older are removed a round: there may be thousands, and others wait. */
+  /** How many expired boxes are removed per round: there may be thousands, and other work waits. */
   private static final int OUTDATED_A_ROUND = 100;
 
-  /** How many boxes are forgotten before the caller is asked again whether it is enough. */
+  /** How many boxes are forgotten between two checks whether that is enough. */
   private static final int FORGOTTEN_A_LOOK = 10;
 
   private final Engine engine;
@@ -69,7 +69,7 @@ final class Housekeeper implements AutoCloseable {
     }
   }
 
-  /** Whatever goes wrong in one round, there is a next one. */
+  /** Runs one round; its failure does not stop the next. */
   private void makeRound(Instant now) {
     try {
       list.all().forEach(box -> look(box, now));
@@ -87,7 +87,7 @@ final class Housekeeper implements AutoCloseable {
     } else if (box.state() == BoxState.STUCK && box.ending().isToBeTried(now)) {
       endings.endAsync(box, EndedBy.REQUEST);
     } else if (box.state() == BoxState.GONE) {
-      // Its last command may have ended after it, as far as this daemon knows.
+      // As far as this daemon knows, the last command may have ended later than that.
       endings.retire(box);
     }
   }
@@ -102,14 +102,14 @@ final class Housekeeper implements AutoCloseable {
     history.expired(gone(), EndedBox::endedAt, now).forEach(endings::forget);
   }
 
-  /** But those that are tried again. */
+  /** Forgets ended boxes, except stuck ones. */
   private List<EndedBox> gone() {
     return list.ended().filter(box -> box.state() == BoxState.GONE).toList();
   }
 
   // --- when little is left ---
 
-  /** Ends boxes that may be ended when they are idle, those idle for longest first. */
+  /** Ends idle boxes that allow it, the longest idle first. */
   int endIdle(BooleanSupplier enough) {
     int ended = 0;
     List<TenantBox> idle =

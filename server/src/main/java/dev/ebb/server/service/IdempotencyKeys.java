@@ -47,7 +47,9 @@ final class IdempotencyKeys {
     TenantBox create() throws IOException, InterruptedException;
   }
 
-  /** The box of an earlier request with this key, if there was one; waits until it is made. */
+  /**
+   * Returns the box of an earlier request with this key, if there was one; waits until it is made.
+   */
   Optional<Created> before(String tenant, Idempotency wanted) throws InterruptedException {
     Use before = first.get(new Key(tenant, wanted.key()));
     return before == null ? Optional.empty() : repeated(before, wanted.digest());
@@ -72,14 +74,14 @@ final class IdempotencyKeys {
       mine.done().complete(box.id());
       return new Created(box, true);
     } catch (IOException | InterruptedException | RuntimeException e) {
-      // RACE: the key may be another order's by now.
+      // RACE: another order may own the key by now.
       first.remove(key, mine);
       mine.done().completeExceptionally(e);
       throw e;
     }
   }
 
-  /** Waits for the first, and fails as it did; empty when its box was removed meanwhile. */
+  /** Waits for the first request, and fails like it; empty if its box was removed meanwhile. */
   private Optional<Created> repeated(Use first, String digest) throws InterruptedException {
     if (!first.digest().equals(digest)) {
       throw new SandboxException(
@@ -95,7 +97,7 @@ final class IdempotencyKeys {
     }
   }
 
-  /** Takes over the key of a box that exists. */
+  /** Takes over the key of an existing box. */
   void adopt(TenantBox box) {
     box.idempotency()
         .ifPresent(

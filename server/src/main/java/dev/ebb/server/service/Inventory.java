@@ -25,17 +25,17 @@ import java.util.OptionalInt;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What a box holds on the host at this moment. */
+/** What a box holds on the host now. */
 public final class Inventory {
   private static final Logger LOG = System.getLogger(Inventory.class.getName());
 
-  /** How long init may take to answer for a command that it was told to start. */
+  /** How long init may take to report the start of a command. */
   private static final Duration BIRTH_BOUND = Duration.ofSeconds(1);
 
-  /** A box may listen at as many as it likes. */
+  /** The most ports in an inventory; a box may listen on any number. */
   private static final int PORTS_MOST = 1000;
 
-  /** Of all processes of a box together: of any more there is none. */
+  /** The most descriptors in an inventory, over all processes of a box. */
   private static final long COMMAND_LINES_MOST = 1 << 20;
 
   private Inventory() {}
@@ -43,8 +43,8 @@ public final class Inventory {
   /**
    * One thing that a box holds.
    *
-   * @param detail what else is known of it
-   * @param process if it is one
+   * @param detail further facts about it
+   * @param process present if it is a process
    */
   public record Item(
       String kind, String subject, Optional<String> detail, Optional<Member> process) {}
@@ -52,11 +52,11 @@ public final class Inventory {
   /**
    * A process of a box.
    *
-   * @param exec the command that it belongs to, if it belongs to one
+   * @param exec the command that it belongs to, if any
    */
   public record Member(int pid, int parent, char state, OptionalInt exec) {}
 
-  /** What the commands of a box have used so far, and take now. */
+  /** The total and current use of the commands of a box. */
   public record Usage(
       CgroupUsage used, Optional<Occupancy> occupancy, Optional<StallTimes> pressure) {}
 
@@ -85,11 +85,11 @@ public final class Inventory {
     return all;
   }
 
-  /** Those that live on while they are looked at, each with the command it belongs to. */
+  /** Returns the processes that stay alive during the inventory, each with its command. */
   private static List<Item> processes(TenantBox served) {
     served.execs().forEach(Inventory::awaitBirth);
     List<Integer> pids = served.box().footprint().pids();
-    // ORDER: after all of them were listed, or one born meanwhile would be of no command.
+    // ORDER: after all processes were listed, otherwise a new one would belong to no command.
     var execs = new HashMap<Integer, Integer>();
     for (TenantExec exec : served.execs()) {
       if (mayHaveProcesses(exec)) {
@@ -115,7 +115,7 @@ public final class Inventory {
     return all;
   }
 
-  /** One that init was told to start, and has not answered for, has a process in a moment. */
+  /** A command whose start init has not reported yet has a process soon. */
   private static void awaitBirth(TenantExec exec) {
     try {
       if (exec.isRunning() && !exec.exec().awaitStart(BIRTH_BOUND)) {
@@ -126,7 +126,7 @@ public final class Inventory {
     }
   }
 
-  /** In a network of its own all of them, in the host's those of its processes. */
+  /** Returns all sockets in a network of its own, in that of the host those of its processes. */
   private static List<Item> ports(Box box) {
     try {
       boolean isOwn = box.spec().network().isOwn();
@@ -152,7 +152,7 @@ public final class Inventory {
     }
   }
 
-  /** It runs, or ended and let some live on. */
+  /** Returns whether it runs, or has ended and left processes alive. */
   private static boolean mayHaveProcesses(TenantExec exec) {
     return switch (exec.ending().orElse(null)) {
       case null -> true;
@@ -174,7 +174,7 @@ public final class Inventory {
     return new Item(kind, subject, Optional.empty(), Optional.empty());
   }
 
-  /** Those of its own mount namespace, by their place in the box; none if it ends meanwhile. */
+  /** Returns the mounts of its namespace by their path in the box; none if it ends meanwhile. */
   private static List<String> mounts(Box box) {
     try {
       return mounts(box.footprint().initPid());
@@ -187,7 +187,7 @@ public final class Inventory {
     }
   }
 
-  /** Those that a process sees; none if it has ended, whether anybody has noticed or not. */
+  /** Returns the mounts that a process sees; none if it has ended. */
   static List<String> mounts(int pid) throws KernelException {
     try {
       return Filesystem.read(Path.of("/proc/" + pid + "/mountinfo"))
@@ -203,14 +203,14 @@ public final class Inventory {
     }
   }
 
-  /** RACE: of a box that ends meanwhile nothing can be read, and nothing need be. */
+  /** RACE: nothing can be read from a box that ends meanwhile, and nothing need be. */
   private static void requireEnded(Box box, SandboxException e) {
     if (box.state().isAlive()) {
       throw e;
     }
   }
 
-  /** What its commands have used so far, and take now, where the kernel counts it. */
+  /** Returns the total and current use of its commands, where the kernel counts it. */
   public static Optional<Usage> usage(TenantBox served) {
     if (!served.state().isAlive()) {
       return Optional.empty();

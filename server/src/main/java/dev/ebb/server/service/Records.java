@@ -16,8 +16,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns boxes that have ended into records, on the list and in the history on disk. A detached box
- * has its own record on disk, which its engine writes. Thread-safe.
+ * Turns ended boxes into records, on the list and in the history on disk. A detached box has its
+ * own record on disk, written by its engine. Thread-safe.
  */
 final class Records {
   private final Facilities facilities;
@@ -30,16 +30,16 @@ final class Records {
     past = facilities.engine().past();
   }
 
-  /** What a request sees of a record. */
+  /** Makes the view that requests have of a record. */
   TenantBox view(EndedBox record) {
     return TenantBox.of(facilities, record);
   }
 
   // --- those of earlier daemons ---
 
-  /** The boxes that ended with or under earlier daemons, as far as they are part of the history. */
+  /** Restores the boxes that ended with or under earlier daemons and belong to the history. */
   List<EndedBox> open(History history) {
-    // As exact as a record is: the next daemon reads the end that this one lists.
+    // With the precision of records, so the next daemon reads the end that this one lists.
     Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
     Engine engine = facilities.engine();
     Map<Integer, PastBox> found = past.open();
@@ -51,7 +51,7 @@ final class Records {
     }
     for (EndedBox box : boxes) {
       if (isWithoutEnd(found.get(box.number()))) {
-        // The time of its end is not to change with every daemon.
+        // The time of its end must not change with every daemon.
         past.end(box.number(), box.past());
       }
     }
@@ -62,7 +62,7 @@ final class Records {
     return box != null && box.end().isEmpty();
   }
 
-  /** Lists one of them; its memory is claimed as far as there is room. */
+  /** Lists one box; claims its memory as far as there is room. */
   void adopt(EndedBox box) {
     String tenant = box.note().tenant();
     TenantMemory.Claim room = facilities.memory().claim(tenant);
@@ -74,7 +74,7 @@ final class Records {
 
   // --- those of this daemon ---
 
-  /** Puts a box on record that ends with this daemon. */
+  /** Records a box that ends with this daemon. */
   void begin(TenantBox box) {
     if (!box.order().detached()) {
       int number = past.begin(made(box));
@@ -92,8 +92,8 @@ final class Records {
   }
 
   /**
-   * From now on only the record is there of a box that has ended with all its commands, unless a
-   * thread is removing it.
+   * Replaces a box that has ended with all its commands by its record, unless a thread is removing
+   * it.
    */
   void retire(TenantBox box) {
     if (box.ending().isBeingRemoved() || !box.ending().beginRetirement()) {
@@ -116,7 +116,7 @@ final class Records {
     }
   }
 
-  /** What a record left could not be removed. */
+  /** Notes that the output of a recorded box could not be removed. */
   void stuck(TenantBox box, Certificate certificate) {
     if (box.isPast()) {
       box.ending().prove(certificate);

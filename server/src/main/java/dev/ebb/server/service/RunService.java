@@ -18,8 +18,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Runs commands, code and cells for a client that waits: in an existing box, or in a box of their
- * own that is removed with the answer. Every door uses it. Thread-safe.
+ * Runs commands, code and cells for a waiting client: in an existing box, or in a new box that is
+ * removed with the answer. Every door uses it. Thread-safe.
  */
 public final class RunService {
   private final BoxRegistry boxes;

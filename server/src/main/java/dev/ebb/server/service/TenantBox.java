@@ -26,8 +26,8 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * One box of a tenant, from its order until it has ended; after that, what a request sees of its
- * record. Thread-safe.
+ * One box of a tenant, from its order until it has ended; after that, the view of its record.
+ * Thread-safe.
  */
 public final class TenantBox {
   private static final Duration DEADLINE_SLACK = Duration.ofSeconds(10);
@@ -37,7 +37,7 @@ public final class TenantBox {
 
   private final Facilities facilities;
 
-  /** For what it is as it was ordered. */
+  /** The memory claim for its order. */
   private final TenantMemory.Claim room;
 
   private final BoxId id;
@@ -53,7 +53,7 @@ public final class TenantBox {
   private volatile BoxState state = BoxState.CREATING;
   private volatile boolean isUnlisted;
 
-  /** A box that was made ahead, or is still to be made if {@code warm} is empty. */
+  /** A pooled box; if {@code warm} is empty, a box still to be made. */
   TenantBox(Facilities facilities, BoxNote note, Optional<PoolItem> warm) {
     this(
         facilities,
@@ -73,7 +73,7 @@ public final class TenantBox {
     execs = new BoxExecs(this, making, news, facilities.metrics());
   }
 
-  /** One that has ended, as its record has it. */
+  /** An ended box, restored from its record. */
   static TenantBox of(Facilities facilities, EndedBox ended) {
     var box = new TenantBox(facilities, ended.id(), ended.note(), BoxMaking.ofEnded(ended));
     box.state = ended.state();
@@ -82,7 +82,7 @@ public final class TenantBox {
     return box;
   }
 
-  /** It has ended, and is on record only. */
+  /** Returns whether only its record is left. */
   boolean isPast() {
     return making.hasEnded();
   }
@@ -95,7 +95,7 @@ public final class TenantBox {
     return number;
   }
 
-  /** Its record with the memory claimed for it; empty while it, or a command of it, goes on. */
+  /** Returns its record with the memory claims; empty while it or one of its commands goes on. */
   Optional<BoxList.Ended> record() {
     Optional<BoxEnd> end = ending.end();
     if (isPast() || state != BoxState.GONE || end.isEmpty() || running() > 0) {
@@ -107,18 +107,18 @@ public final class TenantBox {
     return Optional.of(new BoxList.Ended(record, room.handOver(), execs.handRoomOver()));
   }
 
-  /** Claims the memory for what it is, or is refused. */
+  /** Claims memory for its order, or throws. */
   void claimRoom() {
     room.add(order().weight());
   }
 
-  /** Nothing of it is remembered any more. */
+  /** Releases its memory: it is forgotten. */
   void giveBack() {
     room.close();
     execs.giveBack();
   }
 
-  /** Files that are written, or read, are no larger than this. */
+  /** Bounds the size of files that are written or read. */
   void capFiles(ByteSize most) {
     fileSize = most;
   }
@@ -127,25 +127,25 @@ public final class TenantBox {
     return new BoxFiles(box(), fileSize);
   }
 
-  /** The memory of its tenant. */
+  /** Returns the memory of its tenant. */
   public TenantMemory.Claim claim() {
     return facilities.memory().claim(tenant());
   }
 
-  /** Claims so many bytes of the memory of its tenant, or is refused. */
+  /** Claims memory of its tenant, or throws. */
   TenantMemory.Claim claim(long bytes) {
     return facilities.memory().claim(tenant(), bytes);
   }
 
-  /** Takes over what the daemon before this one knew of it. */
+  /** Takes over the state that the previous daemon recorded. */
   void adopt(Optional<BoxEnd> end, List<Exec> found) {
-    // What is there already cannot be refused.
+    // An existing box cannot be refused.
     room.tryAdd(order().weight());
     end.ifPresent(ending::adopt);
     found.forEach(execs::adopt);
   }
 
-  /** Follows its changes from now on. */
+  /** Follows the changes of its box from now on. */
   void listen(Runnable whenLost) {
     BoxState found = box().listen(next -> changed(next, whenLost));
     state = found;
@@ -155,7 +155,7 @@ public final class TenantBox {
     }
   }
 
-  /** The reason for an end that no request caused: init ends a box when its time is up. */
+  /** Returns the reason for an end without a request: init ends a box at its deadline. */
   private EndedBy byItself() {
     return order().detached() && isOverdue(Instant.now()) ? EndedBy.TTL : EndedBy.DIED;
   }
@@ -166,30 +166,30 @@ public final class TenantBox {
 
   /** Makes the box; {@code whenLost} runs when it has died by itself. */
   void make(Runnable whenLost) {
-    // A box that was made ahead may have waited for long, and is not idle for that.
+    // A pooled box may have waited for long; that does not count as idle time.
     use();
     making.make(facilities, id, order(), next -> changed(next, whenLost));
   }
 
   void detachIfOrdered() {
     if (order().detached()) {
-      // The daemon is to end it first, if there is one then.
+      // A running daemon must end it before init does.
       var endsAt = order().ttl().map(ttl -> createdAt().plus(ttl).plus(DEADLINE_SLACK));
       box().detach(endsAt, note.fields());
     }
   }
 
-  /** The box that it would have been, had it not been refused; once. */
+  /** Returns the pooled box of a refused order, once. */
   Optional<PoolItem> takeUnused() {
     return making.takeUnused();
   }
 
-  /** The file that it was taken with, if it could be placed. */
+  /** Returns the entry of its first file, if init could write it. */
   Optional<FileEntry> placed() {
     return making.placed();
   }
 
-  /** It will never be made. */
+  /** Notes that it will never be made. */
   void fail(SandboxException reason) {
     making.fail(reason);
   }
@@ -198,10 +198,10 @@ public final class TenantBox {
     return ending;
   }
 
-  /** Called in order, and must not wait. */
+  /** Called for each change of state, in order; must not block. */
   private void changed(BoxState next, Runnable whenLost) {
     if (next == BoxState.RUNNING) {
-      // ORDER: before a client sees it run. However long it was made, or paused, it is not idle.
+      // ORDER: before a client sees it run. Time in which it is made or paused is not idle time.
       use();
     }
     if (next == BoxState.GONE || next == BoxState.STUCK) {
@@ -270,44 +270,44 @@ public final class TenantBox {
     return execs.runningCount();
   }
 
-  /** The box itself, when it is made; waits for that. */
+  /** Returns the box of the engine; waits until it is made. */
   public Box box() {
     return making.await();
   }
 
-  /** As it was ordered, or changed since. */
+  /** Returns its specification, with later changes. */
   public Network network() {
     return making.made().map(box -> box.spec().network()).orElse(order().spec().network());
   }
 
-  /** What made it, or what is to make it; empty: nothing made it yet, or it is not recorded. */
+  /** Returns the backend that made it or will make it; empty if unknown or not recorded. */
   public Optional<String> backend() {
     return making.made().flatMap(box -> box.footprint().backend()).or(order().spec()::backend);
   }
 
-  /** Changes what it may reach; connections that are not allowed any more are cut. */
+  /** Changes the hosts it may reach; connections that are no longer allowed are closed. */
   public void changeNetwork(Network wanted) throws InterruptedException {
     box().changeNetwork(wanted);
     use();
     news.publish(wanted);
   }
 
-  /** Publishes a request to its proxy, unless there were too many lately. */
+  /** Publishes a request to its proxy, unless there were too many recently. */
   void publish(Decision decision) {
     news.publish(decision);
   }
 
-  /** A request uses it now. */
+  /** Notes that a request uses it now. */
   public void use() {
     times.use();
   }
 
-  /** Work that takes its time. */
+  /** Work that takes time. */
   public interface Work {
     void run() throws IOException, InterruptedException;
   }
 
-  /** Works with it; as long as that lasts it is not idle. */
+  /** Does work with it; it is not idle meanwhile. */
   public void use(Work work) throws IOException, InterruptedException {
     times.use(work);
   }
@@ -322,7 +322,7 @@ public final class TenantBox {
   /**
    * Starts a command whose end the caller awaits.
    *
-   * @param input all that it is to read, for {@link TenantExec#feed}
+   * @param input its complete input, for {@link TenantExec#feed}
    */
   public TenantExec startUnawaited(ExecSpec spec, Optional<byte[]> input)
       throws InterruptedException {
@@ -335,7 +335,7 @@ public final class TenantBox {
     execs.awaitEndAsync(exec);
   }
 
-  /** Waits so long for the end of a command, and has a thread wait on if it lasts longer. */
+  /** Waits this long for the end of a command, then starts a thread that waits on. */
   public Optional<TenantExec.Ending> awaitEnd(TenantExec exec, Duration patience)
       throws InterruptedException {
     return execs.awaitEnd(exec, patience);
@@ -348,17 +348,17 @@ public final class TenantBox {
 
   // --- contexts ---
 
-  /** Those that were not removed, the oldest first. */
+  /** Returns the contexts that were not removed, the oldest first. */
   public List<TenantContext> contexts() {
     return contexts.all();
   }
 
-  /** By id, or by name. */
+  /** Finds a context by id or by name. */
   public TenantContext context(String word) {
     return contexts.require(word);
   }
 
-  /** Makes one at a time, so that no two have one name. */
+  /** Makes contexts one at a time, so that no two get one name. */
   TenantContext newContext(TenantContext.Order what, TenantContext.Start start)
       throws InterruptedException {
     return contexts.create(what, start);
@@ -371,24 +371,24 @@ public final class TenantBox {
     execs.forget(context.exec());
   }
 
-  /** The kill ladder on every running command, all at once. */
+  /** Runs the kill ladder on all running commands concurrently. */
   public List<TenantExec> killAll(Duration grace) {
     return execs.killAll(grace);
   }
 
   /**
-   * Ends it: commands by the ladder, then the box. Repeating it gives the same certificate, or
-   * tries again what was stuck.
+   * Ends it: commands by the ladder, then the box. A repeated call returns the same certificate, or
+   * retries what was stuck.
    */
   public Certificate end(Duration grace, EndedBy by) throws InterruptedException {
     if (isPast()) {
-      // What it left to read is no part of it, and is removed when it is forgotten.
+      // Its output is no part of it, and is removed when it is forgotten.
       return ending.certificate().filter(Certificate::isClean).orElse(EndedBox.nothing(id));
     }
     Box box = box();
     EndedBy first = ending.firstReason(by);
     if (grace.isPositive() && state == BoxState.RUNNING) {
-      // A daemon that goes down kills by the box what is not gone by then.
+      // A daemon that stops kills the rest with the box.
       Duration slack = by == EndedBy.DRAIN ? DRAIN_SLACK : LADDER_SLACK;
       execs.endAll(grace, slack);
     }
@@ -403,28 +403,28 @@ public final class TenantBox {
     return proof;
   }
 
-  /** What cannot be forgotten makes it stuck, and is tried again. */
+  /** Removes its output; if that fails, the box is stuck and is retried. */
   Certificate forget() {
     Engine engine = facilities.engine();
     return isPast() ? engine.forget(id).orElse(EndedBox.nothing(id)) : engine.forget(box());
   }
 
-  /** When its time to live is over. */
+  /** Returns when its time to live is over. */
   public Optional<Instant> expiresAt() {
     return times.expiresAt();
   }
 
-  /** Handles all that init has sent until now, before the box is ended for a deadline. */
+  /** Handles everything that init has sent until now, before the box is ended at a deadline. */
   void hearOut() throws InterruptedException {
     var _ = facilities.engine().hearOut();
   }
 
-  /** It is no longer listed. */
+  /** Notes that it is no longer listed. */
   void unlisted() {
     isUnlisted = true;
   }
 
-  /** The failure to answer for work with it that failed, if its end is the reason. */
+  /** Returns the failure to report for failed work with it, if its end is the reason. */
   public RuntimeException meanwhile(RuntimeException failure) {
     return EndRace.explain(this, making, isUnlisted, failure);
   }
@@ -433,7 +433,7 @@ public final class TenantBox {
     return times.isOverdue(now);
   }
 
-  /** It is not in use, and its order says that an idle box ends. */
+  /** Returns whether it is not in use and its order ends an idle box. */
   boolean mayEndIdle() {
     return execs.running().stream().allMatch(contexts::isWaiting)
         && !times.isBeingUsed()

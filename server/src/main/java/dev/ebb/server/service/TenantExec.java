@@ -25,13 +25,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One command of a served box, from its start until it is forgotten; of a box that has ended, only
- * its record. Thread-safe.
+ * One command of a tenant's box, from its start until it is forgotten; for an ended box, only its
+ * record. Thread-safe.
  */
 public final class TenantExec {
   private static final Duration START_PATIENCE = Duration.ofSeconds(10);
 
-  /** What each takes beside its order: the objects that it is, and what it wrote that is short. */
+  /** The memory of each command beside its order: its objects, and its short output. */
   private static final long OVERHEAD = 12 * 1024;
 
   private final TenantBox box;
@@ -47,7 +47,7 @@ public final class TenantExec {
   private final AtomicLong killedAt = new AtomicLong();
   private final Semaphore readers = new Semaphore(Integer.MAX_VALUE);
 
-  /** How it ended; or why it could not even begin. */
+  /** How it ended, or why it could not be started. */
   public sealed interface Ending {
     Instant at();
 
@@ -56,7 +56,7 @@ public final class TenantExec {
     record Refused(SandboxException reason, Instant at) implements Ending {}
   }
 
-  /** What is remembered of a command takes {@code room}, until it is forgotten. */
+  /** Makes a command whose record takes {@code room} until it is forgotten. */
   TenantExec(TenantBox box, BoxExecs list, Exec exec, TenantMemory.Claim room) {
     this.box = box;
     this.list = list;
@@ -64,7 +64,7 @@ public final class TenantExec {
     this.room = room;
   }
 
-  /** A command of a box that is on record only. */
+  /** A command of a box of which only the record is left. */
   TenantExec(TenantBox box, BoxExecs list, EndedExec ended) {
     this.box = box;
     this.list = list;
@@ -82,7 +82,7 @@ public final class TenantExec {
     return new SandboxException(ErrorCode.INTERNAL, "it is not on record why it did not start");
   }
 
-  /** Its record, once it has ended. */
+  /** Returns its record, once it has ended. */
   Optional<EndedExec> record() {
     if (view instanceof EndedExec ended) {
       return Optional.of(ended);
@@ -98,12 +98,12 @@ public final class TenantExec {
                 });
   }
 
-  /** The memory that is claimed for it. */
+  /** Returns its memory claim. */
   TenantMemory.Claim handRoomOver() {
     return room.handOver();
   }
 
-  /** What one takes that is as large as this. */
+  /** Returns the memory of a command with this order. */
   static long weight(ExecSpec spec) {
     return OVERHEAD
         + TenantMemory.of(spec.command())
@@ -112,12 +112,12 @@ public final class TenantExec {
         + TenantMemory.of(spec.workdir());
   }
 
-  /** It is forgotten. */
+  /** Notes that it is forgotten. */
   void giveBack() {
     room.close();
   }
 
-  /** Waits until it runs, or is known not to. */
+  /** Waits until it runs, or its start has failed. */
   public void awaitStart() throws InterruptedException {
     // RACE: a command that could not start is over, but the thread that waits for it may be late.
     if (exec().awaitStart(START_PATIENCE) && view.pid().isEmpty()) {
@@ -126,9 +126,9 @@ public final class TenantExec {
   }
 
   /**
-   * Waits for the end, which one thread must: only then is all of the command given back.
+   * Waits for the end. One thread must do this, which then releases the resources of the command.
    *
-   * @return false when it has not ended in time
+   * @return false on a timeout
    */
   boolean awaitEnd(Duration patience) throws InterruptedException {
     try {
@@ -149,7 +149,7 @@ public final class TenantExec {
     // RACE: a box whose last command has ended is idle only from then on.
     box.use();
     ending = how;
-    // What is remembered of one that has ended is short.
+    // The record of an ended command is short.
     room.shrinkTo(weight(view.spec()));
     try {
       // ORDER: a client that waits may remove the box, whose end is published after this one.
@@ -160,7 +160,7 @@ public final class TenantExec {
     }
   }
 
-  /** No thread waits for it any more. */
+  /** Notes that no thread waits for it any more. */
   void abandon(Exception reason) {
     settled.completeExceptionally(reason);
     listeners.forEach(this::runOnce);
@@ -172,7 +172,7 @@ public final class TenantExec {
     }
   }
 
-  /** Runs {@code listener} when it has ended, once, unless that is called off. */
+  /** Runs {@code listener} once when it has ended, unless the listener is removed before. */
   public void whenEnded(Runnable listener) {
     listeners.add(listener);
     if (!isRunning()) {
@@ -188,11 +188,11 @@ public final class TenantExec {
    * Writes all of its stdin in a thread of its own, and closes it. On failure another thread waits
    * for the command.
    *
-   * @param room that the bytes take, which is given back when they are written or it has ended
+   * @param room of the bytes, released when they are written or the command has ended
    */
   public void feed(byte[] bytes, TenantMemory.Claim room) {
     if (view.stdin().isEmpty()) {
-      // It has them already, in memory that goes with the command.
+      // It has them already, in memory that is released with the command.
       whenEnded(room::close);
       return;
     }
@@ -218,7 +218,7 @@ public final class TenantExec {
     }
   }
 
-  /** Starts the kill ladder, and does not wait for the end. */
+  /** Starts the kill ladder without waiting for the end. */
   public void kill(Duration grace) {
     killedAt.compareAndSet(0, System.nanoTime());
     if (view instanceof Exec exec) {
@@ -226,13 +226,13 @@ public final class TenantExec {
     }
   }
 
-  /** When it was to be killed first, as {@link System#nanoTime} has it. */
+  /** Returns when it was first to be killed, in the time of {@link System#nanoTime}. */
   OptionalLong killedAt() {
     long at = killedAt.get();
     return at == 0 ? OptionalLong.empty() : OptionalLong.of(at);
   }
 
-  /** Reads what it wrote, which stays there meanwhile even if its box is to be forgotten. */
+  /** Reads its output, which stays meanwhile even if its box is to be forgotten. */
   public void read(TenantBox.Work work) throws IOException, InterruptedException {
     if (!readers.tryAcquire()) {
       throw new SandboxException(
@@ -243,18 +243,18 @@ public final class TenantExec {
     } finally {
       readers.release();
       if (!isRunning()) {
-        // It may have been kept for this reader alone.
+        // It may have been kept only for this reader.
         list.prune();
       }
     }
   }
 
-  /** True when no client reads its output; from then on none can begin to. */
+  /** Returns true if no client reads its output; then none can begin to. */
   boolean retire() {
     return readers.tryAcquire(Integer.MAX_VALUE);
   }
 
-  /** Waits for the readers; no other can begin once they are done, or time is up. */
+  /** Waits for the readers; none can begin once they are done or on a timeout. */
   public void awaitReaders(Duration patience) throws InterruptedException {
     Deadline deadline = Deadline.in(patience);
     while (!readers.tryAcquire(
@@ -270,7 +270,7 @@ public final class TenantExec {
     return box;
   }
 
-  /** The command itself, unless it is on record only. */
+  /** Returns the command itself, unless only its record is left. */
   public Exec exec() {
     if (view instanceof Exec exec) {
       return exec;
@@ -279,7 +279,7 @@ public final class TenantExec {
         ErrorCode.WRONG_STATE, "exec " + number() + " has ended with its box");
   }
 
-  /** What can be asked of it in any case. */
+  /** Returns the view that exists in any case. */
   public ExecView view() {
     return view;
   }
@@ -305,15 +305,15 @@ public final class TenantExec {
   }
 
   /**
-   * Empty when it has not ended in time. ORDER: what init has said by then is heard before that
-   * decides.
+   * Waits for the end; empty on a timeout. ORDER: messages of init that have arrived by then are
+   * read before the timeout decides.
    */
   public Optional<Ending> awaitSurely(Duration patience) throws InterruptedException {
     Optional<Ending> known = await(patience);
     return known.isEmpty() && exec().hearOut() && exec().isOver() ? await(START_PATIENCE) : known;
   }
 
-  /** Empty when its end is not known in time. */
+  /** Waits for its published end; empty on a timeout. */
   public Optional<Ending> await(Duration patience) throws InterruptedException {
     try {
       return Deadline.in(patience).await(settled);

@@ -46,7 +46,7 @@ final class TenantUse {
     try {
       requireUserLeft(box.tenant());
       Quota quota = quotas.of(box.tenant());
-      // Finding the use of one tenant looks at all boxes.
+      // Computing the use of one tenant visits all boxes.
       var use = quota.isNone() ? Map.<Quota.Kind, Double>of() : of(box.tenant());
       Quota.ofBox(box.order().spec().limits())
           .forEach((kind, more) -> quota.check(kind, use.getOrDefault(kind, 0.0), more));

@@ -19,9 +19,9 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * The keys that open the daemon over TCP: one a line in a file that only its owner can read, by the
- * SHA-256 of each. A key has 256 random bits, so a plain digest hides it. Whoever asks reads the
- * file, so a revoked key is refused at once, whoever revoked it.
+ * The keys for the daemon over TCP: one per line in a file that only its owner can read, stored as
+ * SHA-256. A key has 256 random bits, so a plain digest hides it. Every request checks the file, so
+ * a revoked key is refused at once, even if another process revoked it.
  */
 public final class Keys {
   private static final String PREFIX = "ebb_";
@@ -31,18 +31,18 @@ public final class Keys {
 
   private final TenantLines lines;
 
-  /** The keys of a home. */
+  /** Uses the keys of a home. */
   public Keys(Path home) {
     this(FileRecordStore.tenants(home));
   }
 
-  /** The keys in a store of records. */
+  /** Uses the keys in a record store. */
   @SuppressWarnings("exports") // seen by the daemon alone
   public Keys(TenantRecords records) {
     lines = new TenantLines(records.keys());
   }
 
-  /** What is known of a key, which is not the key. */
+  /** The stored facts about a key, without the key itself. */
   public record Entry(
       String id, String tenant, boolean isAdmin, Instant createdAt, String note, String digest) {
     private String line() {
@@ -50,7 +50,7 @@ public final class Keys {
           "\t", id, tenant, isAdmin ? "admin" : "user", createdAt.toString(), digest, note);
     }
 
-    /** Empty for a damaged line: it grants no access and does not affect other keys. */
+    /** Parses a line; empty if damaged: it grants no access and does not affect other keys. */
     private static Optional<Entry> parse(String line) {
       String[] words = line.split("\t", 6);
       if (words.length < 6) {
@@ -71,7 +71,7 @@ public final class Keys {
     }
   }
 
-  /** A new key, which is shown this once. */
+  /** A new key, which is shown only once. */
   public record Created(Entry entry, String key) {}
 
   public Created create(String tenant, boolean admin, String note) {
@@ -104,12 +104,12 @@ public final class Keys {
     lines.check(line -> Entry.parse(line).isPresent());
   }
 
-  /** False when there is no such key. */
+  /** Removes a key; returns false if there is none. */
   public boolean revoke(String id) {
     return change(entries -> entries.removeIf(entry -> entry.id().equals(id)));
   }
 
-  /** Whose key it is. All are compared, each in the same time. */
+  /** Finds the owner of a key. Compares all keys, each in constant time. */
   public Optional<Caller> holder(String key) {
     byte[] digest = digest(key).getBytes(StandardCharsets.US_ASCII);
     Entry found = null;

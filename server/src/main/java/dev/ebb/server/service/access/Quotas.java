@@ -10,8 +10,8 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The quotas of all tenants, one a line in a file of the home. Whoever changes it need not be the
- * daemon, which notices at once. Thread-safe.
+ * The quotas of all tenants, one per line in a file of the home. Other processes may change it; the
+ * daemon follows at once. Thread-safe.
  */
 public final class Quotas {
   private final TenantLines kept;
@@ -22,7 +22,7 @@ public final class Quotas {
   private record Known(String version, SortedMap<String, Quota> quotas) {}
 
   /**
-   * Those of a home.
+   * Uses the quotas of a home.
    *
    * @param otherwise for tenants that have none of their own, and for what theirs leaves open
    */
@@ -31,7 +31,7 @@ public final class Quotas {
   }
 
   /**
-   * Those in a store of records.
+   * Uses the quotas in a record store.
    *
    * @param otherwise for tenants that have none of their own, and for what theirs leaves open
    */
@@ -41,7 +41,7 @@ public final class Quotas {
     this.otherwise = otherwise;
   }
 
-  /** What holds for a tenant. */
+  /** Returns the quota that applies to a tenant. */
   public Quota of(String tenant) {
     return list().getOrDefault(tenant, Quota.NONE).or(otherwise);
   }
@@ -50,9 +50,9 @@ public final class Quotas {
     return otherwise;
   }
 
-  /** Those that were set, by tenant. */
+  /** Returns the quotas that were set, by tenant. */
   public SortedMap<String, Quota> list() {
-    // ORDER: what is read is at least as new as its version.
+    // ORDER: the lines read are at least as new as the version.
     String version = kept.version();
     Known now = known;
     if (!now.version().equals(version)) {
@@ -62,7 +62,7 @@ public final class Quotas {
     return now.quotas();
   }
 
-  /** Refuses a file with a line that is no quota. */
+  /** Refuses a file with an invalid line. */
   public void check() {
     kept.check(Quotas::isQuota);
   }
@@ -96,7 +96,7 @@ public final class Quotas {
         });
   }
 
-  /** False when it had none of its own. */
+  /** Removes the quota of a tenant; returns false if it had none. */
   public boolean remove(String tenant) {
     return kept.change(lines -> lines.removeIf(line -> line.startsWith(tenant + "\t")));
   }

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
-/** Lines about tenants in a store of records, with failures as the daemon reports them. */
+/** Lines about tenants in a record store, with the daemon's errors. */
 final class TenantLines {
   private final OwnerLines lines;
 
@@ -26,7 +26,7 @@ final class TenantLines {
     }
   }
 
-  /** Differs after every change. */
+  /** Returns a value that differs after every change. */
   String version() {
     try {
       return lines.version();
@@ -35,7 +35,7 @@ final class TenantLines {
     }
   }
 
-  /** Gives {@code change} the lines as they are, and keeps them as it leaves them. */
+  /** Passes the current lines to {@code change}, and stores its result. */
   <T> T change(Function<List<String>, T> change) {
     try {
       return lines.change(change);
@@ -47,9 +47,9 @@ final class TenantLines {
   }
 
   /**
-   * Refuses what is damaged, and says where.
+   * Refuses damaged lines, and reports the place.
    *
-   * @param isWhole tells of a line
+   * @param isWhole tests a line
    */
   void check(Predicate<String> isWhole) {
     List<String> found;

@@ -13,16 +13,16 @@ import java.util.concurrent.locks.Condition;
 import java.util.function.Consumer;
 
 /**
- * The part of the heap that is kept on behalf of tenants. All together have a fixed part of it, and
- * no tenant may hold more than is left free for the others: one alone has half, two have a third
- * each, and there is always room for one more. Every byte is claimed before it is kept, and given
- * back when it is not. Thread-safe.
+ * The part of the heap that is kept on behalf of tenants. All tenants share a fixed part, and none
+ * may hold more than is left free for the others: one alone has half, two have a third each, and
+ * there is always room for one more. Every byte is claimed before it is kept, and released
+ * afterwards. Thread-safe.
  */
 public final class TenantMemory {
-  /** The rest of the heap is the daemon's own, and what a collection needs. */
+  /** The rest of the heap is for the daemon itself and for garbage collection. */
   private static final int PART = 2;
 
-  /** What a string takes beside its characters. */
+  /** The memory of a string beside its characters. */
   private static final int STRING = 56;
 
   private static final Duration RETRY = Duration.ofSeconds(1);
@@ -37,37 +37,37 @@ public final class TenantMemory {
   @GuardedBy("lock")
   private long all;
 
-  /** Of the tenants that work up something long. */
+  /** Locks of the tenants with long work. */
   @GuardedBy("lock")
   private final Map<String, Turn> turns = new HashMap<>();
 
-  /** Gives back what a tenant can do without. */
+  /** Releases memory that a tenant can do without. */
   private volatile Consumer<String> whenShort = _ -> {};
 
-  /** {@code most} bytes for all tenants together. */
+  /** Allows {@code most} bytes for all tenants together. */
   public TenantMemory(long most) {
     this.most = most;
   }
 
-  /** A part of the heap of this process. */
+  /** Uses a part of the heap of this process. */
   public static TenantMemory ofHeap() {
     return new TenantMemory(Runtime.getRuntime().maxMemory() / PART);
   }
 
   /**
-   * From now on {@code heir} is asked to give back what a tenant can do without, before a claim of
-   * that tenant is refused. It is called without any lock of this class.
+   * Sets a callback that releases memory of a tenant before a claim of that tenant is refused. It
+   * is called without any lock of this class.
    */
   public void whenShort(Consumer<String> heir) {
     whenShort = heir;
   }
 
-  /** The most that one tenant can ever hold. */
+  /** Returns the most that one tenant can ever hold. */
   public long largest() {
     return most / 2;
   }
 
-  /** What all tenants hold. */
+  /** Returns how much all tenants hold. */
   public long used() {
     lock.lock();
     try {
@@ -77,7 +77,7 @@ public final class TenantMemory {
     }
   }
 
-  /** What one tenant holds. */
+  /** Returns how much one tenant holds. */
   public long used(String tenant) {
     lock.lock();
     try {
@@ -87,7 +87,7 @@ public final class TenantMemory {
     }
   }
 
-  /** What strings take in the heap, at most. */
+  /** Returns how much heap strings take at most. */
   public static long of(Collection<String> strings) {
     long sum = 0;
     for (String each : strings) {
@@ -96,24 +96,24 @@ public final class TenantMemory {
     return sum;
   }
 
-  /** What a string takes in the heap, at most. */
+  /** Returns how much heap a string takes at most. */
   public static long of(String string) {
     return STRING + 2L * string.length();
   }
 
-  /** A claim of nothing yet. */
+  /** Opens an empty claim. */
   public Claim claim(String tenant) {
     return new Claim(tenant);
   }
 
-  /** A claim of so much, or none: then it is refused. */
+  /** Claims so many bytes, or throws. */
   public Claim claim(String tenant, long bytes) {
     var claim = new Claim(tenant);
     claim.add(bytes);
     return claim;
   }
 
-  /** What is done in turn. */
+  /** Work that is done one at a time. */
   @FunctionalInterface
   public interface Work<T, E extends Exception> {
     T done() throws E;
@@ -125,9 +125,9 @@ public final class TenantMemory {
   }
 
   /**
-   * Does what takes time and memory by the length of what a tenant sent: for each tenant one at a
-   * time, so that no tenant has more than one processor, nor all that its requests would make of
-   * the heap at once, while others wait.
+   * Does work whose time and memory depend on the length of a tenant's input. Each tenant does one
+   * such work at a time, so that no tenant takes more than one processor, or the heap for all its
+   * requests at once, while others wait.
    */
   <T, E extends Exception> T inTurn(String tenant, Work<T, E> work) throws E {
     Turn turn = join(tenant);
@@ -166,7 +166,7 @@ public final class TenantMemory {
     }
   }
 
-  /** What one thing holds, from its arrival until it is closed. */
+  /** The memory of one object, from its arrival until the claim is closed. */
   public final class Claim implements AutoCloseable {
     private final String tenant;
 
@@ -202,7 +202,7 @@ public final class TenantMemory {
       }
     }
 
-    /** The same; false when there is no room. Of a claim that is closed nothing is kept. */
+    /** Claims more; returns false if there is no room. A closed claim keeps nothing. */
     public boolean tryAdd(long bytes) {
       lock.lock();
       try {
@@ -219,7 +219,7 @@ public final class TenantMemory {
       }
     }
 
-    /** Adds to the claim, waiting for room; false when there is none in time. */
+    /** Claims more, waiting for room; returns false on a timeout. */
     public boolean tryAdd(long bytes, Duration patience) throws InterruptedException {
       long nanos = patience.toNanos();
       lock.lockInterruptibly();
@@ -236,7 +236,7 @@ public final class TenantMemory {
       }
     }
 
-    /** Does what is long in turn with whatever else is of the same tenant. */
+    /** Does long work, one at a time per tenant. */
     public <T, E extends Exception> T inTurn(Work<T, E> work) throws E {
       return TenantMemory.this.inTurn(tenant, work);
     }
@@ -255,7 +255,7 @@ public final class TenantMemory {
           Map.of("reason", "memory"));
     }
 
-    /** Gives back all but {@code bytes}. */
+    /** Releases all but {@code bytes}. */
     public void shrinkTo(long bytes) {
       lock.lock();
       try {
@@ -265,7 +265,7 @@ public final class TenantMemory {
       }
     }
 
-    /** Gives back so much of it. */
+    /** Releases so many bytes. */
     public void giveBackSome(long bytes) {
       lock.lock();
       try {
@@ -275,12 +275,12 @@ public final class TenantMemory {
       }
     }
 
-    /** Makes a claim of its own of all of this one. */
+    /** Moves all bytes to a separate claim. */
     public Claim handOver() {
       return split(Long.MAX_VALUE);
     }
 
-    /** Makes a claim of its own of a part of this one, as far as this one goes. */
+    /** Moves some bytes, as far as this claim has them, to a separate claim. */
     public Claim split(long bytes) {
       lock.lock();
       try {

@@ -1,6 +1,4 @@
-/**
- * Callers and what they may do: keys, policy, caps, quotas, and the memory that a tenant may use.
- */
+/** Callers and their rights: keys, policy, caps, quotas, and the memory that a tenant may use. */
 @NullMarked
 package dev.ebb.server.service.access;
 
