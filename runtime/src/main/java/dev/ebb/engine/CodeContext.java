@@ -46,6 +46,8 @@ public final class CodeContext implements AutoCloseable {
   private void awaitEnd() {
     try {
       var _ = interpreter.await();
+    } catch (SandboxException e) {
+      // It could not begin, which its cells report.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

@@ -394,7 +394,14 @@ public final class Engine implements AutoCloseable {
   /** Releases every box and the instance; a stuck box keeps the instance on the ledger. */
   @Override
   public void close() {
-    runs.close();
+    try {
+      runs.close();
+    } finally {
+      releaseAll();
+    }
+  }
+
+  private void releaseAll() {
     making.writeLock().lock();
     try {
       if (!closed) {

@@ -1,5 +1,6 @@
 package dev.ebb.engine;
 
+import dev.ebb.admission.Permit;
 import dev.ebb.box.Box;
 import dev.ebb.code.CodeRun;
 import dev.ebb.exec.BoxFiles;
@@ -14,9 +15,12 @@ import java.util.Optional;
 final class EnginePlace implements CodeRun.Place<Exec> {
   private final Box box;
   private final BoxFiles files;
+  private final Permit permit;
 
-  EnginePlace(Box box) {
+  /** Closes {@code permit} when the first command has started. */
+  EnginePlace(Box box, Permit permit) {
     this.box = box;
+    this.permit = permit;
     files = new BoxFiles(box);
   }
 
@@ -52,7 +56,9 @@ final class EnginePlace implements CodeRun.Place<Exec> {
 
   @Override
   public Exec start(ExecSpec spec) {
-    return Exec.start(box, spec);
+    Exec started = Exec.start(box, spec);
+    permit.close();
+    return started;
   }
 
   @Override

@@ -41,6 +41,9 @@ final class OwnRuns {
   }
 
   void admit(PressureSettings settings) {
+    if (!admission.equals(AdmissionControl.OPEN)) {
+      throw new SandboxException(ErrorCode.WRONG_STATE, "the engine admits its runs already");
+    }
     try {
       PressureWatch watch = PressureWatch.open(scope, engine.home(), settings);
       watch.register(Cleanup.Stage.SWEEP, _ -> engine.audit(false).size());
@@ -78,13 +81,19 @@ final class OwnRuns {
   }
 
   private interface Run<T> {
-    T in(OwnBox<Box> own) throws IOException, InterruptedException;
+    /**
+     * Runs in a box.
+     *
+     * @param permit to be closed when the first command has started: what runs waits for nothing,
+     *     and must not keep others from beginning
+     */
+    T in(OwnBox<Box> own, Permit permit) throws IOException, InterruptedException;
   }
 
   private <T> T inOwnBox(BoxSpec spec, Run<T> run) throws InterruptedException {
-    try (Permit _ = admit(Cost.RUN)) {
+    try (Permit permit = admit(Cost.RUN)) {
       var own = new OwnBox<>(new Removal(), engine.make(spec));
-      return own.removeOnFailure(() -> run.in(own));
+      return own.removeOnFailure(() -> run.in(own, permit));
     } catch (IOException e) {
       throw new SandboxException(ErrorCode.INTERNAL, "cannot run: " + e.getMessage(), e);
     }
@@ -93,8 +102,9 @@ final class OwnRuns {
   RunResult run(BoxSpec boxSpec, ExecSpec execSpec) throws InterruptedException {
     return inOwnBox(
         boxSpec,
-        own -> {
+        (own, permit) -> {
           Exec exec = engine.start(own.box(), execSpec);
+          permit.close();
           ExecResult result = exec.await();
           var stdout = CapturedOutput.of(exec.stdout());
           var stderr = CapturedOutput.of(exec.stderr());
@@ -105,8 +115,8 @@ final class OwnRuns {
   CodeAnswer code(BoxSpec boxSpec, CodeRequest request) throws InterruptedException {
     return inOwnBox(
         boxSpec,
-        own -> {
-          var place = new EnginePlace(own.box());
+        (own, permit) -> {
+          var place = new EnginePlace(own.box(), permit);
           CodeResult<Exec> result =
               new CodeRun<>(place, request.task(UnaryOperator.identity())).run();
           Exec exec = result.exec();
@@ -123,6 +133,6 @@ final class OwnRuns {
   }
 
   CodeContext context(BoxSpec boxSpec, Runner runner) throws InterruptedException {
-    return inOwnBox(boxSpec, own -> CodeContext.open(own, runner));
+    return inOwnBox(boxSpec, (own, _) -> CodeContext.open(own, runner));
   }
 }

@@ -14,6 +14,7 @@ import dev.ebb.model.BoxSpec;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.ExitCause;
+import dev.ebb.model.Holding;
 import dev.ebb.model.SandboxException;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
@@ -21,6 +22,7 @@ import dev.ebb.testkit.TestHost;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -111,8 +113,48 @@ class EmbeddedRunsKernelTest {
     assertThat(run.certificate().isClean()).isTrue();
   }
 
+  /** At the level alert one begins at a time: a command that runs keeps nothing from beginning. */
+  @Test
+  void aLongRunKeepsNoOtherFromBeginning() throws Exception {
+    var alert = new Thresholds(0.00001, 0.00002, 100, 0);
+    engine.admit(new PressureSettings(alert, 4, Duration.ofSeconds(5), Duration.ofSeconds(10)));
+    Thread first =
+        Thread.ofVirtual()
+            .name("long-run")
+            .start(
+                () -> {
+                  try {
+                    engine.run(BOX, ExecSpec.of("sleep", "1000"));
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  }
+                });
+    try {
+      Awaitility.await()
+          .atMost(TestHost.patience(Duration.ofSeconds(30)))
+          .until(() -> engine.holdings().stream().anyMatch(each -> !each.box().isEmpty()));
+      assertThat(engine.run(BOX, ExecSpec.of("echo", "meanwhile")).stdout().text())
+          .isEqualTo("meanwhile\n");
+      assertThat(first.isAlive()).isTrue();
+    } finally {
+      first.interrupt();
+      first.join();
+    }
+    assertNoBoxIsLeft();
+  }
+
+  @Test
+  void runsAreAdmittedInOneWay() {
+    engine.admit(PressureSettings.DEFAULT);
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> engine.admit(PressureSettings.DEFAULT))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.WRONG_STATE));
+  }
+
   private void assertNoBoxIsLeft() {
-    assertThat(engine.holdings()).allMatch(holding -> holding.box().isEmpty());
+    assertThat(engine.holdings())
+        .extracting(Holding::box)
+        .allMatch(box -> box.isEmpty() || box.equals("forkserver"));
   }
 
   private interface Begin {
