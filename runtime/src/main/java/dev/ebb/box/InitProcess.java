@@ -21,6 +21,7 @@ import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -134,6 +135,11 @@ final class InitProcess {
     return found == null
         ? ProcFs.stat(pid).filter(stat -> !stat.isZombie()).isPresent()
         : found.isAlive();
+  }
+
+  /** SAFETY: no other process can have this pid, since init is our child and not reaped. */
+  OptionalInt childPid() {
+    return found == null && isThere() ? OptionalInt.of(pidfd().pid()) : OptionalInt.empty();
   }
 
   private Pidfd pidfd() {

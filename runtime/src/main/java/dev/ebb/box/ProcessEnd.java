@@ -59,7 +59,9 @@ final class ProcessEnd {
     var members = new LinkedHashSet<>(killing.members());
     // The process that makes a box is outside of it. A dead init does not explain such a process.
     if (!init.isStarting() && !enclosure.paths().isEmpty()) {
-      var _ = box.host().strangers().lookAmong(members, box.id().toString());
+      var others = new LinkedHashSet<>(members);
+      init.childPid().ifPresent(others::remove);
+      var _ = box.host().strangers().lookAmong(others, box.id().toString());
     }
     killing.killAll();
     if (init.isStarting()) {

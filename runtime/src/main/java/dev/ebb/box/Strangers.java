@@ -70,10 +70,15 @@ public final class Strangers {
     }
   }
 
-  /** RACE: the namespace of a member that has just been reaped cannot be read. */
+  /**
+   * RACE: the namespace of a member that has just been reaped cannot be read, and its pid may be
+   * that of another process; so a process is taken for foreign only if it was before and after its
+   * start time was read.
+   */
   private List<ProcessRef> find(Collection<Integer> members) {
     told.removeIf(process -> !process.exists());
     return members.stream()
+        .filter(pid -> ProcFs.depth(pid) == 0)
         .map(ProcessRef::of)
         .flatMap(Optional::stream)
         .filter(process -> ProcFs.depth(process.pid()) == 0 && process.exists())
