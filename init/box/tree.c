@@ -1,5 +1,5 @@
-// All processes of one exec. Neither its cgroup leaf nor its subreaper misses one: no setsid, no
-// double fork.
+// All processes of one exec. Neither its cgroup leaf nor its subreaper misses one: not after
+// setsid, nor after a double fork.
 #include "init.h"
 
 /* Opens all that a kill needs, so that a kill at a full table of descriptors works. */
@@ -11,7 +11,7 @@ bool tree_open(struct tree *tree, int leaf)
 	return tree->procs >= 0 && tree->events >= 0;
 }
 
-/* Copies of the files that came instead of the directory. */
+/* Takes copies of the files that the engine sent instead of the directory. */
 bool tree_take(struct tree *tree, const int files[3])
 {
 	tree->procs = fcntl(files[0], F_DUPFD_CLOEXEC, 0);
@@ -94,8 +94,8 @@ unsigned tree_strangers(const struct tree *tree)
 }
 
 /*
- * One write to cgroup.kill is enough. Without it the round is to be repeated
- * until the tree is empty: some may have been forked behind it.
+ * One write to cgroup.kill is enough. Without it the caller repeats the round
+ * until the tree is empty: members may have forked during it.
  */
 bool tree_kill(struct tree *tree)
 {

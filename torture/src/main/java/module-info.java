@@ -1,4 +1,4 @@
-/** What proves Ebb on a user's host: {@code ebb torture}, and {@code ebb soak}. */
+/** The tests of Ebb on a user's host: {@code ebb torture} and {@code ebb soak}. */
 module dev.ebb.torture {
   requires static transitive com.google.errorprone.annotations;
   requires static transitive org.jspecify;

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon compares itself with what it was when it was idle. */
+/** A daemon compares its use of resources with its use when it was idle. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(300)
@@ -42,13 +42,13 @@ final class DaemonBaselineAcceptanceTest {
   }
 
   @Nested
-  class OneThatLeaks {
+  class ADaemonThatLeaks {
     @RegisterExtension
     final DaemonProcess daemon =
         new DaemonProcess(List::of, Map.of("JDK_JAVA_OPTIONS", "-Debb.leak=descriptor"), QUIET);
 
     @Test
-    void isToldOf() throws Exception {
+    void raisesTheAlarm() throws Exception {
       EbbClient client = daemon.client();
       learnAndWork(client);
       await().atMost(PATIENCE).until(() -> baseline(client).isTrue("alarm"));
@@ -57,11 +57,11 @@ final class DaemonBaselineAcceptanceTest {
   }
 
   @Nested
-  class OneThatDoesNot {
+  class ADaemonThatDoesNotLeak {
     @RegisterExtension final DaemonProcess daemon = new DaemonProcess(QUIET);
 
     @Test
-    void isNot() throws Exception {
+    void raisesNoAlarm() throws Exception {
       EbbClient client = daemon.client();
       learnAndWork(client);
       await()

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon that a verb starts, and what takes it away. */
+/** A daemon that a command starts, and its removal by {@code ebb purge}. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -45,7 +45,7 @@ final class DaemonCliStartAcceptanceTest {
     ebb = new Ebb(home);
   }
 
-  /** Whatever a test did, nothing of it stays; its parent has gone, so it is ours to reap. */
+  /** Removes all that a test left. The daemon has lost its parent, so this process reaps it. */
   @AfterEach
   void purge() throws Exception {
     if (Files.exists(home.resolve("instances"))) {
@@ -55,7 +55,7 @@ final class DaemonCliStartAcceptanceTest {
   }
 
   @Test
-  void verbsAtOnceStartOneDaemon() throws Exception {
+  void concurrentCommandsStartOneDaemon() throws Exception {
     var calls = new ArrayList<Process>();
     for (String name : new String[] {"a", "b", "c"}) {
       calls.add(ebb.start("create", "--name", name));
@@ -90,7 +90,7 @@ final class DaemonCliStartAcceptanceTest {
   }
 
   @Test
-  void aDaemonThatDoesNotComeUpIsExplained() throws Exception {
+  void theReasonWhyADaemonDidNotStartIsReported() throws Exception {
     Files.writeString(home.resolve("ebb.toml"), "colour = \"blue\"\n");
 
     var create = ebb.call("create");
@@ -118,7 +118,7 @@ final class DaemonCliStartAcceptanceTest {
     assertThat(refused.stderr()).contains("in use by pid " + run.pid());
     assertThat(ebb.call("purge").stderr()).contains("add --yes to confirm");
     assertThat(run.isAlive()).isTrue();
-    // What a killed runtime leaves is released first.
+    // Purge first releases what the killed runtime left.
     run.destroyForcibly().waitFor();
     var purge = ebb.call("purge", "--yes");
     assertThat(purge.code()).as(purge.stderr()).isZero();
@@ -126,9 +126,9 @@ final class DaemonCliStartAcceptanceTest {
     assertThat(home).doesNotExist();
   }
 
-  /** As a torture that was killed leaves it: a daemon's home whose boxes are detached. */
+  /** A killed torture leaves such a home, of a daemon with detached boxes. */
   @Test
-  void purgeTakesHomesAsideAlong() throws Exception {
+  void purgeRemovesSideHomes() throws Exception {
     assertThat(ebb.call("run", "--", "true").code()).isZero();
     Path side = Files.createDirectories(home.resolve("side").resolve("0badcafe"));
     Path second = Files.createDirectory(home.resolve("side").resolve("0badbeef"));
@@ -146,7 +146,7 @@ final class DaemonCliStartAcceptanceTest {
 
     assertThat(refused.code()).as(refused.text()).isEqualTo(125);
     assertThat(refused.text()).contains("a living process has a home there");
-    // What its daemon's supervisors have not reaped yet, they or we will.
+    // The supervisors of its daemon, or this process, reap the rest.
     await()
         .atMost(DaemonProcess.PATIENCE)
         .untilAsserted(
@@ -163,7 +163,7 @@ final class DaemonCliStartAcceptanceTest {
     assertThat(home).doesNotExist();
   }
 
-  /** The process that has it locked lives. */
+  /** Starts a process that holds the lock of {@code directory}. */
   private static Process hold(Path directory) throws Exception {
     Process process =
         new ProcessBuilder(
@@ -176,7 +176,7 @@ final class DaemonCliStartAcceptanceTest {
     return process;
   }
 
-  /** A link and its target belong to another user, as a mount would. */
+  /** Purge keeps a link and its target, as it keeps a mount point. */
   @Test
   void aHomeThatPurgeLeavesEmptyIsUsedAgain() throws Exception {
     Path link = home.resolveSibling(home.getFileName() + "-link");
@@ -197,7 +197,7 @@ final class DaemonCliStartAcceptanceTest {
   }
 
   @Test
-  void purgeAsksAPerson() throws Exception {
+  void purgeAsksForConfirmationOnATerminal() throws Exception {
     assertThat(ebb.call("run", "--", "true").code()).isZero();
 
     assertThat(Pty.run(home, "1", "n\\r", "purge").said()).contains("nothing was removed");

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon that may have a few connections only. */
+/** A daemon that is limited to a few connections. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -29,7 +29,7 @@ final class DaemonConnectionsAcceptanceTest {
   }
 
   @Test
-  void oneTooManyIsToldSoAndServedWhenAnotherHasGone() throws Exception {
+  void anExcessConnectionIsRefusedAndServedWhenAnotherHasClosed() throws Exception {
     var wires = new ArrayList<Wire>();
     for (int i = 0; i < MOST; i++) {
       wires.add(Wire.to(daemon.uri()));
@@ -55,7 +55,7 @@ final class DaemonConnectionsAcceptanceTest {
   }
 
   @Test
-  void thoseWithAKeyAreBoundedAndAdminsHaveAReserve() throws Exception {
+  void connectionsWithAKeyAreBoundedAndAdminsHaveAReserve() throws Exception {
     String plain = "Authorization: Bearer " + daemon.key("--tenant", "a");
     String admin = "Authorization: Bearer " + daemon.key("--admin");
     var wires = new ArrayList<Wire>();
@@ -80,13 +80,13 @@ final class DaemonConnectionsAcceptanceTest {
   }
 
   @Test
-  void thoseWhoSayNothingTakeNoMoreDescriptorsThanThereMayBe() throws Exception {
+  void silentConnectionsTakeABoundedNumberOfDescriptors() throws Exception {
     long before = descriptors();
     var silent = new ArrayList<Wire>();
     for (int i = 0; i < 20 * MOST; i++) {
       silent.add(Wire.to(daemon.uri()));
     }
-    // Those that say nothing make room.
+    // The daemon closes silent connections to make room.
     await()
         .atMost(DaemonProcess.PATIENCE)
         .until(() -> Wire.ask(daemon.uri(), "GET", "/healthz", "").status() == 200);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code ebb context}, as one types it. */
+/** The command {@code ebb context}. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -75,7 +75,7 @@ final class DaemonContextCliAcceptanceTest {
   }
 
   @Test
-  void whoeverGoesAwayInterruptsTheCellAndOthersCanToo() throws Exception {
+  void aCellIsInterruptedByTheDeathOfItsClientAndByOtherClients() throws Exception {
     call("context", "create", "box", "bash");
     Process first = DAEMON.ebb().start("context", "run", "box", "c1", "x=5; sleep 1000");
     await().atMost(DaemonProcess.PATIENCE).until(() -> isInState("busy"));

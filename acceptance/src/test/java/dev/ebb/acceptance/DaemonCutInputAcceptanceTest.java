@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a command in a detached box was being given to read when its daemon ended. */
+/** Input of commands in a detached box that was still open when their daemon ended. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -45,7 +45,7 @@ final class DaemonCutInputAcceptanceTest {
     }
   }
 
-  /** Two commands read when their daemon ends; the caller of the second has written all. */
+  /** Two commands read when their daemon ends; the input of the second was complete. */
   private void cutBy(Ending ending) throws Exception {
     daemon.client().boxes().create(BoxRequest.defaults().withName("box").withDetached());
     long cut = start("wc -c; until [ -e go ]; do sleep 0.02; done");
@@ -64,7 +64,7 @@ final class DaemonCutInputAcceptanceTest {
     execs().run(ExecRequest.of("touch", "go"));
     assertEnd(execs().await(cut), true);
     assertEnd(execs().await(whole), false);
-    // The daemon after the next one has it from the record alone.
+    // The daemon after the next one knows it from the record alone.
     ending.of(daemon);
     daemon.start();
     assertEnd(execs().inspect(cut), true);
@@ -96,7 +96,7 @@ final class DaemonCutInputAcceptanceTest {
   }
 
   @Test
-  void aFileOfWhichTheEndNeverCameStaysAsItWas() throws Exception {
+  void aFileStaysAsItWasWhenItsUploadIsCut() throws Exception {
     daemon.client().boxes().create(BoxRequest.defaults().withName("box").withDetached());
     daemon.client().files("box").write("/workspace/file", "before".getBytes(UTF_8));
     try (Wire wire = Wire.to(daemon.uri())) {
@@ -122,7 +122,7 @@ final class DaemonCutInputAcceptanceTest {
     assertThat(daemon.client().boxes().remove("box", true).clean()).isTrue();
   }
 
-  /** Of the box: init, and what writes the file. */
+  /** Returns the number of processes of the box: init, and the one that writes the file. */
   private long processes() throws IOException {
     return daemon.client().boxes().inspect("box").holdings().stream()
         .filter(held -> held.kind().equals("process"))

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a box may reach, as a daemon's callers ask for it; {@code localhost} is their internet. */
+/** Egress of boxes as callers request it; {@code localhost} stands for the internet. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -35,12 +35,12 @@ final class DaemonEgressAcceptanceTest {
       new DaemonProcess(
           "--egress-private", "127.0.0.0/8,::1/128", "--policy-egress", "localhost:*,a.org");
 
-  /** Answers one request, and ends. */
-  private record Once(ServerSocket server, Thread thread) implements AutoCloseable {
-    static Once open() throws IOException {
+  /** A server that answers each request with {@code ANSWER} and closes the connection. */
+  private record Origin(ServerSocket server, Thread thread) implements AutoCloseable {
+    static Origin open() throws IOException {
       var server = new ServerSocket(0, 16, InetAddress.ofLiteral("127.0.0.1"));
       Thread thread = Thread.ofPlatform().name("origin").start(() -> serve(server));
-      return new Once(server, thread);
+      return new Origin(server, thread);
     }
 
     private static void serve(ServerSocket server) {
@@ -55,7 +55,7 @@ final class DaemonEgressAcceptanceTest {
           }
         }
       } catch (IOException e) {
-        // It is over.
+        // The server was closed.
       }
     }
 
@@ -74,7 +74,9 @@ final class DaemonEgressAcceptanceTest {
     }
   }
 
-  /** The name is the box's own loopback otherwise, which is reached without the proxy. */
+  /**
+   * Unsets no_proxy: otherwise the client connects to the box's own loopback, without the proxy.
+   */
   private static ExecRequest fetch(String url) {
     String code =
         """
@@ -93,7 +95,8 @@ final class DaemonEgressAcceptanceTest {
         .withEnvironment("no_proxy", "");
   }
 
-  private static String said(EbbClient client, String box, ExecRequest request) throws IOException {
+  private static String output(EbbClient client, String box, ExecRequest request)
+      throws IOException {
     return client.execs(box).run(request).stdout().text().strip();
   }
 
@@ -105,35 +108,35 @@ final class DaemonEgressAcceptanceTest {
   }
 
   @Test
-  void aBoxReachesWhatItsOrderAllowsUntilThatIsChanged() throws Exception {
-    try (Once origin = Once.open();
+  void aBoxReachesWhatItsNetworkAllowsUntilThatIsChanged() throws Exception {
+    try (Origin origin = Origin.open();
         EbbClient client = daemon.client();
         BoxEvents events = client.events()) {
       String network = "allow=localhost:" + origin.server().getLocalPort();
       Box box = client.boxes().create(BoxRequest.defaults().withNetwork(network));
       assertThat(box.network()).isEqualTo(network);
-      assertThat(said(client, box.id(), fetch(origin.url()))).isEqualTo("hello");
-      assertThat(said(client, box.id(), fetch("http://other.org/")))
+      assertThat(output(client, box.id(), fetch(origin.url()))).isEqualTo("hello");
+      assertThat(output(client, box.id(), fetch("http://other.org/")))
           .isEqualTo("403 Ebb: other.org:80 is not allowed by the network of this box");
 
       assertThat(client.boxes().changeNetwork(box.id(), "allow=other.org").network())
           .isEqualTo("allow=other.org");
-      assertThat(said(client, box.id(), fetch(origin.url()))).startsWith("403 Ebb: localhost:");
+      assertThat(output(client, box.id(), fetch(origin.url()))).startsWith("403 Ebb: localhost:");
       assertThat(client.boxes().changeNetwork(box.id(), "none").network()).isEqualTo("none");
-      assertThat(said(client, box.id(), fetch(origin.url()))).startsWith("403 Ebb: localhost:");
+      assertThat(output(client, box.id(), fetch(origin.url()))).startsWith("403 Ebb: localhost:");
       assertThat(client.boxes().changeNetwork(box.id(), network).network()).isEqualTo(network);
       if (Feature.CGROUPS.isPresent()) {
         client.boxes().pause(box.id());
         client.boxes().resume(box.id());
       }
-      assertThat(said(client, box.id(), fetch(origin.url()))).isEqualTo("hello");
+      assertThat(output(client, box.id(), fetch(origin.url()))).isEqualTo("hello");
       assertThat(client.boxes().inspect(box.id()).network()).isEqualTo(network);
-      assertTold(events);
+      assertPublished(events);
       client.boxes().remove(box.id(), true);
     }
   }
 
-  private static void assertTold(BoxEvents events) throws IOException {
+  private static void assertPublished(BoxEvents events) throws IOException {
     BoxEvent allowed = next(events, "egress_allowed");
     assertThat(allowed.document().string("destination")).startsWith("localhost:");
     BoxEvent refused = next(events, "egress_refused");
@@ -151,14 +154,14 @@ final class DaemonEgressAcceptanceTest {
   }
 
   @Test
-  void aBoxThatHadNoneIsGivenAWayOut() throws Exception {
-    try (Once origin = Once.open();
+  void aBoxWithoutEgressCanBeGivenIt() throws Exception {
+    try (Origin origin = Origin.open();
         EbbClient client = daemon.client()) {
       Box box = client.boxes().create(BoxRequest.defaults());
-      assertThat(said(client, box.id(), fetch(origin.url()))).contains("refused");
+      assertThat(output(client, box.id(), fetch(origin.url()))).contains("refused");
       client.boxes().changeNetwork(box.id(), "allow=localhost:*");
-      assertThat(said(client, box.id(), fetch(origin.url()))).isEqualTo("hello");
-      assertThat(said(client, box.id(), ExecRequest.of("printenv", "https_proxy")))
+      assertThat(output(client, box.id(), fetch(origin.url()))).isEqualTo("hello");
+      assertThat(output(client, box.id(), ExecRequest.of("printenv", "https_proxy")))
           .isEqualTo("http://127.0.0.1:3128");
       client.boxes().remove(box.id(), true);
     }
@@ -184,8 +187,8 @@ final class DaemonEgressAcceptanceTest {
   }
 
   @Test
-  void theCommandsSayIt() throws Exception {
-    try (Once origin = Once.open()) {
+  void theCommandLineSetsAndShowsIt() throws Exception {
+    try (Origin origin = Origin.open()) {
       Ebb ebb = daemon.ebb();
       String port = Integer.toString(origin.server().getLocalPort());
       assertThat(ebb.call("create", "--name", "one", "--net", "allow=localhost:" + port).code())
@@ -198,7 +201,7 @@ final class DaemonEgressAcceptanceTest {
       assertThat(wrong.stderr()).contains("an address cannot be allowed, only names");
       assertThat(ebb.call("network", "one", "none").text()).isEqualTo("none\n");
       assertThat(ebb.call("rm", "-f", "one").code()).isZero();
-      // Without the daemon, and so without what its operator opened.
+      // This runs without the daemon, so without the addresses that its operator opened.
       var refused =
           ebb.call(
               "run",
@@ -219,17 +222,19 @@ final class DaemonEgressAcceptanceTest {
     }
   }
 
-  /** Its way out is kept by its init, and the next daemon goes on where the last one was. */
+  /**
+   * The init of the box keeps its egress socket, and the next daemon serves it by the last policy.
+   */
   @Test
-  void aDetachedBoxKeepsItsWayOutAndItsChange() throws Exception {
-    try (Once origin = Once.open()) {
+  void aDetachedBoxKeepsItsEgressAndItsChange() throws Exception {
+    try (Origin origin = Origin.open()) {
       String opened;
       String closed;
       String first = "allow=localhost:" + origin.server().getLocalPort();
       try (EbbClient client = daemon.client()) {
         opened = detached(client, "allow=a.org");
         client.boxes().changeNetwork(opened, "allow=localhost:*");
-        assertThat(said(client, opened, fetch(origin.url()))).isEqualTo("hello");
+        assertThat(output(client, opened, fetch(origin.url()))).isEqualTo("hello");
         closed = detached(client, first);
         client.boxes().changeNetwork(closed, "none");
       }
@@ -237,15 +242,15 @@ final class DaemonEgressAcceptanceTest {
       daemon.start();
       try (EbbClient client = daemon.client()) {
         assertThat(client.boxes().inspect(opened).network()).isEqualTo("allow=localhost:*");
-        assertThat(said(client, opened, fetch(origin.url()))).isEqualTo("hello");
-        assertThat(said(client, opened, fetch("http://a.org/")))
+        assertThat(output(client, opened, fetch(origin.url()))).isEqualTo("hello");
+        assertThat(output(client, opened, fetch("http://a.org/")))
             .isEqualTo("403 Ebb: a.org:80 is not allowed by the network of this box");
         assertThat(client.boxes().inspect(closed).network()).isEqualTo("none");
-        assertThat(said(client, closed, fetch(origin.url())))
-            .as("it is told, and does not wait")
+        assertThat(output(client, closed, fetch(origin.url())))
+            .as("it is refused, and does not wait")
             .startsWith("403 Ebb: localhost:");
         client.boxes().changeNetwork(closed, first);
-        assertThat(said(client, closed, fetch(origin.url()))).isEqualTo("hello");
+        assertThat(output(client, closed, fetch(origin.url()))).isEqualTo("hello");
         client.boxes().remove(opened, true);
         client.boxes().remove(closed, true);
       }

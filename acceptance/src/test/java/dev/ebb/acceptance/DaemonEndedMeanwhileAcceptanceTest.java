@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * Requests that are under way when their box is stopped or removed. Its init stands still, so each
- * is in the middle of its work then.
+ * Requests that are under way when their box is stopped or removed. The init is stopped by a
+ * signal, so no request has finished by then.
  */
 @Tag("kernel")
 @LeakChecked
@@ -31,7 +31,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 final class DaemonEndedMeanwhileAcceptanceTest {
   private static final String EXEC = "{\"command\":[\"true\"]}";
 
-  /** Method, what follows the box, and the body. */
+  /** Method, path below the box, and body. */
   private static final List<List<String>> REQUESTS =
       List.of(
           List.of("POST", "/execs?wait=true", EXEC),
@@ -46,8 +46,8 @@ final class DaemonEndedMeanwhileAcceptanceTest {
 
   @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
 
-  private static void signal(String word, long pid) throws IOException, InterruptedException {
-    assertThat(new ProcessBuilder("kill", "-" + word, Long.toString(pid)).start().waitFor())
+  private static void signal(String name, long pid) throws IOException, InterruptedException {
+    assertThat(new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor())
         .isZero();
   }
 
@@ -85,7 +85,7 @@ final class DaemonEndedMeanwhileAcceptanceTest {
                 }
               });
     }
-    // Each has a process, or is about to: none can have been answered before.
+    // The box lists both commands, so the requests are under way; none is answered before.
     await().atMost(DaemonProcess.PATIENCE).until(() -> client.execs(box).list().size() >= 2);
     ending.of(client, box);
     var answers = new LinkedHashMap<String, String>();
@@ -97,7 +97,7 @@ final class DaemonEndedMeanwhileAcceptanceTest {
     return answers;
   }
 
-  private static void assertTold(Map<String, String> answers) {
+  private static void assertAnswered(Map<String, String> answers) {
     assertThat(answers)
         .allSatisfy(
             (request, answer) ->
@@ -106,14 +106,14 @@ final class DaemonEndedMeanwhileAcceptanceTest {
   }
 
   @Test
-  void underAStop() throws Exception {
+  void requestsAreAnsweredWhenTheBoxIsStopped() throws Exception {
     TestHost.require(Feature.ROOT);
-    assertTold(answers((client, box) -> client.boxes().stop(box, Duration.ZERO)));
+    assertAnswered(answers((client, box) -> client.boxes().stop(box, Duration.ZERO)));
   }
 
   @Test
-  void underARemoval() throws Exception {
+  void requestsAreAnsweredWhenTheBoxIsRemoved() throws Exception {
     TestHost.require(Feature.ROOT);
-    assertTold(answers((client, box) -> client.boxes().remove(box, true)));
+    assertAnswered(answers((client, box) -> client.boxes().remove(box, true)));
   }
 }

@@ -39,7 +39,7 @@ final class DaemonFileLimitsAcceptanceTest {
         .satisfies(e -> assertThat(e.code()).isEqualTo("too-large"));
   }
 
-  /** What lies in a home, as it takes room on the disk. */
+  /** Returns the size of all files in a home. */
   private static long staged(Path home) throws IOException {
     try (var files = Files.walk(home)) {
       long sum = 0;
@@ -106,7 +106,9 @@ final class DaemonFileLimitsAcceptanceTest {
     }
   }
 
-  /** A terabyte of holes in a small box; what has come by then is more than a box can hold. */
+  /**
+   * An archive of a terabyte of holes in a small box ends when it is larger than the box can hold.
+   */
   @Test
   @Tag("long")
   void anArchiveEndsWhereABoxCannotHoldMore() throws Exception {
@@ -125,7 +127,7 @@ final class DaemonFileLimitsAcceptanceTest {
         }
         assertThat(seen).as("bytes of an archive that was not cut").isLessThan(most);
       } catch (IOException e) {
-        // It is cut off, so that no client takes it for a whole one.
+        // The archive is cut off, so that no client takes it for a complete one.
         assertThat(seen).isBetween(1L << 30, most);
       }
       client.boxes().remove(box.id(), true);

@@ -27,12 +27,12 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The process that clones the boxes of a daemon, which has a mount namespace of its own here. */
+/** The forkserver of a daemon; this daemon has a mount namespace of its own. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
 final class DaemonForkserverAcceptanceTest {
-  /** One of those that every box shows. */
+  /** A file of the host that every box shows. */
   private static final String SHOWN = "/etc/ld.so.cache";
 
   private static final String MARK = "replaced";
@@ -53,11 +53,11 @@ final class DaemonForkserverAcceptanceTest {
     client = daemon.client();
   }
 
-  private String lastWord() throws IOException {
-    return said("tail -c " + MARK.length() + " " + SHOWN);
+  private String endOfTheFile() throws IOException {
+    return output("tail -c " + MARK.length() + " " + SHOWN);
   }
 
-  private String said(String script) throws IOException {
+  private String output(String script) throws IOException {
     return client.run(BoxRequest.defaults(), ExecRequest.of("sh", "-c", script)).stdout().text();
   }
 
@@ -87,24 +87,24 @@ final class DaemonForkserverAcceptanceTest {
 
   @Test
   void aFileOfTheHostThatIsReplacedIsSeenByTheNextBoxes(@TempDir Path files) throws Exception {
-    assertThat(lastWord()).isNotEqualTo(MARK);
+    assertThat(endOfTheFile()).isNotEqualTo(MARK);
     List<Long> first = forkservers();
     assertThat(first).hasSize(1);
     Path replacement = Files.copy(Path.of(SHOWN), files.resolve("cache"));
     Files.write(replacement, MARK.getBytes(StandardCharsets.US_ASCII), StandardOpenOption.APPEND);
     mountForDaemon("--bind", replacement.toString(), SHOWN);
-    await().atMost(DaemonProcess.PATIENCE).until(() -> lastWord().equals(MARK));
+    await().atMost(DaemonProcess.PATIENCE).until(() -> endOfTheFile().equals(MARK));
     assertThat(forkservers()).hasSize(1).doesNotContainAnyElementsOf(first);
   }
 
-  /** As systemd-sysext does with what it merges. */
+  /** Mounts an overlay as systemd-sysext does. */
   @Test
   void whatIsMountedOverUsrIsSeenByTheNextBoxes(@TempDir Path files) throws Exception {
     String look = "ls /usr | grep " + MARK + " || true";
-    assertThat(said(look)).isEmpty();
+    assertThat(output(look)).isEmpty();
     Files.createFile(files.resolve(MARK));
     Files.setPosixFilePermissions(files, PosixFilePermissions.fromString("rwxr-xr-x"));
     mountForDaemon("-t", "overlay", "overlay", "-o", "lowerdir=" + files + ":/usr", "/usr");
-    await().atMost(DaemonProcess.PATIENCE).until(() -> said(look).equals(MARK + "\n"));
+    await().atMost(DaemonProcess.PATIENCE).until(() -> output(look).equals(MARK + "\n"));
   }
 }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Requests that nobody would send who meant well: refused, and the daemon is as it was. */
+/** Hostile requests: the daemon refuses them and is unchanged. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -48,13 +48,13 @@ final class DaemonHostileRequestAcceptanceTest {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  private void assertUnimpressed() throws Exception {
+  private void assertUnchanged() throws Exception {
     assertThat(DAEMON.client().boxes().list(BoxQuery.all())).isEmpty();
     assertThat(DAEMON.client().isReady()).isTrue();
   }
 
   @Test
-  void aBodyThatIsNoOrderIsRefused() throws Exception {
+  void anInvalidBodyIsRefused() throws Exception {
     for (String body :
         List.of(
             "[".repeat(100_000),
@@ -98,11 +98,11 @@ final class DaemonHostileRequestAcceptanceTest {
       assertThat(answer.status()).as(shown + " → " + answer).isEqualTo(400);
       assertThat(answer.body()).as(shown).contains("\"code\":\"bad-request\"");
     }
-    assertUnimpressed();
+    assertUnchanged();
   }
 
   @Test
-  void aNumberThatCannotBeMeantIsRefused() throws Exception {
+  void anImpossibleNumberIsRefused() throws Exception {
     for (String number :
         List.of(
             "-1",
@@ -141,11 +141,11 @@ final class DaemonHostileRequestAcceptanceTest {
       var answer = create(bytes("{\"limits\":{\"cpus\":" + cpus + "}}"));
       assertThat(answer.status()).as(cpus + " → " + answer).isEqualTo(400);
     }
-    assertUnimpressed();
+    assertUnchanged();
   }
 
   @Test
-  void aBodyThatIsTooLargeOrOddlyWrappedIsRefused() throws Exception {
+  void aBodyThatIsTooLargeOrOddlyEncodedIsRefused() throws Exception {
     byte[] large = new byte[20 << 20];
     Arrays.fill(large, (byte) ' ');
     assertThat(create(large).status()).isEqualTo(413);
@@ -169,11 +169,11 @@ final class DaemonHostileRequestAcceptanceTest {
             new byte[] {(byte) 0xff, (byte) 0xfe, '{', 0, '}', 0})) {
       assertThat(create(invalid).status()).isEqualTo(400);
     }
-    assertUnimpressed();
+    assertUnchanged();
   }
 
   @Test
-  void aCommandThatNoKernelTakesIsRefused() throws Exception {
+  void aCommandThatNoKernelAcceptsIsRefused() throws Exception {
     DAEMON.client().boxes().create(BoxRequest.defaults().withName("b"));
     String many = String.join(",", Collections.nCopies(1_000_000, "\"true\""));
     for (String body :
@@ -200,11 +200,11 @@ final class DaemonHostileRequestAcceptanceTest {
       }
     }
     assertThat(DAEMON.client().execs("b").list()).isEmpty();
-    // Only the kernel can say no to this one.
+    // Only the kernel can refuse this command.
     var result = DAEMON.client().execs("b").run(ExecRequest.of("true", "a".repeat(3_000_000)));
     assertThat(result.exec().status()).isEqualTo("not-started");
     DAEMON.client().boxes().remove("b", true);
-    assertUnimpressed();
+    assertUnchanged();
   }
 
   @Test
@@ -233,11 +233,11 @@ final class DaemonHostileRequestAcceptanceTest {
             .isTrue();
       }
     }
-    assertUnimpressed();
+    assertUnchanged();
   }
 
   @Test
-  void aPathOfChanceIsRefused() throws Exception {
+  void aRandomPathIsRefused() throws Exception {
     var random = new Random(20261116);
     for (int i = 0; i < 400; i++) {
       String method = pick(random, "GET", "POST", "PUT", "DELETE", "PATCH", "TRACE", "WHAT");
@@ -245,7 +245,7 @@ final class DaemonHostileRequestAcceptanceTest {
       var answer = Wire.ask(DAEMON.uri(), method, target, "{\"name\":7}", key);
       assertThat(answer.isRefusal()).as(i + ": " + method + " " + target + " → " + answer).isTrue();
     }
-    assertUnimpressed();
+    assertUnchanged();
     assertThat(DAEMON.threads()).isLessThanOrEqualTo(24);
   }
 
@@ -278,13 +278,13 @@ final class DaemonHostileRequestAcceptanceTest {
 
   @Test
   @Tag("long")
-  void whoeverDripsARequestHoldsNobodyUpAndIsCutOff() throws Exception {
+  void aSlowRequestDelaysNoOtherAndIsCutOff() throws Exception {
     var dripping = new ArrayList<Drip>();
     String head = "POST /v1/boxes HTTP/1.1\r\nHost: localhost\r\n" + key + "\r\n";
     for (int i = 0; i < 100; i++) {
       dripping.add(new Drip("GET /v1/version HTTP/1.1\r\nX-Slow: "));
       dripping.add(new Drip(head + "Content-Length: 100000\r\n\r\n"));
-      // Also after a request that was whole.
+      // Also after a complete request.
       dripping.add(new Drip("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /x"));
     }
     long begun = System.nanoTime();
@@ -300,7 +300,7 @@ final class DaemonHostileRequestAcceptanceTest {
     for (Drip drip : dripping) {
       drip.wire.close();
     }
-    assertUnimpressed();
+    assertUnchanged();
   }
 
   private static final class Drip {
@@ -311,7 +311,9 @@ final class DaemonHostileRequestAcceptanceTest {
       wire.write(begin);
     }
 
-    /** A reset may come one byte late. */
+    /**
+     * Sends one byte; returns whether the daemon still takes it. A reset may come one byte late.
+     */
     boolean isTaken() {
       return wire.write(new byte[] {'a'});
     }

@@ -37,11 +37,11 @@ final class DaemonIdleConnectionAcceptanceTest {
   final DaemonProcess daemon =
       new DaemonProcess(List::of, Map.of("JDK_JAVA_OPTIONS", "-Debb.idle=" + IDLE.toMillis()));
 
-  /** One that stays open from request to request. */
-  private static final class Line implements Closeable {
+  /** A connection that stays open from request to request. */
+  private static final class KeepAlive implements Closeable {
     private final SocketChannel channel;
 
-    Line(SocketAddress address) throws IOException {
+    KeepAlive(SocketAddress address) throws IOException {
       channel = SocketChannel.open(address);
     }
 
@@ -52,7 +52,7 @@ final class DaemonIdleConnectionAcceptanceTest {
       }
     }
 
-    /** What comes next; empty when the other end has closed. */
+    /** Reads what comes next; returns empty when the daemon has closed the connection. */
     Optional<String> next() throws IOException {
       var bytes = ByteBuffer.allocate(8192);
       int n = channel.read(bytes);
@@ -65,11 +65,11 @@ final class DaemonIdleConnectionAcceptanceTest {
     }
   }
 
-  private void stopFor(Duration time, List<Line> lines, String request) throws Exception {
+  private void stopFor(Duration time, List<KeepAlive> lines, String request) throws Exception {
     signal("STOP");
     try {
       TimeUnit.NANOSECONDS.sleep(time.toNanos());
-      for (Line line : lines) {
+      for (KeepAlive line : lines) {
         line.send(request);
       }
     } finally {
@@ -88,8 +88,8 @@ final class DaemonIdleConnectionAcceptanceTest {
         UnixDomainSocketAddress.of(daemon.home().resolve("ebb.sock")));
   }
 
-  private static void closeAll(List<Line> lines) throws IOException {
-    for (Line line : lines) {
+  private static void closeAll(List<KeepAlive> lines) throws IOException {
+    for (KeepAlive line : lines) {
       line.close();
     }
   }
@@ -99,34 +99,34 @@ final class DaemonIdleConnectionAcceptanceTest {
     String request =
         "GET /v1/boxes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n"
             .formatted(daemon.key());
-    var lines = new ArrayList<Line>();
+    var lines = new ArrayList<KeepAlive>();
     for (SocketAddress door : doors()) {
       for (int i = 0; i < EACH; i++) {
-        var line = new Line(door);
+        var line = new KeepAlive(door);
         lines.add(line);
         line.send(request);
         assertThat(line.next()).get().asString().startsWith("HTTP/1.1 200");
       }
     }
     stopFor(LONGER, lines, request);
-    for (Line line : lines) {
+    for (KeepAlive line : lines) {
       assertThat(line.next()).get().asString().startsWith("HTTP/1.1 200");
     }
-    for (Line line : lines) {
-      assertThat(line.next()).as("one that is idle while the daemon runs is closed").isEmpty();
+    for (KeepAlive line : lines) {
+      assertThat(line.next()).as("an idle connection of a running daemon is closed").isEmpty();
     }
     closeAll(lines);
   }
 
-  /** Half of it came before the stop, and the rest during it. */
+  /** Half of the body comes before the stop, and the rest during it. */
   @Test
   void aBodyThatPausedDuringTheStopIsTaken() throws Exception {
     String box = daemon.client().boxes().create(BoxRequest.defaults()).id();
     String headers = "Authorization: Bearer " + daemon.key() + "\r\nContent-Length: 8";
-    var lines = new ArrayList<Line>();
+    var lines = new ArrayList<KeepAlive>();
     for (SocketAddress door : doors()) {
       for (int i = 0; i < EACH; i++) {
-        lines.add(new Line(door));
+        lines.add(new KeepAlive(door));
         lines
             .getLast()
             .send(
@@ -135,7 +135,7 @@ final class DaemonIdleConnectionAcceptanceTest {
       }
     }
     stopFor(LONGER, lines, "rest");
-    for (Line line : lines) {
+    for (KeepAlive line : lines) {
       assertThat(line.next()).get().asString().startsWith("HTTP/1.1 20");
     }
     closeAll(lines);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Agents that say nothing any more, and never said goodbye. */
+/** Agents that send nothing any more and have not ended their session. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -28,7 +28,10 @@ final class DaemonMcpIdleAcceptanceTest {
 
   @RegisterExtension final DaemonProcess daemon = new DaemonProcess("--mcp-idle=8s");
 
-  /** Another that is at work goes on, however long that takes, and is as idle afterwards. */
+  /**
+   * A session with a call under way stays, however long that takes; its idle time begins
+   * afterwards.
+   */
   @Test
   void anUnusedSessionEndsAndItsBoxesGo() throws Exception {
     var wire = new McpWire(daemon.uri(), daemon.key());
@@ -74,14 +77,14 @@ final class DaemonMcpIdleAcceptanceTest {
 
   private static String boxOf(McpWire wire, String session) throws IOException {
     var answer = wire.post(session, McpWire.run("true"));
-    String said = answer.body();
-    return Json.readObject(said.substring(said.indexOf('{'), said.lastIndexOf('}') + 1))
+    String text = answer.body();
+    return Json.readObject(text.substring(text.indexOf('{'), text.lastIndexOf('}') + 1))
         .object("result")
         .object("structuredContent")
         .string("box");
   }
 
-  /** Without waiting for the answer. */
+  /** Sends a request without waiting for the answer. */
   private static void post(Wire call, McpWire wire, String session, String body) {
     byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
     call.write(
@@ -98,7 +101,7 @@ final class DaemonMcpIdleAcceptanceTest {
     call.write(bytes);
   }
 
-  /** The next session that ends is this one, and its box was released before. */
+  /** Asserts that this session ends next, and that its box was released before. */
   private static void assertEnd(BoxEvents events, String session, String box) throws IOException {
     BoxEvent released = next(events, "released");
     assertThat(released.box()).isEqualTo(box);

@@ -19,38 +19,38 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Agents whose process is stopped: they hold their stream, and are not there. */
+/** Agents with a stopped process: their stream stays open, but they do not answer. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
 final class DaemonMcpStoppedAcceptanceTest {
   @RegisterExtension final DaemonProcess daemon = new DaemonProcess("--mcp-idle=6s");
 
-  /** {@code ebb mcp}, of which one line after the other is read. */
-  private record Bridge(Process process, BufferedReader said) {
-    private void say(String line) throws IOException {
+  /** A process of {@code ebb mcp}, and its output line by line. */
+  private record Bridge(Process process, BufferedReader lines) {
+    private void send(String line) throws IOException {
       process.outputWriter().write(line + "\n");
       process.outputWriter().flush();
     }
 
     private String begin() throws IOException {
-      say(McpWire.INITIALIZE);
-      assertThat(Json.readObject(said.readLine()).has("result")).isTrue();
-      say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
-      say(McpWire.run("echo hi"));
-      return Json.readObject(said.readLine())
+      send(McpWire.INITIALIZE);
+      assertThat(Json.readObject(lines.readLine()).has("result")).isTrue();
+      send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+      send(McpWire.run("echo hi"));
+      return Json.readObject(lines.readLine())
           .object("result")
           .object("structuredContent")
           .string("box");
     }
 
-    /** As every client must, until its end. */
+    /** Answers each ping until the stream ends, as every client must. */
     private void answerPings() {
       try {
-        for (String line = said.readLine(); line != null; line = said.readLine()) {
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
           JsonObject message = Json.readObject(line);
           assertThat(message.string("method")).isEqualTo("ping");
-          say("{\"jsonrpc\":\"2.0\",\"id\":\"" + message.string("id") + "\",\"result\":{}}");
+          send("{\"jsonrpc\":\"2.0\",\"id\":\"" + message.string("id") + "\",\"result\":{}}");
         }
       } catch (IOException e) {
         throw new AssertionError(e);
@@ -69,7 +69,7 @@ final class DaemonMcpStoppedAcceptanceTest {
   }
 
   @Test
-  void aStoppedClientLosesItsBoxAtTheBoundAndOneThatLivesKeepsIt() throws Exception {
+  void aStoppedClientLosesItsBoxAtTheBoundAndALivingOneKeepsIt() throws Exception {
     EbbClient client = daemon.client();
     Bridge living = bridge();
     String kept = living.begin();
@@ -84,7 +84,7 @@ final class DaemonMcpStoppedAcceptanceTest {
 
     stopped.signal("CONT");
     assertThat(stopped.process().waitFor(30, TimeUnit.SECONDS)).isTrue();
-    assertThat(stopped.process().exitValue()).as("it is told").isEqualTo(125);
+    assertThat(stopped.process().exitValue()).as("it reports the end").isEqualTo(125);
     living.process().outputWriter().close();
     assertThat(living.process().waitFor(30, TimeUnit.SECONDS)).isTrue();
     pings.join();

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * The daemon's own OpenAPI document: valid for an independent validator, and good enough to make a
- * client of it, which is compiled, calls the daemon, and holds each answer to its schema.
+ * The daemon's own OpenAPI document: an independent validator accepts it, and a client that is
+ * generated from it compiles, calls the daemon, and checks each answer against its schema.
  */
 @Tag("kernel")
 @LeakChecked

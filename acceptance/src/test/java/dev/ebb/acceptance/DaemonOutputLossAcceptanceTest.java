@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon whose disk is full says of each command what of its output is lost. */
+/** When its disk is full, a daemon reports for each command how much output was lost. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(240)
@@ -35,13 +35,13 @@ final class DaemonOutputLossAcceptanceTest {
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
   @Test
-  void lossIsToldByEveryInterfaceAndLittleOutputIsWhole() throws Exception {
+  void everyInterfaceReportsLossAndShortOutputIsComplete() throws Exception {
     TestHost.require(Feature.ROOT);
     try (var disk = SmallDisk.mount(16 << 20)) {
       DaemonProcess daemon = DaemonProcess.at(disk.directory());
       try {
         for (boolean isDetached : List.of(false, true)) {
-          assertLossIsTold(daemon, disk, isDetached);
+          assertReported(daemon, disk, isDetached);
         }
       } finally {
         disk.free();
@@ -50,7 +50,7 @@ final class DaemonOutputLossAcceptanceTest {
     }
   }
 
-  private static void assertLossIsTold(DaemonProcess daemon, SmallDisk disk, boolean isDetached)
+  private static void assertReported(DaemonProcess daemon, SmallDisk disk, boolean isDetached)
       throws Exception {
     EbbClient client = daemon.client();
     BoxRequest request = BoxRequest.defaults();
@@ -70,9 +70,9 @@ final class DaemonOutputLossAcceptanceTest {
     Followed followed = Followed.all(execs.follow(much, Offsets.START));
     assertThat(followed.stdout()).isEqualTo(new byte[KEPT]);
     assertLost(followed.end().orElseThrow().exec());
-    var told = daemon.ebb().call("logs", box, Long.toString(much));
-    assertThat(told.code()).isEqualTo(125);
-    assertThat(told.stderr()).contains("%d bytes of stdout".formatted(MUCH - KEPT), "ENOSPC");
+    var logs = daemon.ebb().call("logs", box, Long.toString(much));
+    assertThat(logs.code()).isEqualTo(125);
+    assertThat(logs.stderr()).contains("%d bytes of stdout".formatted(MUCH - KEPT), "ENOSPC");
     disk.free();
     client.boxes().remove(box, true);
   }
@@ -95,7 +95,7 @@ final class DaemonOutputLossAcceptanceTest {
   }
 
   @Test
-  void theCommandLineSaysSoToo() throws Exception {
+  void theCommandLineReportsLossToo() throws Exception {
     TestHost.require(Feature.ROOT);
     try (var disk = SmallDisk.mount(2 << 20)) {
       var ebb = new Ebb(disk.directory());

@@ -20,7 +20,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A limit around the daemon is one around its boxes, also where limits are of version 1. */
+/**
+ * A limit on the daemon's cgroup also holds for its boxes, even if the controller is of version 1.
+ */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -42,7 +44,7 @@ final class DaemonOwnLimitsAcceptanceTest {
   final DaemonProcess daemon =
       new DaemonProcess(() -> isBound ? pids.filler() : List.of(), Map.of());
 
-  /** What the daemon says of processes. */
+  /** Returns the number of processes that the daemon reports. */
   private long used(EbbClient client) throws Exception {
     for (var gauge : client.pressure().gauges()) {
       if (gauge.resource().equals("pids")) {
@@ -81,7 +83,7 @@ final class DaemonOwnLimitsAcceptanceTest {
     next.boxes().create(BoxRequest.defaults().withName("free"));
     assertThat(next.execs("free").run(ExecRequest.of("true")).exec().exitCode()).isZero();
     assertThat(next.boxes().remove("many", true).clean()).isTrue();
-    // The supervisor of the first daemon ends with the last of its boxes, and is pid 1's to reap.
+    // The supervisor of the first daemon ends with the last of its boxes; pid 1 reaps it.
     await().atMost(DaemonProcess.PATIENCE).until(() -> pids.members().isEmpty());
     next.boxes().remove("free", true);
     assertThat(daemon.stop()).isZero();

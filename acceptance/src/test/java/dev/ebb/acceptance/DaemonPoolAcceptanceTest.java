@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon that makes boxes ahead. */
+/** A daemon with a warm pool. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(300)
@@ -46,7 +46,7 @@ final class DaemonPoolAcceptanceTest {
   }
 
   @Test
-  void runsTakeWhatWasMadeAheadAndLeaveNothing() throws Exception {
+  void runsTakeWarmBoxesAndLeaveNothing() throws Exception {
     EbbClient client = daemon.client();
     awaitFull(client);
     Result plain = client.run(BoxRequest.defaults(), ExecRequest.of("echo", "fine"));
@@ -63,7 +63,7 @@ final class DaemonPoolAcceptanceTest {
     assertThat(daemon.ebb().call("pool", "--json").text()).contains("\"kinds\"");
   }
 
-  /** As if it had been started for it: files in and out, arguments, stdin, the way it fails. */
+  /** A warm interpreter behaves like a new one: files in and out, arguments, stdin, failures. */
   @Test
   void codeTakesAnInterpreterThatWaited() throws Exception {
     EbbClient client = daemon.client();
@@ -87,7 +87,7 @@ final class DaemonPoolAcceptanceTest {
     assertThat(result.stdout().text()).isEqualTo("['main.py', 'a'] line 1 /workspace/main.py\n");
     assertThat(result.files())
         .extracting(CodeResult.File::path)
-        .as("what changed, nothing else")
+        .as("only the files that changed")
         .containsExactlyInAnyOrder("out.txt", "data.py");
     assertThat(requireNonNull(result.certificate()).clean()).isTrue();
     assertThat(kind(client, 1).number("hits")).as("it had waited").isEqualTo(1);
@@ -112,7 +112,7 @@ final class DaemonPoolAcceptanceTest {
         .until(() -> client.boxes().list(BoxQuery.all()).isEmpty());
   }
 
-  /** Its end awaits what is still being removed: the daemon ends well, and nothing is left. */
+  /** The daemon ends only when its boxes are removed, and nothing is left. */
   @Test
   void itEndsWithBoxesThatGoAfterTheAnswer() throws Exception {
     EbbClient client = daemon.client();
@@ -122,7 +122,7 @@ final class DaemonPoolAcceptanceTest {
   }
 
   @Test
-  void aBurstIsServedToTheLast() throws Exception {
+  void everyRunOfABurstIsServed() throws Exception {
     EbbClient client = daemon.client();
     awaitFull(client);
     var tasks = new ArrayList<Future<String>>();
@@ -145,7 +145,7 @@ final class DaemonPoolAcceptanceTest {
   }
 
   @Test
-  void killedWithAFullPoolItLeavesNothing() throws Exception {
+  void aDaemonKilledWithAFullPoolLeavesNothing() throws Exception {
     awaitFull(daemon.client());
     daemon.kill();
     daemon.start();

@@ -106,7 +106,7 @@ final class DaemonPressureAcceptanceTest {
 
   private void storm(int runs) throws Exception {
     EbbClient client = daemon.client();
-    // Warm: so many at once need as many carriers as they ever will.
+    // A warm-up: this many runs at once start all carrier threads that will ever be needed.
     assertServedOrRefused(runAll(client, CONCURRENCY, 1));
     int idle = awaitIdle();
     BoxEvents events = client.events();
@@ -154,7 +154,10 @@ final class DaemonPressureAcceptanceTest {
     assertThat(outcomes).containsKey("exited");
   }
 
-  /** The same for some seconds, so that no request is under way any more. */
+  /**
+   * Waits until the number of processes is constant for some seconds, so that no request is under
+   * way.
+   */
   private int awaitIdle() throws Exception {
     var last = new AtomicInteger();
     await()
@@ -168,7 +171,7 @@ final class DaemonPressureAcceptanceTest {
     return last.get();
   }
 
-  /** Forks until there are no more, again and again, until its stdin ends. */
+  /** Forks until fork fails, again and again, until its stdin ends. */
   private static final String FILLER =
       """
       import os, select, signal, sys

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon to which any use at all is alarming: each caller that begins something has to queue. */
+/** A daemon with such low alert levels that every caller that begins work has to queue. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(600)
@@ -123,7 +123,7 @@ final class DaemonQueueAcceptanceTest {
   }
 
   @Test
-  void aFullQueueIsToldCleanly() throws Exception {
+  void aFullQueueRefusesCleanly() throws Exception {
     EbbClient client = daemon.client();
     Queue<String> refusals = new ConcurrentLinkedQueue<>();
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {

@@ -17,16 +17,19 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * How long the end of a command takes, and of its box, by how many processes it has; in turn with
- * the end of the same command by hand, cgroup.kill, reap, rmdir: in a cgroup and nothing else, and
- * in as many cgroups and namespaces as a box has, with a directory of logs.
+ * Measures how long the end of a command and the end of its box take, by the number of processes.
+ * Its rounds alternate with the end of the same command by hand (cgroup.kill, reap, rmdir): in one
+ * cgroup and nothing else, and in as many cgroups and namespaces as a box has, with a directory of
+ * logs.
  *
- * <p>Arguments: how many rounds, and in which directory Ebb's home shall be.
+ * <p>Arguments: the number of rounds, and the directory in which to make Ebb's home.
  */
 public final class TimeToGone {
   private static final List<Integer> COUNTS = List.of(1, 10, 100, 1000);
 
-  /** For the compiler: by a small box, which costs little. */
+  /**
+   * Rounds before the measurement, with a small box, in which the JIT compiler compiles the code.
+   */
   private static final int WARM_UP = 300;
 
   private TimeToGone() {}
@@ -82,7 +85,7 @@ public final class TimeToGone {
     }
   }
 
-  /** A shell and its children, all there when it writes. */
+  /** A shell with its children; it writes when all of them run. */
   private static List<String> command(int count) {
     String script =
         "i=1; while [ $i -lt %d ]; do sleep 1000 & i=$((i+1)); done; echo; kill -STOP $$"
@@ -101,7 +104,7 @@ public final class TimeToGone {
     return exec;
   }
 
-  /** How many nanoseconds it takes to kill a command of so many processes, seen to be gone. */
+  /** Returns the nanoseconds until a command of {@code count} processes is killed and seen gone. */
   private static long kill(Engine engine, Box box, int count) throws InterruptedException {
     try (Exec exec = start(engine, box, count)) {
       long begun = System.nanoTime();
@@ -119,7 +122,7 @@ public final class TimeToGone {
     return footprint.pids().equals(List.of(footprint.initPid())) && !footprint.hasLeaf();
   }
 
-  /** How many nanoseconds the end of a box takes whose command has so many processes. */
+  /** Returns the nanoseconds until a box with a command of {@code count} processes is released. */
   private static long release(Engine engine, int count) throws InterruptedException {
     Box box = create(engine, count);
     start(engine, box, count);

@@ -9,7 +9,9 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/** A handle on one process that no other can inherit: its number may be reused, this may not. */
+/**
+ * A handle on one process. The kernel may reuse its pid, but the handle never means another one.
+ */
 public final class Pidfd {
   private static final int P_PID = 1;
   private static final int P_PIDFD = 3;
@@ -37,7 +39,7 @@ public final class Pidfd {
     this.fd = fd;
   }
 
-  /** The process that bears the number now; throws ESRCH when there is none. */
+  /** Opens the process that has this pid now; throws ESRCH if there is none. */
   public static Pidfd open(Scope scope, int pid) throws KernelException {
     try (var frame = new Frame()) {
       long fd = frame.callForDescriptor(PIDFD_OPEN, pid, 0);
@@ -47,7 +49,7 @@ public final class Pidfd {
     }
   }
 
-  /** A handle on a child just started, which does not outlive the failure to own it. */
+  /** Opens a child that was just started; kills and reaps the child if that fails. */
   static Pidfd ofChild(Scope scope, int pid) throws KernelException {
     try {
       return open(scope, pid);
@@ -57,7 +59,7 @@ public final class Pidfd {
     }
   }
 
-  /** Right only for a child of ours that is not reaped: its number cannot move. */
+  /** Correct only for a child of ours that is not reaped: its pid cannot be reused. */
   private static void endChild(int pid) throws KernelException {
     try (var frame = new Frame()) {
       Frame.check(frame.call(KILL, pid, Signal.KILL.number()), "kill child " + pid);
@@ -66,12 +68,12 @@ public final class Pidfd {
     }
   }
 
-  /** A pidfd that another process handed over. */
+  /** Returns a handle for a pidfd that another process passed. */
   public static Pidfd of(int pid, Fd fd) {
     return new Pidfd(pid, fd);
   }
 
-  /** Whether {@code fd} is one at all: it came from a stranger. */
+  /** Returns whether {@code fd} is a pidfd; it came from an untrusted process. */
   public static boolean isOne(Fd fd) throws KernelException {
     try (var frame = new Frame();
         var use = fd.new Use()) {
@@ -84,7 +86,7 @@ public final class Pidfd {
     return pid;
   }
 
-  /** Readable as soon as the process is dead. */
+  /** Returns the descriptor; it is readable as soon as the process is dead. */
   public Fd fd() {
     return fd;
   }
@@ -107,7 +109,7 @@ public final class Pidfd {
     }
   }
 
-  /** Reaps a child by number: right only for a zombie child of ours, whose number cannot move. */
+  /** Reaps a child by pid; correct only for a zombie child of ours, whose pid cannot be reused. */
   public static Optional<WaitStatus> reapZombie(int pid) throws KernelException {
     return reap(P_PID, pid, pid);
   }

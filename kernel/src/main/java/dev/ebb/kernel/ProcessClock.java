@@ -35,7 +35,7 @@ public final class ProcessClock {
    * The last look.
    *
    * @param at by the system's clock
-   * @param ran the same by this clock
+   * @param ran by this clock
    */
   private record Mark(long at, long ran) {}
 
@@ -53,12 +53,12 @@ public final class ProcessClock {
     return OURS.look();
   }
 
-  /** How long it ran since {@code nanos}. */
+  /** Returns how long this process ran since {@code nanos}. */
   public static Duration since(long nanos) {
     return Duration.ofNanos(nanos() - nanos);
   }
 
-  /** How long it has not run so far. */
+  /** Returns how long this process has not run so far. */
   public static Duration stalled() {
     return OURS.stood();
   }
@@ -68,12 +68,12 @@ public final class ProcessClock {
     return () -> Instant.EPOCH.plusNanos(nanos());
   }
 
-  /** To be called now and then by a thread that always runs. */
+  /** Advances the clock; a thread that always runs calls this now and then. */
   public static void beat() {
     OURS.look();
   }
 
-  /** Some thread looks every {@link #BEAT} from now on. */
+  /** Begins the regular looks: from now on a thread looks every {@link #BEAT}. */
   static void beginBeating() {
     OURS.begin();
   }
@@ -83,7 +83,7 @@ public final class ProcessClock {
   }
 
   void begin() {
-    // ORDER: what was before counts in full.
+    // ORDER: the time before counts in full.
     look();
     beating.incrementAndGet();
   }

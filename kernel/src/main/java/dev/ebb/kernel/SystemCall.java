@@ -1,6 +1,6 @@
 package dev.ebb.kernel;
 
-/** The system calls Ebb makes by number: all through one native entry, so one stub is linked. */
+/** The system calls that Ebb makes by number. All use one native entry, so one stub is linked. */
 enum SystemCall {
   READ(0, 63),
   WRITE(1, 64),

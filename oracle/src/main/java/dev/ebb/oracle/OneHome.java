@@ -8,8 +8,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Ours is what belongs to one home, by its path and by the names of its instances; all else is
- * foreign. For a host on which anything may happen at the same time. Thread-safe.
+ * Counts what belongs to one home as ours, by its path and the names of its instances; all else is
+ * foreign. Used on a host where anything else may run at the same time. Thread-safe.
  */
 public final class OneHome implements Neighbours {
   private final Path home;
@@ -26,7 +26,7 @@ public final class OneHome implements Neighbours {
     }
   }
 
-  /** Every instance that was seen there. */
+  /** Returns every instance that was seen in the home. */
   public Set<String> instances() {
     return Set.copyOf(instances);
   }
@@ -65,7 +65,7 @@ public final class OneHome implements Neighbours {
     return !path.startsWith(home + "/");
   }
 
-  /** The boxes of an ordinary user have his own uid: they cannot be told from his other things. */
+  /** The boxes of an ordinary user have that user's uid, like all his other processes. */
   @Override
   public boolean ownMemoryOf(int uid) {
     return Self.uid() != 0 || !BoxUids.contains(uid);

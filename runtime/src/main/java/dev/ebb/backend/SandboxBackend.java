@@ -48,7 +48,7 @@ public interface SandboxBackend {
   default void prepare() throws InterruptedException {}
 
   /**
-   * Gives its boxes a copy of such a process from now on; called on a backend with {@link
+   * Gives each of its boxes a copy of this zygote from now on; called on a backend with {@link
    * Capability#ZYGOTE}.
    *
    * @return what prevents that

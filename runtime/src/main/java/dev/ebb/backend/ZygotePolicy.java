@@ -3,7 +3,7 @@ package dev.ebb.backend;
 import java.time.Duration;
 
 /**
- * What a zygote is, and when it is replaced.
+ * The zygote to use, and when it is replaced.
  *
  * @param age the age after which it makes no more boxes
  * @param count the most boxes that it makes

@@ -32,18 +32,21 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way out of one box: serves the connections to its socket, as far as the policy allows.
- * Closing it ends all its connections at once.
+ * The egress of one box: serves the connections to its socket, as far as the policy allows. Closing
+ * it ends all its connections at once.
  *
- * <p>What is public is for any thread, the rest for that of the proxy.
+ * <p>Any thread may call the public methods; only the proxy's thread calls the others.
  */
 public final class BoxEgress implements Owned {
   private static final Logger LOG = System.getLogger(BoxEgress.class.getName());
 
-  /** A name that takes longer is slow. */
+  /** A look-up that takes longer counts as slow. */
   private static final Duration PROMPT = Duration.ofSeconds(2);
 
-  /** How often as long as it took the box stands back: the part of our threads that it may hold. */
+  /**
+   * After a slow look-up a box stands back for this many times its duration, which bounds the share
+   * of our threads that the box may hold.
+   */
   private static final int STAND_BACK = 20;
 
   private static final long CHANGE_SECONDS = 5;
@@ -61,7 +64,10 @@ public final class BoxEgress implements Owned {
   private final Deque<LookUp> waiting = new ArrayDeque<>();
   private boolean isLookingUp;
 
-  /** Until then its names are looked up where they keep only those of others like it waiting. */
+  /**
+   * Until then its names are looked up by the threads for slow boxes, where they delay only each
+   * other.
+   */
   private long slowUntil = ProcessClock.nanos();
 
   private volatile EgressPolicy policy;
@@ -112,15 +118,15 @@ public final class BoxEgress implements Owned {
   }
 
   private void fail(Exception e) {
-    // RACE: closed with its box.
+    // RACE: the box may have been closed.
     if (!scope.isClosed()) {
       LOG.log(Level.ERROR, "event=egress_broken box=" + box, e);
     }
   }
 
   /**
-   * From now on this is what may be reached. When it returns, every connection to what may not be
-   * reached any more is cut.
+   * Replaces the policy. When this returns, every connection to a destination that is no longer
+   * allowed is cut.
    */
   public void change(EgressPolicy changed) throws KernelException, InterruptedException {
     policy = changed;
@@ -153,7 +159,7 @@ public final class BoxEgress implements Owned {
     return box;
   }
 
-  /** How many connections it has. */
+  /** Returns the number of its connections. */
   int count() {
     return isClosed.get() ? 0 : count.get();
   }
@@ -172,7 +178,7 @@ public final class BoxEgress implements Owned {
     return policy;
   }
 
-  /** For one call: what is in it is another's afterwards. */
+  /** Returns a buffer for use within one call; other connections overwrite it afterwards. */
   ByteBuffer buffer() {
     return buffer;
   }

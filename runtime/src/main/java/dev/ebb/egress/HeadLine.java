@@ -62,7 +62,7 @@ final class HeadLine {
     return RefusedException.malformed("a field is a name, a colon and a value on one line");
   }
 
-  /** Where the token at the start of the line ends. */
+  /** Returns the end of the token at the start of the line. */
   private static int token(String line) {
     int at = 0;
     while (at < line.length() && isTokenCharacter(line.charAt(at))) {
@@ -82,7 +82,7 @@ final class HeadLine {
     return c >= '!' && c <= '~';
   }
 
-  /** Whether it is nothing but 1 to {@code most} digits. */
+  /** Returns whether the text is 1 to {@code most} digits. */
   static boolean isNumber(String text, int most) {
     if (text.isEmpty() || text.length() > most) {
       return false;

@@ -1,5 +1,5 @@
 /**
- * The one way out of a box that has no network: a proxy for HTTP and HTTPS to the names of its
+ * The only access of a box without a network: a proxy for HTTP and HTTPS to the names of its
  * policy. {@link dev.ebb.egress.Egress} is read first.
  *
  * <p>Uses only the kernel module. One thread serves all connections of all boxes, and waits only

@@ -168,7 +168,7 @@ final class Shelves {
     return shelves.stream().mapToInt(Shelf::size).sum();
   }
 
-  /** Begins a box for the shelf that misses most, if there is room for {@code most} in all. */
+  /** Begins a box for the emptiest shelf, if fewer than {@code most} boxes wait in all. */
   Optional<Shelf> begin(int most, Predicate<Shelf> isAllowed) {
     lock.lock();
     try {
@@ -217,7 +217,7 @@ final class Shelves {
     }
   }
 
-  /** Waits until there is news, but no longer than this. */
+  /** Waits until there is news, for at most {@code nanos}. */
   void awaitNews(long nanos) throws InterruptedException {
     lock.lockInterruptibly();
     try {

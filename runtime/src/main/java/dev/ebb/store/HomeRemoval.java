@@ -40,7 +40,7 @@ public final class HomeRemoval {
   /**
    * The result of a removal.
    *
-   * @param kept foreign files; with any the home stays
+   * @param kept foreign files; if there are any, the home stays
    */
   public record Outcome(List<Path> removed, List<Path> kept) {
     public Outcome {

@@ -23,13 +23,14 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Homes for a while, {@code side/*} in a home: each ends with the process that made it, with its
- * daemon and all its boxes. The lock of its directory tells whether that process lives.
+ * Temporary homes, {@code side/*} in a home. When the process that made one has ended, it is
+ * removed with its daemon and all its boxes. That process holds the lock of the directory while it
+ * lives.
  */
 public final class SideHomes {
   private static final int ID_BYTES = 4;
 
-  /** For a daemon to end its boxes. */
+  /** How long a daemon may take to end its boxes. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private static final Duration LOOK_AGAIN = Duration.ofMillis(10);
@@ -42,7 +43,7 @@ public final class SideHomes {
     this.recovery = recovery;
   }
 
-  /** Makes a home, which is alive for as long as {@code scope} is open. */
+  /** Makes a home that counts as alive while {@code scope} is open. */
   public Path create(Scope scope) throws KernelException {
     while (true) {
       makeDirectory(directory);
@@ -58,7 +59,7 @@ public final class SideHomes {
         }
         scope.release(held);
       } catch (KernelException e) {
-        // RACE: the removal of the last home takes the directory along.
+        // RACE: the removal of the last home also removes the directory.
         if (!e.is(Errno.ENOENT)) {
           throw e;
         }
@@ -77,9 +78,9 @@ public final class SideHomes {
   }
 
   /**
-   * RACE: homes are made and claimed, and the directory is removed, under this lock only. So a new
-   * home is not taken for dead. The lock of a directory that was replaced meanwhile is worth
-   * nothing: the others hold that of the new one.
+   * RACE: homes are made and claimed, and the directory is removed, under this lock only. So no
+   * process takes a new home for dead. A lock of a directory that was replaced meanwhile protects
+   * nothing: other processes lock the new one.
    */
   private void lock(Scope scope) throws KernelException {
     while (true) {
@@ -143,7 +144,7 @@ public final class SideHomes {
 
   private List<Path> directories() throws IOException {
     try (var entries = Files.list(directory)) {
-      // SAFETY: a link leads to what is not ours.
+      // SAFETY: a link may lead to files that are not ours.
       return entries.filter(SideHomes::isDirectory).sorted().toList();
     } catch (NoSuchFileException e) {
       return List.of();
@@ -154,7 +155,7 @@ public final class SideHomes {
     return Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS);
   }
 
-  /** RACE: another takes them away without the lock, also between any two of these lines. */
+  /** RACE: another process may remove the home without the lock, between any two of these lines. */
   private static Optional<Path> claim(Scope scope, Path path) throws KernelException {
     try {
       Fd lock = open(scope, path);
@@ -198,7 +199,7 @@ public final class SideHomes {
     }
     return outcome.kept().isEmpty()
         ? new Recovery.Fate.Released()
-        : stuck("it holds what is not Ebb's: " + outcome.kept().getFirst());
+        : stuck("it holds files that are not Ebb's: " + outcome.kept().getFirst());
   }
 
   private static Recovery.Fate stuck(String reason) {
@@ -210,7 +211,7 @@ public final class SideHomes {
     return new Recovery.Finding(name, Kind.DIRECTORY, path.toString(), fate);
   }
 
-  /** Asks the daemon of a home to end; the daemon, if it does not. */
+  /** Asks the daemon of a home to end; returns the daemon if it still lives after that. */
   private static Optional<ProcessRef> end(Purge purge) throws KernelException, IOException {
     Optional<ProcessRef> daemon = purge.daemon();
     if (daemon.isPresent()) {

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** Which backend makes a box, and in which order they are closed. */
+/** The choice of the backend that makes a box, and the order in which backends are closed. */
 class BackendsTest {
   private static final ByteSize SIZE = ByteSize.mebibytes(1);
   private static final Capabilities NONE = Capabilities.of();
@@ -33,7 +33,7 @@ class BackendsTest {
     return new Named(name, capabilities);
   }
 
-  /** It makes nothing. */
+  /** A backend that makes no box. */
   private final class Named implements SandboxBackend {
     private final String name;
     private final Capabilities capabilities;
@@ -82,7 +82,7 @@ class BackendsTest {
   }
 
   @Test
-  void theFirstThatCanMakesABoxAndACopierOnlyOneThatWantsACopy() {
+  void theFirstCapableBackendMakesABoxAndACopierOnlyMakesCopies() {
     assertThat(backends.candidates(spec(Network.NONE), false)).containsExactly(quick, any);
     assertThat(backends.candidates(spec(Network.NONE), true)).containsExactly(copier, quick, any);
     assertThat(backends.candidates(spec(Network.HOST), true)).containsExactly(any);
@@ -93,7 +93,7 @@ class BackendsTest {
   }
 
   @Test
-  void eachIsFoundByItsName() {
+  void eachBackendIsFoundByItsName() {
     assertThat(backends.names()).containsExactly("copier", "quick", "any", "by-name");
     assertThat(backends.find("by-name")).contains(byName);
     assertThat(backends.find("no-name")).isEmpty();
@@ -103,7 +103,7 @@ class BackendsTest {
   }
 
   @Test
-  void allAreClosedTheLastFirstThoughOneFails() {
+  void backendsAreClosedInReverseOrderEvenIfOneFails() {
     assertThatExceptionOfType(KernelException.class)
         .isThrownBy(backends::close)
         .withMessageContaining("close by-name")

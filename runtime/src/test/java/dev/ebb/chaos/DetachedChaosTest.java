@@ -58,7 +58,7 @@ final class DetachedChaosTest {
     }
   }
 
-  /** A test that failed leaves boxes that nothing else would end. */
+  /** A failed test leaves boxes that nothing else would end. */
   @AfterEach
   void releaseAll() throws Exception {
     try (Engine engine = Engine.openForDaemon(host.home())) {
@@ -140,9 +140,9 @@ final class DetachedChaosTest {
   }
 
   @Test
-  void anEndThatNobodySawIsKnownWithItsCause() throws Exception {
+  void anEndWithoutAnEngineIsReportedWithItsCause() throws Exception {
     killPatron(1, "exit 3", "kill -SEGV $$", "sleep 0.5; exit 4", FOREVER);
-    // Whoever ends while no engine is there ends before the next one comes.
+    // The other commands end before the next engine opens.
     ProcessRef sleeper = theSleeper();
     try (Engine engine = Engine.openForDaemon(host.home())) {
       Engine.Adopted box = engine.adopt().getFirst();
@@ -156,7 +156,7 @@ final class DetachedChaosTest {
     assertNothingIsLeft();
   }
 
-  /** The one command that is left when the others have ended. */
+  /** Waits for the others to end; returns the process of the command that is left. */
   private ProcessRef theSleeper() throws Exception {
     return Eventually.find(
             Eventually.SOON,
@@ -170,18 +170,18 @@ final class DetachedChaosTest {
         .orElseThrow();
   }
 
-  /** Of the one box that is detached. */
+  /** Returns the init of the only detached box. */
   private ProcessRef init() throws Exception {
     Path record = Path.of(Remains.of(host.home()).records().getFirst());
     return BoxRecord.read(new FileJournal(record)).init().orElseThrow();
   }
 
   @Test
-  void aDeadInitIsFoundDeadAndWhatIsLeftOfItsBoxGoes() throws Exception {
+  void aBoxWithADeadInitIsLostAndItsRemainsAreReleased() throws Exception {
     killPatron(1, "echo words; " + FOREVER);
     Path record = Path.of(Remains.of(host.home()).records().getFirst());
     Path log = record.resolveSibling("1.stdout");
-    Eventually.holds("it has spoken", () -> Files.size(log) > 0);
+    Eventually.holds("it has written", () -> Files.size(log) > 0);
     assertThat(init().signal(Signal.KILL)).isTrue();
     try (Engine engine = Engine.openForDaemon(host.home())) {
       Engine.Adopted found = engine.adopt().getFirst();
@@ -195,10 +195,10 @@ final class DetachedChaosTest {
   }
 
   @Test
-  void oneThatDoesNotAnswerIsLeftAloneAndFoundWhenItDoes() throws Exception {
+  void aSilentBoxIsLeftAloneAndAdoptedWhenItAnswers() throws Exception {
     killPatron(1, FOREVER);
     ProcessRef sleeper = theSleeper();
-    // What else the dead engine had fell to us.
+    // This process inherited the other children of the dead engine.
     TestHost.awaitOrphans(init().pid());
     assertThat(init().signal(Signal.STOP)).isTrue();
     try (Engine engine = Engine.openForDaemon(host.home())) {
@@ -219,7 +219,7 @@ final class DetachedChaosTest {
   }
 
   @Test
-  void oneThatIsTriedAgainIsEndedWithoutWaitingForItsAnswer() throws Exception {
+  void aReleaseDoesNotWaitForAnAdoptionInProgress() throws Exception {
     killPatron(1, FOREVER);
     ProcessRef init = init();
     Path record = Path.of(Remains.of(host.home()).records().getFirst());
@@ -231,11 +231,11 @@ final class DetachedChaosTest {
       assertThat(init.signal(Signal.STOP)).isTrue();
       var trying = new FutureTask<>(() -> engine.adoptAgain(silent));
       Thread adopter = Thread.ofPlatform().name("adopter").start(trying);
-      Eventually.holds("it is greeted", () -> isIn(adopter, "greet"));
+      Eventually.holds("the engine awaits its answer", () -> isIn(adopter, "greet"));
 
       long asked = System.nanoTime();
       assertThat(engine.release(silent).isClean()).isTrue();
-      // It would have had ten seconds to answer.
+      // Init would have had ten seconds to answer.
       assertThat(Duration.ofNanos(System.nanoTime() - asked))
           .isLessThan(TestHost.patience(Duration.ofSeconds(5)));
       assertThat(trying.get()).isEmpty();
@@ -248,10 +248,10 @@ final class DetachedChaosTest {
   }
 
   @Test
-  void oneWhoseRecordIsDamagedLivesAndCanBeEnded() throws Exception {
+  void aBoxWithADamagedRecordLivesAndCanBeEnded() throws Exception {
     killPatron(1, FOREVER);
     ProcessRef sleeper = theSleeper();
-    // What else the dead engine had fell to us.
+    // This process inherited the other children of the dead engine.
     TestHost.awaitOrphans(init().pid());
     Files.writeString(Path.of(Remains.of(host.home()).records().getFirst()), "nonsense\n");
     try (Engine engine = Engine.openForDaemon(host.home())) {
@@ -267,7 +267,7 @@ final class DetachedChaosTest {
   }
 
   @Test
-  void aRecordWithoutAWholeLineIsOfNoBox() throws Exception {
+  void anEmptyRecordDescribesNoBox() throws Exception {
     killPatron(1, FOREVER);
     Path record = Path.of(Remains.of(host.home()).records().getFirst());
     assertThat(init().signal(Signal.KILL)).isTrue();
@@ -280,7 +280,7 @@ final class DetachedChaosTest {
   }
 
   @Test
-  void whoeverIsNoDaemonLeavesItAlone() throws Exception {
+  void anEngineThatIsNoDaemonLeavesItAlone() throws Exception {
     killPatron(1, FOREVER);
     try (Engine guest = Engine.open(host.home())) {
       assertThat(guest.recovered())
@@ -298,7 +298,7 @@ final class DetachedChaosTest {
   }
 
   @Test
-  void oneWhoseCgroupsWereEmptiedByHandEndsAllTheSame() throws Exception {
+  void aBoxWithCgroupsEmptiedByHandIsReleased() throws Exception {
     TestHost.require(Feature.CGROUPS);
     killPatron(1, FOREVER);
     try (Engine engine = Engine.openForDaemon(host.home())) {
@@ -337,7 +337,7 @@ final class DetachedChaosTest {
   }
 
   @Test
-  void aRecordThatWasNotBegunOrIsGoneIsNoReasonToKeepTheRest() throws Exception {
+  void aBoxWithoutARecordIsReleased() throws Exception {
     killPatron(1, FOREVER);
     ProcessRef init = init();
     Files.delete(Path.of(Remains.of(host.home()).records().getFirst()));
@@ -347,7 +347,7 @@ final class DetachedChaosTest {
   }
 
   @Test
-  void aLivingOneWhoseRecordIsDamagedIsLeftAloneAndItsUidNotLent() throws Exception {
+  void aLivingBoxWithADamagedRecordKeepsItsUid() throws Exception {
     killPatron(1, FOREVER);
     ProcessRef init = init();
     Path record = Path.of(Remains.of(host.home()).records().getFirst());
@@ -359,7 +359,7 @@ final class DetachedChaosTest {
       assertThat(engine.adopt().getFirst().box().state()).isEqualTo(BoxState.UNREACHABLE);
       assertThat(init.isAlive()).isTrue();
       Box next = engine.create(BoxSpec.defaults());
-      // Boxes of an ordinary user share that one's uid.
+      // All boxes of an ordinary user have that user's uid.
       assertThat(owner(next.footprint().initPid()).equals(owner(init.pid())))
           .isNotEqualTo(Feature.ROOT.isPresent());
       engine.release(next);
@@ -371,7 +371,7 @@ final class DetachedChaosTest {
     assertNothingIsLeft();
   }
 
-  /** Its init is undumpable, so its files in /proc are root's. */
+  /** Reads the uids of a process; init is undumpable, so root owns its files in /proc. */
   private static String owner(int pid) throws IOException {
     return Files.readAllLines(Path.of("/proc/" + pid + "/status")).stream()
         .filter(line -> line.startsWith("Uid:"))
@@ -380,7 +380,7 @@ final class DetachedChaosTest {
   }
 
   @Test
-  void itOutlivesADaemonThatEndsInPeaceToo() throws Exception {
+  void itAlsoOutlivesADaemonThatIsClosed() throws Exception {
     Path home = host.home();
     try (Engine first = Engine.openForDaemon(home)) {
       Box box = first.create(BoxSpec.defaults());

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A request is understood in one way, or not at all. */
+/** A request head has one meaning, or is refused. */
 class RequestHeadTest {
   private static RequestHead parse(String head) throws RefusedException {
     byte[] bytes = head.getBytes(ISO_8859_1);
@@ -37,7 +37,7 @@ class RequestHeadTest {
   }
 
   @Test
-  void aRequestIsForwardedWithWhatIsMeantForItsServer() throws RefusedException {
+  void onlyTheFieldsForTheServerAreForwarded() throws RefusedException {
     RequestHead head =
         parse(
             lines(
@@ -84,7 +84,7 @@ class RequestHeadTest {
   }
 
   @Test
-  void aHeadThatIsNotWholeIsWaitedFor() throws RefusedException {
+  void anIncompleteHeadIsWaitedFor() throws RefusedException {
     byte[] bytes = get().getBytes(ISO_8859_1);
     for (int size = 0; size < bytes.length; size++) {
       assertThat(RequestHead.end(bytes, 0, size)).isNegative();
@@ -175,7 +175,7 @@ class RequestHeadTest {
   }
 
   @Test
-  void aBodyOfUnknownLengthIsAskedForWithItsLength() {
+  void aBodyOfUnknownLengthIsRefusedForItsLength() {
     assertThat(refusal(get("Transfer-Encoding: chunked\r\n")).status()).isEqualTo(411);
     assertThat(refusal(get("transfer-encoding: identity\r\n")).status()).isEqualTo(411);
   }
@@ -188,7 +188,7 @@ class RequestHeadTest {
         "[::1]", "[::ffff:127.0.0.1]", "[fe80::1%25lo]", "1.1.1.1", "127.0.0.1.", "169.254.169.254",
             "0", "a.0x1"
       })
-  void anAddressIsNoName(String host) {
+  void anAddressIsNotTakenForAName(String host) {
     assertThat(refusal("CONNECT " + host + ":443 HTTP/1.1\r\nHost: " + host + "\r\n\r\n").outcome())
         .isEqualTo(Outcome.LITERAL);
     assertThat(refusal("GET http://" + host + "/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n").outcome())
@@ -196,7 +196,7 @@ class RequestHeadTest {
   }
 
   @Test
-  void aCrowdOfFieldsIsRefused() {
+  void tooManyFieldsAreRefused() {
     assertThat(refusal(get("X: y\r\n".repeat(200))).status()).isEqualTo(431);
   }
 }

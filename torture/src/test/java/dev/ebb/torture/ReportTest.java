@@ -33,7 +33,7 @@ class ReportTest {
   }
 
   @Test
-  void aViolationIsToldWithTheSeedAndTheRound() {
+  void aViolationIsReportedWithTheSeedAndTheRound() {
     assertThat(report(true).isClean()).isFalse();
     assertThat(report(true).text()).contains("VIOLATION I1", "worker 1 round 2", "--seed 42");
     assertThat(report(false).isClean()).isTrue();

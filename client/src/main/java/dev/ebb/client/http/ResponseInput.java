@@ -81,7 +81,7 @@ abstract class ResponseInput extends InputStream {
     }
   }
 
-  /** A body that ends with the connection, which cannot be told from a broken one. */
+  /** A body that ends with the connection; a body cut short looks the same. */
   static final class UntilClose extends ResponseInput {
     private final Connection connection;
 

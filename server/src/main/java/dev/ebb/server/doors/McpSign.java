@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** What is known about the door of MCP before it is loaded; a test of that door checks it. */
+/**
+ * The routes of the MCP door, which are needed before it is loaded; a test of that door checks
+ * them.
+ */
 @SuppressWarnings("exports") // for the daemon, and the test of the door
 public final class McpSign {
   private McpSign() {}
@@ -18,7 +21,7 @@ public final class McpSign {
   private static final Parameter<Optional<String>> SESSION = Parameter.header("Mcp-Session-Id");
 
   private static final Parameter<Optional<String>> KNOWN =
-      SESSION.described("as initialize was answered").required();
+      SESSION.described("the session id in the answer to initialize").required();
 
   private static final Operation SEND =
       Operation.of(
@@ -29,20 +32,20 @@ public final class McpSign {
           .takesObject()
           .answersObject(
               200,
-              "the answer, as JSON or, when it is late or there is progress to tell, as events")
+              "the answer, as JSON or, when it is late or there is progress to report, as events")
           .answersEvents()
-          .answers(202, "a notification was taken");
+          .answers(202, "the notification was accepted");
 
   private static final Operation LISTEN =
-      Operation.of("listenToMcp", "What a session hears unasked, for as long as it listens")
+      Operation.of("listenToMcp", "Streams the server's own messages to a session")
           .with(
               KNOWN,
               Parameter.header("Ebb-Lifeline")
-                  .described("anything: the session ends with this stream"))
+                  .described("any value: the session ends with this stream"))
           .answersText(200, "events", "text/event-stream");
 
   private static final Operation END =
-      Operation.of("endMcpSession", "Ends a session; every box that it made is gone then")
+      Operation.of("endMcpSession", "Ends a session and removes every box that it made")
           .with(KNOWN)
           .answers(204, "it has ended");
 

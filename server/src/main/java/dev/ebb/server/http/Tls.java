@@ -63,18 +63,21 @@ public final class Tls {
     }
   }
 
-  /** The JDK does not check this, and clients would see nothing but a failed handshake. */
+  /**
+   * Refuses a key of another certificate: the JDK does not, and clients would only see a failed
+   * handshake.
+   */
   private static void requirePair(PublicKey certified, PrivateKey key)
       throws GeneralSecurityException {
-    byte[] words = "of one pair".getBytes(StandardCharsets.US_ASCII);
+    byte[] sample = "of one pair".getBytes(StandardCharsets.US_ASCII);
     var signature = Signature.getInstance(signing(key.getAlgorithm()));
     signature.initSign(key);
-    signature.update(words);
+    signature.update(sample);
     byte[] signed = signature.sign();
     boolean isPair = certified.getAlgorithm().equals(key.getAlgorithm());
     if (isPair) {
       signature.initVerify(certified);
-      signature.update(words);
+      signature.update(sample);
       isPair = signature.verify(signed);
     }
     if (!isPair) {

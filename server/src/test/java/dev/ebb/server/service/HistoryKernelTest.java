@@ -49,7 +49,7 @@ final class HistoryKernelTest {
         false);
   }
 
-  /** Some that have ended, in their order. */
+  /** Makes and ends boxes; returns their ids in order. */
   private static List<String> end(BoxRegistry boxes, int count) throws Exception {
     var ids = new ArrayList<String>();
     for (int i = 0; i < count; i++) {
@@ -82,7 +82,7 @@ final class HistoryKernelTest {
   }
 
   @Test
-  void theOldestAreForgottenWhileItRuns() throws Exception {
+  void aRunningEngineForgetsTheOldest() throws Exception {
     try (Engine engine = Engine.openForDaemon(host.home());
         var boxes =
             new BoxRegistry(
@@ -98,7 +98,7 @@ final class HistoryKernelTest {
   }
 
   @Test
-  void theOldestAreForgottenByTheNext() throws Exception {
+  void theNextEngineForgetsTheOldest() throws Exception {
     List<String> ended;
     try (Engine engine = Engine.openForDaemon(host.home());
         var boxes =
@@ -126,7 +126,7 @@ final class HistoryKernelTest {
     forgetAll();
   }
 
-  /** Nothing is left when all have been forgotten for their age. */
+  /** Forgets all boxes for their age, and asserts that nothing is left. */
   private void forgetAll() throws Exception {
     try (Engine engine = Engine.openForDaemon(host.home());
         var boxes =

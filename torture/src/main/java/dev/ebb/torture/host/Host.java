@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Where it takes place.
+ * The host on which torture runs.
  *
  * @param script the program {@code ebb}
  * @param home an unshared home, which the caller removes

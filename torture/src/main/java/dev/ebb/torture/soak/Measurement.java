@@ -16,9 +16,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What an idle daemon has, at one moment, and what there is of its home on the host.
+ * The resources of an idle daemon at one moment, and the traces of its home on the host.
  *
- * @param values by name
+ * @param values the measured values by name
  */
 record Measurement(long runs, Footprint footprint, Map<String, Double> values) {
   static final String MEMORY = "memory";

@@ -36,8 +36,8 @@ public record Quota(Map<Kind, Double> limits) {
       return name().toLowerCase(Locale.ROOT);
     }
 
-    public static Optional<Kind> parse(String word) {
-      return Stream.of(values()).filter(kind -> kind.wireName().equals(word)).findFirst();
+    public static Optional<Kind> parse(String name) {
+      return Stream.of(values()).filter(kind -> kind.wireName().equals(name)).findFirst();
     }
 
     private boolean isWhole() {
@@ -57,7 +57,7 @@ public record Quota(Map<Kind, Double> limits) {
     }
   }
 
-  /** Returns a copy with a limit of this kind, as people write it. */
+  /** Returns a copy with a limit of this kind, parsed from {@code text}. */
   public Quota with(Kind kind, String text) {
     try {
       double limit =
