@@ -8,7 +8,7 @@
  *   inside      pid 1 of the box: starts commands, copies their output, ends
  *               their trees, reaps everything, and dies with the engine, or waits for
  *               the next one when it was detached
- *   preflight   before a program: tells if it has too little of anything, or becomes it
+ *   preflight   before a program: reports if there is too little of anything, or executes it
  *   supervise   around the daemon, as two processes: passes signals on, ends with its
  *               status, and reaps what it left
  *
@@ -16,7 +16,7 @@
  * zygote.c; then box/: inside.c, requests.c and engine.c; exec.c, exec_start.c, exec_output.c and
  * exec_report.c; terminal.c, start.c, files.c, seccomp.c, tree.c and, for hosts without cgroups,
  * subreaper.c and usage.c; contents.c and egress.c stand apart. host/ has preflight.c, supervise.c and
- * discard.c. lib/ serves all roles. The words spoken with the engine are in protocol.h.
+ * discard.c. lib/ serves all roles. The messages between init and the engine are in protocol.h.
  */
 #ifndef EBB_INIT_H
 #define EBB_INIT_H
@@ -79,7 +79,7 @@ int inside(int control, int gate); /* gate -1: a forkserver made us, and waits f
 void inside_forget(void); /* what a copy of init need not know */
 
 /* contents.c */
-struct contents contents_inventory(void); /* all ones: cannot be told */
+struct contents contents_inventory(void); /* all ones: unknown */
 
 struct report { /* an errno, or 0 and entries */
 	uint32_t error;
@@ -93,7 +93,7 @@ void contents_write_file(const char *name, mode_t mode, const void *data, size_t
                          struct report *report); /* a new file there */
 
 /* egress.c */
-int egress_listen(uint16_t port); /* on the loopback; -1: errno says why */
+int egress_listen(uint16_t port); /* on the loopback; -1 with errno */
 
 /* preflight.c */
 enum preflight_style { PREFLIGHT_ERROR, PREFLIGHT_DOCTOR, PREFLIGHT_JSON };
@@ -146,7 +146,7 @@ struct usage {
 	uint32_t processes; /* and threads */
 };
 
-pid_t subreaper_fork(const struct start *start, int news); /* the subreaper's pid; what it tells goes to news */
+pid_t subreaper_fork(const struct start *start, int news); /* the subreaper's pid; its reports go to news */
 void subreaper_forget(pid_t reaped);
 unsigned subreaper_count(void); /* of subreapers */
 pid_t subreaper_pid(unsigned i);
@@ -195,14 +195,14 @@ void terminal_read(struct terminal *terminal, int master);
 void terminal_write(struct terminal *terminal, int master);
 uint32_t terminal_interest(const struct terminal *terminal);
 
-/* exec.c: one command, from START to the last word about it */
+/* exec.c: one command, from START to its ENDED message */
 enum exec_phase {
 	EXEC_FREE,    /* the slot is */
 	EXEC_RUNNING, /* deadline: its timeout */
 	EXEC_ENDING,  /* asked to end; deadline: the end of its grace */
 	EXEC_KILLING, /* killed; deadline: when it counts as stuck */
 	EXEC_FILLING, /* all has ended; what is left in its pipes waits for a log */
-	EXEC_OVER,    /* holds nothing but its last word */
+	EXEC_OVER,    /* holds nothing but its ENDED message */
 };
 
 enum exec_source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_FAILURE, SOURCE_TREE, SOURCE_INPUT };
@@ -251,10 +251,10 @@ struct exec {
 	uint64_t resident;          /* memory, at the last look */
 	uint64_t cpu_before;        /* of all that we reaped */
 	bool is_started;
-	bool started_due, log_due, output_due, segment_due, list_due, last_due; /* what the engine has not heard yet */
+	bool started_due, log_due, output_due, segment_due, list_due, last_due; /* not sent to the engine yet */
 	uint64_t told_at;                       /* of output, the last time */
 	bool is_forgotten;                      /* the engine has written its end down */
-	struct refusal refusal;                 /* its last word, if set, … */
+	struct refusal refusal;                 /* its ENDED message, if set, … */
 	struct ended ended;                     /* … or this */
 };
 
@@ -274,7 +274,7 @@ void exec_used(struct exec *exec, struct usage usage);
 uint64_t exec_alarm(const struct exec *exec, bool is_heard); /* when it wants its next tick */
 void exec_tick(struct exec *exec, uint64_t time);
 bool exec_report(struct exec *exec, int control); /* false: the socket is full */
-void exec_repeat(struct exec *exec); /* a new engine has heard nothing yet */
+void exec_repeat(struct exec *exec); /* nothing was sent to the new engine yet */
 
 /* start.c: what happens between START and exec(2) */
 struct start {
@@ -315,7 +315,7 @@ bool seccomp_restrict_command(void); /* beyond that */
 /* process.c */
 #define NEVER UINT64_MAX
 
-#define OWN_FAILURE 125 /* how what was to become a program ends, as a shell says it */
+#define OWN_FAILURE 125 /* how a failed exec(2) ends, as a shell reports it */
 #define NOT_EXECUTED 126
 #define NOT_FOUND 127
 

@@ -1,5 +1,6 @@
-// What is in a box, as its pid 1 sees it: asked before a box that has waited is handed out, and
-// around code. Without a process of its own, so only where no process can make it wait.
+// What is in a box, as its pid 1 sees it: the engine asks for it before it hands out a warm box,
+// and around code. Init reads this itself, without another process, so only where no process can
+// delay it.
 #include <ctype.h>
 #include <dirent.h>
 #include <linux/magic.h>
@@ -15,7 +16,7 @@
 /* All that commands may write to. */
 static const char *const WRITABLE[] = {WORKSPACE, "/tmp", "/dev/shm"};
 
-/* Entries whose name is a number; UINT32_MAX: cannot be told. */
+/* Entries whose name is a number; UINT32_MAX if unknown. */
 static uint32_t count_numbers(const char *path)
 {
 	uint32_t found = 0;

@@ -1,4 +1,5 @@
-// The engine at the other end of the control socket: it is heard, answered, lost, and found again.
+// The engine at the other end of the control socket: reads its messages, answers them, loses it,
+// and finds the next one.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -15,7 +16,7 @@ static void hang_up(struct box *box, int status)
 	box_drop(box, &box->control);
 }
 
-/* RACE: an engine may die right after DETACH. Nothing else that it said last counts. */
+/* RACE: an engine may die right after DETACH. No other message that it sent last counts. */
 static void hear_last_words(struct box *box)
 {
 	enum receipt receipt;
@@ -139,7 +140,7 @@ static void clear_execs(struct box *box)
 		box->in_use--;
 }
 
-/* Says what is due, as far as the engine reads, and listens while there is room for an answer. */
+/* Sends what is due, as far as the engine reads, and receives while there is room for an answer. */
 void box_speak(struct box *box)
 {
 	if (box->control < 0)

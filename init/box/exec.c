@@ -81,7 +81,7 @@ static void kill_tree(struct exec *exec)
 	exec->kill_again = !tree_kill(&exec->tree);
 }
 
-/* Not before there is a process to receive it: a subreaper tells us when it has a leader. */
+/* Not before there is a process to receive it: a subreaper reports when it has a leader. */
 static void ask(struct exec *exec)
 {
 	if (!exec->leader)
@@ -132,7 +132,7 @@ void exec_finish(struct exec *exec)
 	exec_drain(exec);
 	if (exec->needs_log)
 		return; // the rest comes when there is a log
-	// As if there had been a log when it ended, however late that came.
+	// Writes the output as if the log had been there when the command ended, however late it came.
 	if (exec->ended.flags & ENDED_TRUNCATED && !exec->has_segments &&
 	    exec->ended.reason == END_BY_ITSELF)
 		exec->ended.reason = END_OUTPUT_LIMIT;
@@ -163,7 +163,7 @@ void exec_leader_ended(struct exec *exec, int code, int status)
 	exec->ended.status = status;
 	if (exec->segment_due)
 		exec_heed_pipes(exec, EPOLLIN);
-	exec->segment_due = false; // its last word tells it
+	exec->segment_due = false; // its ENDED message reports it
 	// RACE: what it wrote came before its death, whichever we notice first. So a command
 	// that crossed the output limit always ends for that reason.
 	exec_drain(exec);
@@ -228,8 +228,9 @@ static void read_news(struct exec *exec)
 }
 
 /*
- * Killed, and not by us: a command did it. What it kept has no owner now, and ends. Its
- * leader, if it lives, is our child from now on, and we shall hear of its end.
+ * A command killed this subreaper. The processes it kept have no owner now, and
+ * end. Its leader, if it lives, is our child from now on, and we receive its
+ * end.
  */
 void exec_subreaper_ended(struct exec *exec, bool is_done)
 {

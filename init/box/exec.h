@@ -8,7 +8,7 @@
 bool exec_control(struct exec *exec, int operation, int fd, enum exec_source source, uint32_t events);
 bool exec_watch(struct exec *exec, int fd, enum exec_source source);
 void exec_unwatch(struct exec *exec, int *fd); /* and closes it */
-void exec_release(struct exec *exec);          /* all that it holds; what is left is its last word */
+void exec_release(struct exec *exec);          /* all that it holds, except its ENDED message */
 void exec_finish(struct exec *exec);           /* all has ended, unless it is stuck */
 
 /* exec_start.c */
@@ -23,6 +23,6 @@ void exec_begin_segment(struct exec *exec);
 void exec_attend_output(struct exec *exec, enum exec_source source);
 
 /* exec_report.c */
-void exec_list(struct exec *exec); /* lists the workspace, to be told before its end */
+void exec_list(struct exec *exec); /* lists the workspace, which is sent before its end */
 
 #endif

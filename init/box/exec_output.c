@@ -15,7 +15,7 @@ char *exec_buffered(const struct exec *exec, const struct stream *stream)
 	return buffers[exec->slot][stream - exec->streams];
 }
 
-/* How much of it the log took. One that did not take all is done with. */
+/* Returns how much of it the log took. A log that did not take all is not used any more. */
 static size_t write_log(struct stream *stream, const char *data, size_t size)
 {
 	size_t done = 0;
@@ -44,8 +44,9 @@ static size_t remember(const struct exec *exec, struct stream *stream, const cha
 }
 
 /*
- * To the log, or to memory if that holds all there is so far. What fits nowhere is lost, and all
- * that follows: a stream that is short says so, but has no gap.
+ * To the log, or to memory if that holds all there is so far. Bytes that fit
+ * nowhere are lost, with all that follow: the stream is reported as short, but
+ * has no gap.
  */
 static void store_output(struct exec *exec, struct stream *stream, const char *data, size_t size)
 {
@@ -91,7 +92,7 @@ void exec_heed_pipes(struct exec *exec, uint32_t events)
 static void want_logs(struct exec *exec)
 {
 	exec->needs_log = exec->log_due = true;
-	exec_heed_pipes(exec, EPOLLET); // KERNEL: their end is told in any case, but once
+	exec_heed_pipes(exec, EPOLLET); // KERNEL: poll reports their end in any case, but once
 }
 
 /* One read, so that a flood in one pipe does not keep us from the rest of the box. */
@@ -125,7 +126,7 @@ static int left_in(const struct exec *exec, const struct stream *stream)
 	return ioctl(stream->pipe, FIONREAD, &left) == 0 ? left : 0;
 }
 
-/* What is in the pipes by now: a living writer could go on for ever. */
+/* Reads what is in the pipes by now: a living writer could go on for ever. */
 void exec_drain(struct exec *exec)
 {
 	for (int i = 0; i < 2; i++) {
@@ -136,7 +137,7 @@ void exec_drain(struct exec *exec)
 	}
 }
 
-/* What it does not take stays where it is. */
+/* Bytes that it does not take stay in the pipe. */
 static void take_log(struct exec *exec, struct stream *stream, int *log)
 {
 	stream->log = *log;
@@ -170,7 +171,7 @@ void exec_take_logs(struct exec *exec, struct message *message, int error)
 void exec_split(struct exec *exec)
 {
 	if (exec->phase == EXEC_FILLING || exec->phase == EXEC_OVER)
-		return; // the last word tells it all
+		return; // the ENDED message reports all of it
 	exec_drain(exec);
 	exec->is_to_be_split = exec->needs_log;
 	exec->segment_due = !exec->needs_log;
@@ -224,7 +225,7 @@ void exec_resize(struct exec *exec, uint16_t rows, uint16_t columns)
 		terminal_resize(exec->streams[0].pipe, rows, columns);
 }
 
-/* What it wrote, or what is to be typed. */
+/* Its output, or input for its terminal. */
 void exec_attend_output(struct exec *exec, enum exec_source source)
 {
 	if (exec->terminal)

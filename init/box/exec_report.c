@@ -1,4 +1,4 @@
-// What the engine is told of a command.
+// What init reports to the engine about a command.
 #include "exec.h"
 
 // What the workspace held when they ended. Beside the execs, so that looking at all of those is quick.
@@ -10,7 +10,7 @@ void exec_list(struct exec *exec)
 	contents_list(&seen[exec->slot]);
 }
 
-/* A word, and what was written since the last one, if it is in memory. */
+/* A message, with the output since the last one, if it is in memory. */
 static bool tell(struct exec *exec, int control, enum message_type type, const void *word,
                  size_t size)
 {
@@ -61,15 +61,16 @@ static bool report_segment(struct exec *exec, int control)
 }
 
 /*
- * Says what is due, in order. Nothing is queued: what is due is in the exec itself.
- * Of output once in a millisecond: the engine shall not work for every byte.
+ * Sends what is due, in order. Nothing is queued: the exec itself shows what is
+ * due. Output is reported once in a millisecond, so that the engine does not
+ * work for every byte.
  */
 bool exec_report(struct exec *exec, int control)
 {
 	uint32_t pids[] = {exec->leader, exec->tree.subreaper};
 
 	if (exec->started_due && exec->phase != EXEC_OVER && !exec->leader)
-		return true; // its subreaper has not told us yet
+		return true; // its subreaper has not reported yet
 	if (exec->started_due) {
 		if (!message_send(control, MESSAGE_STARTED, exec->id, pids, sizeof pids, -1))
 			return false;

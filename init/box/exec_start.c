@@ -43,7 +43,7 @@ static bool open_terminal(struct exec *exec, struct start *start)
 	return exec->streams[0].pipe >= 0 && exec_watch(exec, exec->streams[0].pipe, SOURCE_STDOUT);
 }
 
-/* KERNEL: only a oneshot watch that is over does not tell the end of a pipe again and again. */
+/* KERNEL: only a oneshot watch that has fired does not report the end of a pipe again and again. */
 static bool take_input(struct exec *exec, struct message *message)
 {
 	int *input = &message->fds[message->fd_count - 1];
@@ -103,7 +103,7 @@ void exec_start(struct exec *exec, struct message *message)
 	uint64_t cpu_before = cpu_of_the_dead();
 	enum start_step failed = launch(exec, &start, message);
 	int error = errno;
-	start_resume = NULL; // what we hear from now on is in no copy of us
+	start_resume = NULL; // what we receive from now on is in no copy of us
 	close_fd(&start.outputs[0]);
 	close_fd(&start.outputs[1]);
 	close_fd(&start.failure);
@@ -144,7 +144,7 @@ static bool limit_anew(const struct exec *exec, const struct start_request *requ
 	        limit_other(exec->leader, RLIMIT_NPROC, subreaper_processes(request->processes)));
 }
 
-/* One that cannot be limited shall not run. */
+/* A command that cannot be limited does not run. */
 void exec_rearm(struct exec *exec, const struct start_request *request)
 {
 	if (exec->phase != EXEC_RUNNING)

@@ -28,8 +28,9 @@ int files_put(int fd, const char *data, size_t size)
 }
 
 /*
- * What the kernel tells of itself and of us is no file of the box: we are a copy of init, and our
- * maps are its own. The name does not matter, nor the link that led here.
+ * Files in which the kernel describes itself and us are not files of the box:
+ * we are a copy of init, and our maps are its own. The name does not matter,
+ * nor the link that led here.
  */
 bool files_is_kernel(int fd)
 {

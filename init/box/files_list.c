@@ -1,4 +1,4 @@
-// Entries of directories, as stat and list tell them.
+// Entries of directories, as stat and list report them.
 #include <dirent.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -95,7 +95,7 @@ DIR *files_open_directory(int directory, const char *path, int flags)
 	return fd < 0 ? NULL : fdopendir(fd);
 }
 
-/* What a directory tells of an entry. */
+/* What a directory contains about an entry. */
 struct listed {
 	unsigned char type;
 	char name[];
@@ -142,7 +142,10 @@ static int read_names(DIR *directory, struct listing *listing)
 	return errno;
 }
 
-/* One that is gone by now is none; of one in a directory that may not be searched we know a type. */
+/*
+ * An entry that is gone by now is skipped; of an entry in a directory that may
+ * not be searched only the type is known.
+ */
 int files_list(char **argv)
 {
 	struct listing listing = {0};

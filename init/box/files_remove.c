@@ -28,7 +28,10 @@ static bool note(struct trail *trail, const struct stat *status)
 	return true;
 }
 
-/* RACE: what is gone is fine, and what is a link by now is removed as one in the next round. */
+/*
+ * RACE: an entry may be gone, and an entry that is a link by now is removed as
+ * a link in the next round.
+ */
 static bool is_no_directory(int error)
 {
 	return error == ENOENT || error == ENOTDIR || error == ELOOP;

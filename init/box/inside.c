@@ -168,9 +168,10 @@ static int time_left(const struct box *box)
 }
 
 /*
- * Until when all that happened is known. ORDER: what ended before a deadline ended in time, also
- * when we stood still meanwhile (KERNEL: a wait that was stopped tells no events, signal(7)). A
- * storm of events puts that off, but not for long.
+ * Until when all that happened is known. ORDER: what ended before a deadline
+ * ended in time, also when we stood still meanwhile (KERNEL: a wait that was
+ * stopped returns no events, signal(7)). A storm of events puts that off, but
+ * not for long.
  */
 static void hear_until(struct box *box, uint64_t time, int count)
 {

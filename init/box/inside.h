@@ -22,15 +22,15 @@ struct box {
 	uint32_t interest;         /* in control */
 	bool has_zombies;          /* or may have */
 	bool has_caller;           /* the same */
-	bool hello_due, synced_due; /* what the engine has not heard yet */
+	bool hello_due, synced_due; /* not sent to the engine yet */
 	bool inventory_due, listening_due;
 	enum message_type report_due; /* 0: none */
 	uint32_t listening_error;
 	uint64_t look_at;          /* what trees without a leaf use; NEVER while there is none */
-	uint64_t memory;           /* that they may use together, as we were told last */
+	uint64_t memory;           /* that they may use together, by the engine's last message */
 	uint64_t deadline;         /* of the box */
 	uint64_t heard_until;      /* ms; all that happened before is known */
-	unsigned turns_behind;     /* in which that could not be said */
+	unsigned turns_behind;     /* in which that could not be sent */
 	struct hello hello;
 	struct report report;
 	struct message message;
@@ -52,7 +52,7 @@ bool box_detach(struct box *box);
 /* engine.c */
 void box_listen(struct box *box, uint32_t events); /* to the engine */
 void box_answer(struct box *box);                  /* the next engine */
-void box_speak(struct box *box);                   /* says what is due */
+void box_speak(struct box *box);                   /* sends what is due */
 bool box_say_hello(const struct box *box);
 
 /* usage.c */

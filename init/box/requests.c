@@ -1,4 +1,4 @@
-// What the engine asks of init, each message checked before it is obeyed.
+// The requests of the engine to init; each message is checked before it is obeyed.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 

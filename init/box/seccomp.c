@@ -293,7 +293,7 @@ bool seccomp_restrict_init(void)
 	return take_on(&of_all);
 }
 
-/* KERNEL: of two that deny a call the younger tells how. */
+/* KERNEL: of two filters that deny a call, the younger determines how. */
 bool seccomp_restrict_command(void)
 {
 	return take_on(&of_commands);

@@ -160,7 +160,7 @@ static bool is_dead(const struct member *member)
 	return (member->state == 'Z' || member->state == 'X') && member->threads <= 1;
 }
 
-/* KERNEL: a process whose first thread has ended shows as Z; the others tell how it is. */
+/* KERNEL: a process whose first thread has ended shows as Z; the other threads show its state. */
 static void read_threads(struct member *member)
 {
 	char path[48];
@@ -218,7 +218,7 @@ static void attribute(struct census *in, struct member *member)
 	member->subreaper = each && is_subreaper(each->pid) ? each->pid : 0;
 }
 
-/* Of a process that ended meanwhile nothing can be read, and nothing need be. */
+/* Nothing can be read of a process that ended meanwhile, and nothing is needed. */
 static bool is_gone(void)
 {
 	return errno == 0 || errno == ENOENT || errno == ESRCH;
@@ -344,7 +344,10 @@ static void forgive(void)
 		subreapers[i].is_doomed = false;
 }
 
-/* The doomed die and the others go on, where all can be told apart: a process that moves is for next time. */
+/*
+ * The doomed processes die and the others continue, as far as each could be
+ * assigned; a process that changed its place is left for the next round.
+ */
 static void sort_out(void)
 {
 	// One look is enough for many kills in a row.

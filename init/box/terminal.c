@@ -73,7 +73,10 @@ void terminal_write(struct terminal *terminal, int master)
 		terminal->begin = terminal->end = 0;
 }
 
-/* KERNEL: a hang-up is told again and again, but on an edge; its slave may be opened again. */
+/*
+ * KERNEL: a hang-up is reported again and again, except edge-triggered; its
+ * slave may be opened again.
+ */
 uint32_t terminal_interest(const struct terminal *terminal)
 {
 	return EPOLLIN | (terminal->end > 0 ? EPOLLOUT : 0) | (terminal->is_hung_up ? EPOLLET : 0);

@@ -6,7 +6,7 @@
 
 #define LOOK_EVERY 50 /* ms */
 
-/* When the engine has said all: many kills are one stroke. */
+/* Runs when the engine has sent all: many kills are then done at once. */
 void box_kill_doomed(struct box *box)
 {
 	struct pollfd more = {box->control, POLLIN, 0};
@@ -26,7 +26,10 @@ static bool is_waited_for(const struct box *box, pid_t subreaper)
 	return false;
 }
 
-/* What commands were allowed to leave is the first to go, where all together use too much. */
+/*
+ * Processes that commands were allowed to leave are the first to be killed when
+ * all together use too much.
+ */
 static void look_at_kept(const struct box *box, uint64_t all)
 {
 	for (unsigned i = 0; box->memory && i < subreaper_count(); i++) {
@@ -82,6 +85,6 @@ void box_check_usage(struct box *box)
 	subreaper_look();
 	uint64_t all = look_at_commands(box);
 	look_at_kept(box, all);
-	// To look at many processes takes long, and must not keep us from anything else.
+	// Looking at many processes takes long, and must not keep init from anything else.
 	box->look_at = after(LOOK_EVERY + 10 * (now() - time));
 }

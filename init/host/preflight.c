@@ -1,6 +1,7 @@
 /*
- * Is there room for a program? Told before it begins: a JVM that lacks threads hangs and heeds no
- * signal, one that lacks memory is killed without a word.
+ * Checks, before a program begins, that there is room for it: a JVM that lacks
+ * threads hangs and handles no signal; one that lacks memory is killed
+ * silently.
  */
 #include <getopt.h>
 #include <limits.h>
@@ -32,7 +33,7 @@ static void print_quoted(const char *text)
 	putchar('"');
 }
 
-/* As a line of doctor, as an entry of its list for programs, or as an error for the caller. */
+/* Prints a line of doctor, an entry of its list for programs, or an error for the caller. */
 static void tell(const struct preflight *needed, const char *finding, const char *remedy)
 {
 	if (needed->style == PREFLIGHT_JSON) {
@@ -139,7 +140,7 @@ static void memory_limit(struct memory *least)
 	fclose(cgroups);
 }
 
-/* Says what is too little, all of it. */
+/* Reports everything of which there is too little. */
 bool preflight_passes(struct preflight *needed)
 {
 	struct rlimit files;
@@ -167,7 +168,7 @@ static enum preflight_style style(const char *word)
 {
 	errno = EINVAL;
 	if (strcmp(word, "doctor") != 0 && strcmp(word, "json") != 0)
-		die("tell it as %s", word);
+		die("unknown output format "%s"", word);
 	return *word == 'j' ? PREFLIGHT_JSON : PREFLIGHT_DOCTOR;
 }
 

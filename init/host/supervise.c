@@ -24,7 +24,7 @@ struct supervisor {
 	int32_t code, status; /* how it ended; 0: not yet */
 	bool has_children;
 	bool was_inner_killed;
-	bool is_dead;      /* the program, as its pidfd says; how it ended the inner one must tell */
+	bool is_dead;      /* the program has ended, as its pidfd shows; the inner process must report how */
 	int urged;         /* how often that one was made to */
 	uint64_t deadline; /* when what lives on is left alone, or the inner one is urged again */
 };
@@ -89,7 +89,7 @@ static bool next_signal(const struct supervisor *supervisor, struct signalfd_sig
 
 // -------------------------------------------------------------- the program
 
-/* Tells the daemon its supervisor: on version 2 they go to the same cgroup. */
+/* Passes the supervisor's pid to the daemon: on version 2 both move to the same cgroup. */
 static void introduce(const struct supervisor *supervisor)
 {
 	static char text[64];
@@ -157,7 +157,7 @@ static bool is_stop(int number)
 	return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
 }
 
-/* KERNEL: a terminal tells its whole foreground group, where the program is, too. */
+/* KERNEL: a terminal signals its whole foreground group, which includes the program. */
 static bool is_from_terminal(const struct signalfd_siginfo *signal)
 {
 	int number = signal->ssi_signo;
@@ -165,7 +165,7 @@ static bool is_from_terminal(const struct signalfd_siginfo *signal)
 	                                         number == SIGQUIT || number == SIGWINCH);
 }
 
-/* As the disposition that we were started with says. */
+/* Restores the disposition that we were started with. */
 static void suffer(int number)
 {
 	sigset_t one;
@@ -177,9 +177,10 @@ static void suffer(int number)
 }
 
 /*
- * What is sent to us is meant for the program. To a group by hand (kill -TERM -PGID, systemd's
- * KillMode=mixed) it comes twice, which is once for a daemon that is already going down. The
- * hang-up of a terminal may be told to its session's leader alone, so it is passed on.
+ * A signal to us is meant for the program. To a group by hand (kill -TERM
+ * -PGID, systemd's KillMode=mixed) it comes twice, which is once for a daemon
+ * that is already going down. The hang-up of a terminal may reach its session's
+ * leader alone, so it is passed on.
  */
 static void pass_on(const struct supervisor *supervisor, const struct signalfd_siginfo *signal)
 {
@@ -192,7 +193,7 @@ static void pass_on(const struct supervisor *supervisor, const struct signalfd_s
 		suffer(number);
 }
 
-/* False: the inner process has no more to say. */
+/* Returns false when the inner process has nothing more to report. */
 static bool hear(struct supervisor *supervisor)
 {
 	static struct message message;
@@ -251,8 +252,9 @@ static bool is_over(const struct supervisor *supervisor)
 }
 
 /*
- * The program is dead and the inner process has not said so: it is stopped, or frozen. Killed, it
- * leaves the program to us. One that outlives even that leaves us without the program's status.
+ * The program is dead and the inner process has not reported it: it is stopped,
+ * or frozen. When it is killed, we inherit the program. If it survives even
+ * that, we end without the program's status.
  */
 static void urge(struct supervisor *supervisor)
 {

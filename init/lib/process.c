@@ -70,7 +70,7 @@ bool limit(int resource, uint64_t value)
 	return limit_other(0, resource, value);
 }
 
-/* What an engine may have been given by its operator is not for a box to inherit. */
+/* A box must not inherit what its operator may have given the engine. */
 bool drop_privileges(void)
 {
 	// KERNEL: with CAP_SYS_RESOURCE this is also how low a member of the box may set it again.
@@ -174,7 +174,7 @@ bool write_at(int directory, const char *name, const char *text)
 	return is_written;
 }
 
-/* Also says that there is none; errno stays. */
+/* Also records that there is none; keeps errno. */
 void close_fd(int *fd)
 {
 	int error = errno;

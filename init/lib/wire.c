@@ -55,8 +55,8 @@ static enum receipt receive_part(int socket, struct message *message)
 }
 
 /*
- * Takes what has come of one message, and nothing of the next: descriptors are
- * handed out with the first byte of what they were sent with.
+ * Receives the part of one message that has come, and nothing of the next:
+ * descriptors are handed out with the first byte of what they were sent with.
  */
 enum receipt message_receive(int socket, struct message *message)
 {

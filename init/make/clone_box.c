@@ -19,7 +19,7 @@
 
 // ---------------------------------------------------------------------- child
 
-/* The last word of a box that is none. */
+/* The last message of a box that could not be made. */
 static void tell_failure(int control, const char *what, int error)
 {
 	char text[256];
@@ -57,8 +57,9 @@ static bool mount_tmpfs(const char *path, const char *mode, uint64_t size, uid_t
 }
 
 /*
- * KERNEL: the sysctls of the ipc and pid namespaces belong to root of the userns, who may have the
- * uid of boxes. Gives what it was before it was closed, for a last word.
+ * KERNEL: the sysctls of the ipc and pid namespaces belong to root of the
+ * userns, who may have the uid of boxes. Returns what it was before it was
+ * closed, for a last message.
  */
 static int close_sysctls(int control)
 {
@@ -136,7 +137,7 @@ static noreturn void grow(const struct title *title, const struct order *order, 
 	int control = fds[0];
 	char name[sizeof order->name + sizeof "ebb-init inside "];
 	snprintf(name, sizeof name, "ebb-init inside %s", order->name);
-	// ORDER: first. By this word a box in the making is found where there are no cgroups.
+	// ORDER: first. By this argument a box in the making is found where there are no cgroups.
 	take_title(title, name);
 	prctl(PR_SET_NAME, "ebb-init");
 	for (uint32_t i = 0; i < order->tasks; i++)
@@ -157,7 +158,7 @@ static noreturn void grow(const struct title *title, const struct order *order, 
 
 // --------------------------------------------------------------------- orders
 
-/* KERNEL: what is sent with descriptors is received by itself, and so small a thing as a whole. */
+/* KERNEL: a message with descriptors is received separately, and such a small one as a whole. */
 static bool receive_order(int control, struct order *order, int *fds)
 {
 	union {

@@ -11,7 +11,7 @@
  * each user namespace above him, too. So boxes have one between them and the host only where it
  * must be, or one of them could use up what all others have.
  *
- * We are told what to make, by struct order, and hold nothing of a box once it is cloned; see
+ * Orders, in struct order, name what to make; we hold nothing of a box once it is cloned; see
  * clone_box.c. A zygote is a forkserver that executes an interpreter when the template is there, see
  * zygote_exec.c.
  */

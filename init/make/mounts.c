@@ -203,7 +203,7 @@ static int open_again(const struct mount_source *source, uid_t uid)
 	return fd;
 }
 
-/* That nothing of it is a device, or writable unasked, bwrap sees to. */
+/* bwrap ensures that nothing of it is a device, or writable unless requested. */
 static void bind_to(int fd, size_t number)
 {
 	char source[32], target[48];

@@ -21,7 +21,7 @@ struct list {
 };
 
 struct launch {
-	char *name; /* of the box: a word in every command line until init has left our session */
+	char *name; /* of the box: an argument in every command line until init has left our session */
 	uid_t uid;
 	gid_t gid;
 	uint64_t core;
@@ -35,8 +35,8 @@ struct launch {
 
 	pid_t outer; /* bwrap; its child becomes init */
 	int outer_pidfd, pidfd;
-	int info; /* where bwrap tells the pid of its child */
-	int gate; /* where init waits to be announced, and later says that it runs */
+	int info; /* where bwrap writes the pid of its child */
+	int gate; /* where init waits to be announced, and later reports that it runs */
 };
 
 // -------------------------------------------------------------------- options
@@ -107,8 +107,9 @@ static bool is_hung_up(const struct launch *launch)
 }
 
 /*
- * The box dies by its cgroup, or as a process group: bwrap, killed alone in the middle of its
- * work, can leave its child blocked for ever. We are a subreaper: what is orphaned comes to us.
+ * The box dies by its cgroup, or as a process group: bwrap, killed alone in the
+ * middle of its work, can leave its child blocked for ever. We are a subreaper:
+ * orphans become our children.
  */
 static noreturn void abandon(const struct launch *launch)
 {

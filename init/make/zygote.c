@@ -46,7 +46,7 @@ static struct {
 	size_t size;
 } robust;
 
-/* KERNEL: the words of a command line lie one behind the other. */
+/* KERNEL: the arguments of a command line lie one behind the other. */
 __attribute__((constructor)) static void note_title(int argc, char **argv)
 {
 	char *last = argv[argc - 1];
@@ -54,8 +54,9 @@ __attribute__((constructor)) static void note_title(int argc, char **argv)
 }
 
 /*
- * What fork(2) of libc would see to, but clone3(2) does not: without it the first thread of a
- * command has the number that it had here, which in its box may be another's.
+ * Work that fork(2) of libc does, but clone3(2) does not: without it the first
+ * thread of a command has the number that it had here, which in its box may be
+ * another's.
  */
 static void study_libc(void)
 {
@@ -76,7 +77,7 @@ static void refuse_threads(void)
 	die("copy a process of many threads, which one of the modules has started");
 }
 
-/* What knows a fork by another pid (OpenSSL does) must see one. */
+/* Libraries that detect a fork by a changed pid (OpenSSL does) must see one. */
 static void refuse_twins(void)
 {
 	errno = EINVAL;
@@ -121,7 +122,7 @@ static void *leave(void *self, void *status)
 	exit(PyLong_AsLong(status));
 }
 
-/* What the import calls. Returns in the first command of each box; there is no module. */
+/* The import calls this. It returns in the first command of each box; there is no module. */
 __attribute__((visibility("default"))) void *PyInit_ebb(void)
 {
 	prepare();

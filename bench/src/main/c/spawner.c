@@ -1,6 +1,6 @@
-// The cheapest way to a process: a small one forks, executes and waits. For each byte on stdin it runs its arguments
-// once, and answers how many nanoseconds that took. What is orphaned by it is reaped off the clock: bwrap ends before
-// its namespace does.
+// The cheapest way to start a process: a small process forks, executes and waits. For each byte on
+// stdin it runs its arguments once, and answers with the nanoseconds that this took. It reaps
+// orphans outside the measured time: bwrap ends before its namespace does.
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/prctl.h>

@@ -1,4 +1,4 @@
-/** What tells whether anything was left on a host. */
+/** Detects what was left on a host. */
 module dev.ebb.oracle {
   requires static transitive com.google.errorprone.annotations;
   requires static transitive org.jspecify;

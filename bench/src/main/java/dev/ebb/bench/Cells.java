@@ -21,11 +21,11 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What code costs over the daemon's socket: a cell of a context in turn with a bare interpreter
- * that is asked the same by a pipe, and {@code POST /v1/code} from the pool in turn with bwrap and
- * python.
+ * Measures the cost of code over the daemon's socket: a cell of a context in turn with a bare
+ * interpreter that gets the same code over a pipe, and {@code POST /v1/code} from the pool in turn
+ * with bwrap and python.
  *
- * <p>Arguments: how many rounds, how many to warm up with, and the directory for {@code
+ * <p>Arguments: the number of rounds, the number of warm-up rounds, and the directory for {@code
  * code-report.md}.
  */
 public final class Cells {

@@ -23,7 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** One {@code true}: executed plainly, by raw bwrap, and in a box of Ebb's, in turn. */
+/** Measures one {@code true}, in turn: executed plainly, by raw bwrap, and in a box of Ebb. */
 public final class ColdStart {
   private static final Path TRUE = Path.of("/usr/bin/true");
   private static final Path BWRAP = Path.of("/usr/bin/bwrap");

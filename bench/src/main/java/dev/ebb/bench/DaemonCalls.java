@@ -8,10 +8,11 @@ import dev.ebb.client.Result;
 import java.util.List;
 
 /**
- * One {@code true}, asked of the daemon over its unix socket: in a box that lives, and in a box of
- * its own; in turn with a small process that forks and executes it, plainly and by raw bwrap.
+ * Measures one {@code true} that a client requests over the daemon's unix socket, in a living box
+ * and in a box of its own; in turn with a small process that forks and executes it, plainly and by
+ * raw bwrap.
  *
- * <p>Arguments: how many rounds, and how many execs and runs to warm up with.
+ * <p>Arguments: the number of rounds, and the number of execs and runs to warm up with.
  */
 public final class DaemonCalls {
   private static final String TRUE = "/usr/bin/true";

@@ -49,7 +49,10 @@ public final class DaemonStart {
     }
   }
 
-  /** The same on that of {@code boxes}; off the clock it forgets all but those that are kept. */
+  /**
+   * Starts the daemon on the home of {@code boxes}; outside the measured time it forgets all but
+   * the boxes that are kept.
+   */
   private static long start(FinishedBoxes boxes) throws Exception {
     long begun = System.nanoTime();
     ServedDaemon daemon = ServedDaemon.start(boxes.home(), BY_CACHE);

@@ -29,7 +29,7 @@ final class FinishedBoxes {
     this.first = first;
   }
 
-  /** One, made by a daemon that has ended. */
+  /** One ended box, made by a daemon that has ended. */
   static FinishedBoxes in(Path home) throws Exception {
     ServedDaemon daemon = ServedDaemon.start(home, "");
     try (EbbClient client = daemon.connect()) {

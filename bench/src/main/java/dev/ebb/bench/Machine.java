@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 
-/** What a figure was measured on. */
+/** The machine on which a figure was measured. */
 final class Machine {
   private Machine() {}
 
@@ -25,7 +25,7 @@ final class Machine {
             System.getProperty("os.version"));
   }
 
-  /** Of the last minute. */
+  /** The load of the last minute. */
   static String load() throws IOException {
     return Files.readString(Path.of("/proc/loadavg")).split(" ")[0];
   }

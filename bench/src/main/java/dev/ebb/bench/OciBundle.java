@@ -52,7 +52,7 @@ final class OciBundle implements AutoCloseable {
 
   static OciBundle create(String... command) throws IOException {
     Path directory = Files.createTempDirectory("ebb-bench-oci");
-    // The container's root has the uid of nobody here, and has to reach it.
+    // The container's root has the uid of nobody on the host, and has to reach the directory.
     Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
     Path root = Files.createDirectory(directory.resolve("rootfs"));
     for (String name : List.of("usr", "etc", "proc", "dev", "tmp", "workspace")) {
@@ -66,7 +66,7 @@ final class OciBundle implements AutoCloseable {
     return new OciBundle(directory);
   }
 
-  /** What runs it once. */
+  /** Returns the command that runs the bundle once. */
   List<String> commandLine(Path runtime) {
     var words = new ArrayList<String>();
     words.add(runtime.toString());

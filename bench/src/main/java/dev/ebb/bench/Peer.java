@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A small process in C that does the same by hand, and times it; built by bench/run. */
+/** A small process in C that does the same work without Ebb, and times it; built by bench/run. */
 final class Peer implements AutoCloseable {
   private final Process process;
   private final DataInputStream answers;
@@ -16,14 +16,14 @@ final class Peer implements AutoCloseable {
     answers = new DataInputStream(process.getInputStream());
   }
 
-  /** Forks, executes {@code command}, whose first word is a path, and waits for it. */
+  /** Forks, executes {@code command}, which begins with a path, and waits for it. */
   static Peer spawning(List<String> command) throws IOException {
     return start("spawner", command);
   }
 
   /**
-   * The same where cgroups of version 2 are not to be seen beside those of version 1, which some
-   * programs refuse.
+   * Like {@link #spawning}, with cgroups of version 2 hidden: some programs refuse them beside
+   * version 1.
    */
   static Peer withOldCgroups(List<String> command) throws IOException {
     String hide = "! mountpoint -q \"$0\" || umount -l \"$0\"; exec \"$@\"";
@@ -35,18 +35,18 @@ final class Peer implements AutoCloseable {
   }
 
   /**
-   * Ends {@code command}, which tells by its first byte that it is all there, and whatever came of
-   * it, in {@code cgroup}, which must not exist, and nothing else.
+   * Ends {@code command}, which writes its first byte when all its processes run, with all its
+   * descendants, in nothing but {@code cgroup}, which must not exist yet.
    */
   static Peer reaping(Path cgroup, List<String> command) throws IOException {
     return start("reaper", words(List.of(), List.of(cgroup), command));
   }
 
   /**
-   * The same with what a box has: a pid 1 in namespaces of its own, as many cgroups in version 2,
-   * and one in each hierarchy of version 1.
+   * Ends a command with the resources of a box: a pid 1 in namespaces of its own, as many cgroups
+   * of version 2, and one in each hierarchy of version 1.
    *
-   * @param cgroups none of which may exist: that of version 2 first
+   * @param cgroups paths that must not exist yet, that of version 2 first
    */
   static Peer reapingBox(List<Path> cgroups, List<String> command) throws IOException {
     return start("reaper", words(List.of("--box"), cgroups, command));

@@ -9,8 +9,8 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Many commands that leave a mess, by one runtime: do its PIDs come back? To be run as pid 1 of a
- * container, where nobody else reaps.
+ * Runs many commands that leave processes behind, by one runtime, and checks that their PIDs are
+ * freed. Run it as pid 1 of a container, where no other process reaps.
  */
 public final class PidSoak {
   private static final List<String> MESSES =

@@ -10,7 +10,7 @@ final class Plot {
   private static final int WIDTH = 520;
   private static final int ROW = 22;
 
-  /** The shortest time that is told apart, and how many pixels are ten times as much. */
+  /** The shortest time on the axis, and the pixels for a factor of ten. */
   private static final double LEAST_MILLIS = 0.5;
 
   private static final double DECADE = WIDTH / 3.0;

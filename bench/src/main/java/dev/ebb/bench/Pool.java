@@ -15,12 +15,12 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What a daemon that makes boxes ahead is to reach, in one run, in turn with raw bwrap, crun and
+ * Measures the goals of a daemon with a warm pool, in one run, in turn with raw bwrap, crun and
  * runc: one command in a box of its own, python, python with numpy, commands in a box that lives,
  * many clients at once, and many boxes beside.
  *
- * <p>Arguments: how many rounds, how many runs to warm up with, seconds of each throughput, and the
- * directory for {@code pool-report.md} and {@code pool-report.svg}.
+ * <p>Arguments: the number of rounds, the number of warm-up runs, seconds of each throughput, and
+ * the directory for {@code pool-report.md} and {@code pool-report.svg}.
  */
 public final class Pool {
   private static final List<String> TRUE = List.of("/usr/bin/true");
@@ -151,7 +151,7 @@ public final class Pool {
       var fastPython = new Series("python3, one after the other", us, daemon.pid());
       var fastNumpy = new Series("numpy, one after the other", us, numpyDaemon.pid());
       for (int i = 0; i < rounds; i++) {
-        // In turn, each with its peer, so that all see the same weather.
+        // Measures each in turn with its peer, so that the load of the host affects both.
         bwrap.take(byBwrap::nanos, true);
         fast.measure(() -> run(client, TRUE), true);
       }

@@ -37,7 +37,7 @@ final class Series {
     this.pids = LongStream.of(pids).boxed().toList();
   }
 
-  /** Of a peer that Ebb is compared with. */
+  /** Measurements of a peer that Ebb is compared with. */
   static Series ofPeer(String name, long pid) {
     return new Series(name, true, pid);
   }
@@ -50,12 +50,12 @@ final class Series {
     return isPeer;
   }
 
-  /** What is measured. */
+  /** Work that is measured. */
   interface Work {
     void run() throws Exception;
   }
 
-  /** What measures itself, in nanoseconds. */
+  /** Work that measures its own nanoseconds. */
   interface Timed {
     long run() throws Exception;
   }
@@ -71,7 +71,7 @@ final class Series {
         count);
   }
 
-  /** The same by the clock of the work itself. */
+  /** Like the other {@code take}, with the time that the work itself measured. */
   void take(Timed work, boolean count) throws Exception {
     double cpu = cpuMillis();
     long nanos = work.run();
@@ -94,8 +94,8 @@ final class Series {
   }
 
   /**
-   * The same without processor time, where much of that is not what is measured; with a ratio for
-   * each of {@code bases}.
+   * Returns a row without processor time, where much of that is not part of the measured work; with
+   * a ratio for each of {@code bases}.
    */
   String timeRow(Series... bases) {
     var row =
@@ -107,7 +107,7 @@ final class Series {
     return row.toString();
   }
 
-  /** The same with how many processes there are meanwhile. */
+  /** Returns a row that also has the number of processes meanwhile. */
   String row(Series base, int processes) {
     return row(base) + " " + processes + " |";
   }

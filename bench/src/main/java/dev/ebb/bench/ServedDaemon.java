@@ -10,7 +10,7 @@ import java.util.Map;
 
 /** The packaged {@code ebb serve}, as a process of its own, with a home of its own. */
 final class ServedDaemon implements AutoCloseable {
-  /** For one that has python copied, with numpy imported ahead. */
+  /** Settings for a daemon that copies python, with numpy imported in advance. */
   static final Map<String, String> WITH_NUMPY =
       Map.of(
           "EBB_POOL_MAX", "0",
@@ -32,22 +32,22 @@ final class ServedDaemon implements AutoCloseable {
   }
 
   /**
-   * The same with more options for its JVM.
+   * Starts a daemon with more options for its JVM.
    *
-   * @param options as JDK_JAVA_OPTIONS has them
+   * @param options in the format of JDK_JAVA_OPTIONS
    */
   static ServedDaemon start(String options) throws IOException {
     return start(Files.createTempDirectory("ebb-bench"), options);
   }
 
-  /** The same with settings, as the environment has them. */
+  /** Starts a daemon with settings from environment variables. */
   static ServedDaemon start(Map<String, String> settings) throws IOException {
     return start(Files.createTempDirectory("ebb-bench"), "", settings);
   }
 
-  /** The same on a home that may have been another daemon's. */
+  /** Starts a daemon on a home that an earlier daemon may have used. */
   static ServedDaemon start(Path home, String options) throws IOException {
-    // What is measured is made then, and not ahead.
+    // The forkserver must not make boxes in advance: the measurement includes the making.
     return start(home, options, Map.of("EBB_POOL_MAX", "0"));
   }
 
@@ -67,12 +67,15 @@ final class ServedDaemon implements AutoCloseable {
     return new ServedDaemon(home, process);
   }
 
-  /** Of the daemon itself: what was started is its supervisor. */
+  /** Returns the pid of the daemon itself: the process that was started is its supervisor. */
   long pid() throws IOException {
     return Long.parseLong(Files.readString(home.resolve("daemon")).strip());
   }
 
-  /** Of the process that clones its boxes: its end, which is not observed here, would count it. */
+  /**
+   * Returns the pid of the forkserver: its processor time would count only at its end, which is not
+   * observed here.
+   */
   long forkserver() throws IOException {
     return ProcessHandle.of(pid()).stream()
         .flatMap(ProcessHandle::children)

@@ -12,9 +12,9 @@ final class Throughput {
   private Throughput() {}
 
   /**
-   * Of all together.
+   * Measures the throughput of all clients together.
    *
-   * @param works what each of them does
+   * @param works the work of each client
    */
   static double perSecond(List<Series.Work> works, int seconds) throws Exception {
     long begun = System.nanoTime();

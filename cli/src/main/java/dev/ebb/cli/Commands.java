@@ -32,7 +32,8 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParseResult;
 
 /**
- * The commands by name. Two switches and no table of functions: what is not called is not loaded.
+ * The commands by name. Two switches and no table of functions, so that the JVM loads only the
+ * command that runs.
  */
 final class Commands {
   /** All commands, in the order of the help. */

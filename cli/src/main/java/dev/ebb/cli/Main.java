@@ -24,7 +24,7 @@ public final class Main {
 
   public static void main(String[] args) {
     OwnOutput out = OwnOutput.install();
-    // ORDER: last, so that what is written is plain, and what cannot be written is known.
+    // ORDER: last, so that all output is plain text and a failed write is noticed.
     Plain.install();
     int code = out.judge(run(args));
     // The reader of our stdin may be parked in a read for ever; nothing else is left to do.

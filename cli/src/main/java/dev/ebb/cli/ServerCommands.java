@@ -6,9 +6,9 @@ import java.util.List;
 import picocli.CommandLine.Model.CommandSpec;
 
 /**
- * What the server's own program does; the {@code ebb} script starts that for them, and for the help
- * about each. Here they are listed only, with their options for the completion: a visible pair with
- * {@code dev.ebb.server.Main}, which a test holds together.
+ * Commands of the server's own program; the {@code ebb} script starts that program for them and for
+ * their help. This class only lists them, with their options for completion: a visible pair with
+ * {@code dev.ebb.server.Main}, which a test compares.
  */
 final class ServerCommands {
   private static final List<String> SETTINGS =

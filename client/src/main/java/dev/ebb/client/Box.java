@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param network none, host, or allow= and names with a comma between each two
  * @param backend that made it; null if unknown
- * @param endedBy request, ttl, idle, drain, pressure, died or daemon: that one died
- * @param holdings only of one that was inspected
- * @param document all that the daemon said, also what this client does not know
+ * @param endedBy request, ttl, idle, drain, pressure, died, or daemon if its daemon died
+ * @param holdings empty unless the box was inspected
+ * @param document all that the daemon sent, also fields that this client does not know
  */
 public record Box(
     String id,

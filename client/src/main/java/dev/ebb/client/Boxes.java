@@ -126,7 +126,7 @@ public final class Boxes {
     return calls.json(Request.of("DELETE", target)).string("id");
   }
 
-  /** For a ladder whose grace period the daemon chooses. */
+  /** How long to wait for a kill ladder with the daemon's default grace period. */
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   /** Ends all commands of a box at once by the ladder, and waits for it. */

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param id unique in the box; works like the name, if it has one
  * @param state starting, idle, busy or ended
  * @param exec the number of the command that runs the interpreter
- * @param status the word for its end
+ * @param status how it ended, as a wire name
  * @param cause of its end
  * @param broken how it broke the protocol, if it was ended for that
  * @param document all that the daemon sent, also fields that this client does not know

@@ -44,7 +44,7 @@ final class Documents {
 
   private static final String ALLOW = "allow=";
 
-  /** Converts a network setting to JSON: a word, or an object with the allowed names. */
+  /** Converts a network setting to JSON: a string, or an object with the allowed names. */
   static @Nullable Object network(@Nullable String words) {
     if (words == null || !words.startsWith(ALLOW)) {
       return words;

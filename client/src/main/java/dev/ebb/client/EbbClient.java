@@ -142,8 +142,9 @@ public final class EbbClient implements Closeable {
   }
 
   /**
-   * Code that an interpreter runs: the value of its last expression, and what it shows, are told,
-   * too. In a context if it is for one, else in a box of its own, which is gone when this returns.
+   * Runs code in an interpreter that also returns the value of the last expression and all
+   * displays: in a context if the code names one, else in a box of its own, which is gone when this
+   * returns.
    */
   public RichResult runRich(Code code) throws IOException {
     var call = Calls.post(Target.of("v1", "code"), code.rich().document());
@@ -232,7 +233,7 @@ public final class EbbClient implements Closeable {
     return calls.json(Calls.get(Target.of("v1", "pool")));
   }
 
-  /** The daemon's version, as it tells it. */
+  /** Returns the version that the daemon reports. */
   public JsonObject version() throws IOException {
     return calls.json(Calls.get(Target.of("v1", "version")));
   }
@@ -241,7 +242,7 @@ public final class EbbClient implements Closeable {
     return isWell("healthz");
   }
 
-  /** Whether it takes work. */
+  /** Returns whether the daemon accepts work. */
   public boolean isReady() throws IOException {
     return isWell("readyz");
   }

@@ -38,7 +38,7 @@ public class EbbException extends IOException {
     return text == null ? otherwise : text;
   }
 
-  /** Makes an exception of an answer whose body should be a problem document. */
+  /** Makes an exception from an answer that should contain a problem document. */
   static EbbException of(int status, byte[] body) {
     try {
       try {
@@ -82,7 +82,7 @@ public class EbbException extends IOException {
     return status;
   }
 
-  /** The word of the contract, {@code wrong-state} for instance. */
+  /** Returns the error code of the API, {@code wrong-state} for instance. */
   public String code() {
     return code;
   }

@@ -11,14 +11,14 @@ import org.jspecify.annotations.Nullable;
  * A command as the daemon described it.
  *
  * @param box the id of its box
- * @param number its number there
+ * @param number its number in the box
  * @param state running or ended
- * @param status the word for its end
- * @param exitCode as a shell would have it
- * @param truncated there was more than its limit, or than this holds
+ * @param status how it ended, as a wire name
+ * @param exitCode as a shell reports it
+ * @param truncated the output exceeded its limit, or the capacity of this answer
  * @param lost output that could not be stored, if any
  * @param inputCut an earlier daemon ended before the caller ended the input
- * @param document all that the daemon said, also what this client does not know
+ * @param document all that the daemon sent, also fields that this client does not know
  */
 public record Exec(
     String box,

@@ -10,13 +10,13 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The command that is wanted; what is null is left to the daemon. Immutable.
+ * A request for a command; the daemon has defaults for null values. Immutable.
  *
  * @param timeout zero for none
  * @param stdin whether {@link Execs#feed} will be called
  * @param input all of its stdin, given at once
  * @param keep let daemonised children live until the box ends
- * @param operator beside the workload's limits, for an admin
+ * @param operator runs it outside the workload's limits; for admins
  */
 public record ExecRequest(
     List<String> command,
@@ -63,7 +63,7 @@ public record ExecRequest(
     return copy(copy -> copy.grace = changed);
   }
 
-  /** Limits of output, of open files of a process, and of one file; null: as the daemon says. */
+  /** Limits of output, of open files of a process, and of one file; null: the daemon's default. */
   public ExecRequest withLimits(
       @Nullable Long output, @Nullable Integer files, @Nullable Long fileSize) {
     return copy(

@@ -28,7 +28,7 @@ public final class Deadline {
         ProcessClock.nanos() + (duration.compareTo(FOREVER) < 0 ? duration : FOREVER).toNanos());
   }
 
-  /** One that does not come. */
+  /** A deadline that never comes. */
   public static Deadline never() {
     return in(FOREVER);
   }

@@ -7,11 +7,11 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 
 /**
- * What a file system has, and what we may still take of it.
+ * The size of a file system, and the space that we may still use.
  *
- * @param usedBytes by anybody
- * @param freeBytes without what is kept for root
- * @param inodes 0: it makes them as it needs them
+ * @param usedBytes bytes that all users use
+ * @param freeBytes free bytes without those reserved for root
+ * @param inodes 0 if the file system makes inodes on demand
  */
 public record DiskSpace(long usedBytes, long freeBytes, long inodes, long freeInodes) {
   private static final int STATFS_SIZE = 120;
@@ -22,7 +22,7 @@ public record DiskSpace(long usedBytes, long freeBytes, long inodes, long freeIn
   private static final int FILES = 40;
   private static final int FREE_FILES = 48;
 
-  /** Of the file system that {@code path} lies in. */
+  /** Returns the space of the file system that contains {@code path}. */
   public static DiskSpace of(Path path) throws KernelException {
     try (var frame = new Frame()) {
       MemorySegment status = frame.allocate(STATFS_SIZE);

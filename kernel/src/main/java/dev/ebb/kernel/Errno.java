@@ -1,6 +1,6 @@
 package dev.ebb.kernel;
 
-/** The kernel's error numbers, as far as Ebb tells them apart; the same on x86_64 and aarch64. */
+/** The kernel's error numbers that Ebb distinguishes; they are equal on x86_64 and aarch64. */
 public enum Errno {
   EPERM(1),
   ENOENT(2),

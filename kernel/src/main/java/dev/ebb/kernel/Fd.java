@@ -116,8 +116,8 @@ public final class Fd implements Owned {
   }
 
   /**
-   * A directory as the root of a mount of its own, which is nowhere: no way leads from it to what
-   * is above. Needs CAP_SYS_ADMIN, and ends with its last descriptor.
+   * Opens a directory as the root of a detached mount, from which no path leads to the directories
+   * above. Needs CAP_SYS_ADMIN; the mount ends with its last descriptor.
    */
   public static Fd openDetached(Scope scope, Path path) throws KernelException {
     try (var frame = new Frame()) {

@@ -53,7 +53,7 @@ public record FileStatus(int mode, int uid, long size, long device, long inode) 
     return (mode & S_IFMT) == S_IFREG;
   }
 
-  /** Only this user, and root, can change what is in it. */
+  /** Returns whether only this user and root can change its content. */
   public boolean isPrivateTo(int user) {
     return uid == user && (mode & WRITABLE_BY_OTHERS) == 0;
   }

@@ -62,10 +62,10 @@ public final class Filesystem {
   }
 
   /**
-   * The directories in a directory, but "." and "..".
+   * Returns the directories in a directory, except "." and "..".
    *
-   * <p>KERNEL: the entries of a cgroup, of which there are dozens, tell what they are; none needs
-   * to be asked. And most have no cgroup below, which their count of links tells.
+   * <p>KERNEL: the dozens of entries of a cgroup carry their file type, so no stat call is needed.
+   * Most cgroups have no cgroup below, which their link count shows.
    */
   public static List<Path> directories(Path path) throws KernelException {
     return hasNoDirectory(path) ? List.of() : list(path, Filesystem::isDirectory);
@@ -140,7 +140,7 @@ public final class Filesystem {
     Frame.check(unlink(path, AT_REMOVEDIR), "remove directory " + path);
   }
 
-  /** What is absent is success; false then. */
+  /** Succeeds if the file is absent; returns false then. */
   public static boolean rmdirIfPresent(Path path) throws KernelException {
     return checkPresent(unlink(path, AT_REMOVEDIR), "remove directory " + path);
   }
@@ -149,7 +149,7 @@ public final class Filesystem {
     Frame.check(unlink(path, 0), "remove " + path);
   }
 
-  /** What is absent is success. */
+  /** Succeeds if the file is absent. */
   public static void unlinkIfPresent(Path path) throws KernelException {
     checkPresent(unlink(path, 0), "remove " + path);
   }

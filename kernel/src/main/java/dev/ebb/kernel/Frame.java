@@ -67,7 +67,10 @@ final class Frame implements AutoCloseable {
     return result;
   }
 
-  /** For a call that makes descriptors: where there are no more, tried again with the reserve. */
+  /**
+   * Makes a call that returns a descriptor; when descriptors are used up, retries it with the
+   * reserve.
+   */
   long callForDescriptor(SystemCall call, long... arguments) {
     long result = callThroughInterrupts(call, arguments);
     while (result == -Errno.EMFILE.number() && Reserve.spend()) {

@@ -10,7 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What this kernel lacks of what Ebb would like, or denies us; asked, not guessed from a version.
+ * The features that Ebb would use and that this kernel lacks or denies us; probed, not derived from
+ * a version.
  */
 public final class KernelFeatures {
   /** CLONE_NEWUSER, NEWNS, NEWPID, NEWNET, NEWIPC and NEWUTS. */
@@ -67,7 +68,7 @@ public final class KernelFeatures {
     }
   }
 
-  /** Whether a filter keeps this process from making namespaces. */
+  /** Returns whether a seccomp filter keeps this process from making namespaces. */
   public static boolean areNamespacesForbidden() {
     try (var frame = new Frame()) {
       return areNamespacesForbidden(frame::call);

@@ -43,8 +43,8 @@ final class LockWaits {
   }
 
   /**
-   * Whether the holder of {@code lock} waits, directly or by way of other locks, for {@code lock}
-   * itself.
+   * Returns whether the holder of {@code lock} waits, directly or through other locks, for {@code
+   * lock} itself.
    *
    * <p>RACE: the threads run on while this looks. A cycle that is seen again with no lock taken in
    * between is a deadlock.

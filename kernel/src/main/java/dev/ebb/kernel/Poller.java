@@ -116,7 +116,7 @@ public final class Poller implements Owned {
     }
   }
 
-  /** One descriptor waited for; closing it ends the waiting. */
+  /** A watch on one descriptor; closing it ends the watch. */
   public final class Watch implements Owned {
     private final long token = tokens.incrementAndGet();
     private final Fd fd;
@@ -191,8 +191,8 @@ public final class Poller implements Owned {
   }
 
   /**
-   * Waits until everything that was ready when this was called has been handled. To be called
-   * before a clock decides that something has not happened: it may have been said already.
+   * Waits until everything that was ready when this was called has been handled. Call it before a
+   * clock decides that something has not happened: the message may be unread.
    *
    * @return false when the poller did not get there in time, or is closed
    */
@@ -280,7 +280,7 @@ public final class Poller implements Owned {
         }
         ProcessClock.beat();
         settle(n);
-        // ORDER: what is ready comes before what a clock decides, but does not put it off for ever.
+        // ORDER: ready descriptors are handled before timers, but cannot delay them for ever.
         boolean isBehind = n == MAX_EVENTS && ++full <= CATCH_UP_TURNS;
         if (System.nanoTime() - due >= 0 && !isBehind) {
           full = 0;
@@ -297,7 +297,7 @@ public final class Poller implements Owned {
     }
   }
 
-  /** Rounded up, so that what is due then is due. */
+  /** Rounded up, so that the timer is due when the wait ends. */
   private static int milliseconds(long nanos) {
     return Math.clamp(nanos / 1_000_000 + 1, 0, Integer.MAX_VALUE);
   }

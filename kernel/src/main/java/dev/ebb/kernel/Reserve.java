@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * business of admission. Thread-safe. At most one a process, as the limit is.
  */
 public final class Reserve implements Owned {
-  /** What ends a box needs at once: a file and a directory, for a few boxes. */
+  /** The descriptors that ending a few boxes at once needs: a file and a directory each. */
   private static final int PORTION = 8;
 
   private static final AtomicReference<@Nullable Reserve> INSTALLED = new AtomicReference<>();

@@ -97,9 +97,7 @@ public final class Scope implements AutoCloseable, Owned {
     resource.close();
   }
 
-  /**
-   * Hands everything over to {@code target}, in the same order: the last line of a construction.
-   */
+  /** Moves everything to {@code target}, in the same order; the last line of a construction. */
   public void moveTo(Scope target) throws KernelException {
     Deque<Owned> moving = take(false);
     if (!target.ownAll(moving)) {

@@ -9,7 +9,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
 
-/** What this process is to the kernel. */
+/** This process, as the kernel sees it. */
 public final class Self {
   private static final int PR_SET_CHILD_SUBREAPER = 36;
   private static final int CLOCK_MONOTONIC = 1;

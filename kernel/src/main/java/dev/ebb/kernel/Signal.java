@@ -3,7 +3,7 @@ package dev.ebb.kernel;
 import java.util.Locale;
 import java.util.Optional;
 
-/** The signals that have a name; the same numbers on x86_64 and aarch64. */
+/** The signals that have a name; their numbers are equal on x86_64 and aarch64. */
 public enum Signal {
   HUP(1),
   INT(2),

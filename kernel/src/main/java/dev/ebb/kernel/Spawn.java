@@ -44,9 +44,9 @@ public final class Spawn {
   }
 
   /**
-   * Starts {@code program} and returns a handle on it; the child is ours to reap.
+   * Starts {@code program} and returns a handle on it; this process reaps the child.
    *
-   * @param environment of words NAME=VALUE
+   * @param environment strings NAME=VALUE
    */
   public static Pidfd spawn(
       Scope scope, Path program, List<String> arguments, List<String> environment, List<Fd> fds)

@@ -17,7 +17,7 @@ import java.util.Map;
 public final class StallDetector {
   private static final int WAITERS_MOST = 8;
 
-  /** What is watched to run, as it was seen. */
+  /** A watched activity, and its last observation. */
   private record Seen(long mark, int looks) {}
 
   /** The heartbeat of the virtual threads. */
@@ -95,7 +95,8 @@ public final class StallDetector {
       boolean isInCycle = LockWaits.isInCycle(lock);
       if (isInCycle || lock.place().isBrief()) {
         int looks = looks(now, lock, lock.taken());
-        // RACE: a cycle was pieced together while its threads ran; what is seen again was one.
+        // RACE: a cycle was read piece by piece while its threads ran; only a cycle that is seen
+        // again is real.
         boolean isDeadlock = isInCycle && looks > 0;
         if (looks >= least || isDeadlock) {
           String what =

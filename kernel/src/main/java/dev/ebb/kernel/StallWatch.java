@@ -3,13 +3,13 @@ package dev.ebb.kernel;
 import java.time.Duration;
 
 /**
- * Tells a housekeeper that its process has not run for a while: messages that came meanwhile may be
- * unread, so nothing should be ended in this round. Not thread-safe.
+ * Detects that this process has not run for a while. Messages that came meanwhile may be unread, so
+ * a housekeeper should end nothing in this round. Not thread-safe.
  */
 public final class StallWatch {
   private static final Duration SHORT = Duration.ofMillis(100);
 
-  /** A process that is starved all the time ends things all the same. */
+  /** A process that is starved all the time still ends things. */
   private static final int IN_A_ROW_MOST = 3;
 
   private Duration seen;

@@ -37,7 +37,7 @@ public final class TcpSocket {
 
   private TcpSocket() {}
 
-  /** Whether {@code fd}, which came from a box, is a listening TCP socket. */
+  /** Returns whether {@code fd}, which came from a box, is a listening TCP socket. */
   public static boolean isListening(Fd fd) throws KernelException {
     return option(fd, SO_DOMAIN) == AF_INET
         && option(fd, SO_TYPE) == SOCK_STREAM
@@ -103,7 +103,7 @@ public final class TcpSocket {
     return errno == 0 ? Optional.empty() : Optional.of(Errno.describe(errno));
   }
 
-  /** Fills what is left of a direct {@code buffer}; 0 is the end, -1 means that it would wait. */
+  /** Fills the rest of a direct {@code buffer}; returns 0 at the end, -1 if it would wait. */
   public static int receive(Fd fd, ByteBuffer buffer) throws KernelException {
     return transfer(RECVFROM, fd, buffer, "receive from ");
   }
@@ -151,7 +151,7 @@ public final class TcpSocket {
     }
   }
 
-  /** Makes its close one that the other end cannot take for the end of what was to be said. */
+  /** Makes close reset the connection, so that the peer cannot take it for a complete end. */
   public static void resetOnClose(Fd fd) throws KernelException {
     try (var frame = new Frame()) {
       MemorySegment linger = frame.allocate(8);

@@ -47,7 +47,7 @@ public final class UnixSocket {
   /** The two ends: ours does not block, the peer's is for a child to inherit. */
   public record Pair(UnixSocket ours, Fd peer) {}
 
-  /** What one receive brought: {@code bytes} -1 would wait, 0 the end. */
+  /** The result of one receive; {@code bytes} is -1 if it would wait, 0 at the end. */
   public record Received(int bytes, List<Fd> fds) {}
 
   private final Fd fd;
@@ -165,7 +165,7 @@ public final class UnixSocket {
     shutdown(SHUT_RDWR);
   }
 
-  /** Says no more, for the other end to see; what that says is still heard, and its closing. */
+  /** Shuts down sending, which the peer sees; its messages and its close are still received. */
   public void shutdownOutput() throws KernelException {
     shutdown(SHUT_WR);
   }
@@ -180,7 +180,7 @@ public final class UnixSocket {
     }
   }
 
-  /** Receives what is there; descriptors that came along belong to {@code scope}. */
+  /** Receives the bytes that are there; descriptors sent with them belong to {@code scope}. */
   public Received receive(Scope scope, byte[] buffer) throws KernelException {
     try (var frame = new Frame();
         var use = fd.new Use()) {
@@ -232,9 +232,9 @@ public final class UnixSocket {
    * Receives bytes without taking a descriptor; -1 means that it would wait, 0 the end.
    *
    * <p>KERNEL: a descriptor that is not taken is closed by the thread that receives, with a control
-   * buffer or without, and to close a TCP socket may take as long as its SO_LINGER says. So it is
-   * looked first. A look duplicates what it sees, and gives only the duplicates back. What is read
-   * then is what was seen, for no other thread reads here.
+   * buffer or without, and to close a TCP socket may take as long as its SO_LINGER says. So this
+   * peeks first. A peek duplicates the descriptors it sees, and only the duplicates are closed. The
+   * following read returns what was peeked, because no other thread reads this socket.
    *
    * @throws KernelException EBADMSG: descriptors come next. They stay where they are, so no more
    *     can be received, and the socket is not to be closed by a thread that others wait for

@@ -37,7 +37,7 @@ final class Answer implements McpStreamableServerTransport {
     beforeLast = work;
   }
 
-  /** Sends a heartbeat, and so finds out whether the caller is still connected. */
+  /** Sends a heartbeat, which detects whether the caller is still connected. */
   void beat() throws IOException {
     requireHeard();
     try {

@@ -167,7 +167,7 @@ final class Call implements RunClient {
     try {
       to.client().progressNotification(notification(to, run));
     } catch (RuntimeException e) {
-      // What the SDK makes of a word that did not get through.
+      // The exception that the SDK makes when a message could not be sent.
       answer.requireHeard();
       throw e;
     }

@@ -15,13 +15,13 @@ public final class Descriptors implements Detector {
   private static final String ANONYMOUS = "anon_inode:";
   private static final String DELETED = " (deleted)";
 
-  /** What the JDK opens when it likes and keeps for good. */
+  /** Files that the JDK opens at any time and keeps open. */
   private static final Set<String> JDKS =
       Set.of("/dev/random", "/dev/urandom", System.getProperty("java.home") + "/lib/modules");
 
   private final Path process;
 
-  /** What its look at itself has open. */
+  /** The directory that is open because this process lists its own descriptors. */
   private final String look;
 
   private Descriptors(Path process, long pid) {

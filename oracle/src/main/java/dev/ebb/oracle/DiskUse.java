@@ -9,13 +9,13 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What a directory takes of its disk, but for the length of what a daemon writes of itself.
+ * The disk use of a directory, without the length of files in which a daemon describes itself.
  *
- * @param inodes how many files and directories there are
- * @param bytes how long the files are together
+ * @param inodes the number of files and directories
+ * @param bytes the sum of the file lengths
  */
 public record DiskUse(long inodes, long bytes) {
-  /** Also what a daemon says of itself: its pid has more digits one day. */
+  /** Also the files in which a daemon describes itself: the length of its pid varies. */
   private static final Set<String> VARYING =
       Set.of("daemon.log", "ledger", "daemon", "instance", "history");
 

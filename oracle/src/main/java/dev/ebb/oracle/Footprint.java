@@ -41,7 +41,7 @@ public record Footprint(Map<String, Integer> counts) {
     return new Footprint(most);
   }
 
-  /** What it has beyond {@code baseline}, a line a kind. */
+  /** Returns what it has beyond {@code baseline}, one line for each kind. */
   public List<Trace> growthSince(Footprint baseline) {
     var grown = new ArrayList<Trace>();
     new TreeMap<>(counts)

@@ -13,7 +13,7 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** What lies in homes beyond what stays there for good, and every ledger line not struck out. */
+/** Files in homes beyond those that always stay there, and every ledger line not struck out. */
 public final class HomeFiles implements Detector {
   private static final Set<String> FOR_GOOD =
       Set.of(

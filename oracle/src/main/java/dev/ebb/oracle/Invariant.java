@@ -1,6 +1,6 @@
 package dev.ebb.oracle;
 
-/** What holds after everything that can happen: the promises of Ebb, by their numbers. */
+/** The promises of Ebb by number; they hold after any event. */
 public enum Invariant {
   I1("no live process in the cgroup of a box"),
   I2("no zombie"),
@@ -15,7 +15,7 @@ public enum Invariant {
   I11("no shared memory, SysV object or message queue"),
   I12("repeating a kill or a removal is success"),
   I13("the time until all was gone is recorded"),
-  I14("the daemon answers, and what it says of a command is true");
+  I14("the daemon answers, and its reports of commands are true");
 
   private final String words;
 

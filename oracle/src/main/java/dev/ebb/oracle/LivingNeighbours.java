@@ -5,8 +5,8 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * What a living process has that we did not start is its own; what no process has is ours, if it
- * looks like that.
+ * Counts what belongs to a living process that we did not start as that process's own; what belongs
+ * to no process is ours, if it looks like that.
  */
 public class LivingNeighbours implements Neighbours {
   public LivingNeighbours() {}
@@ -16,7 +16,7 @@ public class LivingNeighbours implements Neighbours {
     return false;
   }
 
-  /** RACE: a parent may end while the table is read; then the name of the cgroup tells. */
+  /** RACE: a parent may end while the table is read; then the name of the cgroup decides. */
   @Override
   public boolean own(ProcessEntry process, ProcessTable processes) {
     return processes.isNeighbours(process) || processes.isNeighboursPath(process.cgroup());

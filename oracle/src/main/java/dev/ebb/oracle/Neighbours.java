@@ -3,9 +3,7 @@ package dev.ebb.oracle;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/**
- * Recognizes what looks like ours but belongs to others: other runtimes may live on the same host.
- */
+/** Recognizes resources that look like ours but belong to other runtimes on the same host. */
 public interface Neighbours {
   /** A process that does not descend from this one, but has an identity of Ebb's. */
   boolean own(ProcessEntry process, ProcessTable processes) throws IOException;

@@ -17,10 +17,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All processes at one moment, and whose they are.
+ * All processes at one moment, and the runtime that owns each.
  *
  * <p>This JVM is a child subreaper, so everything it starts stays below it for ever. Other runtimes
- * and test runs may live on the same host: what they own is theirs to check.
+ * and test runs on the same host check their own processes.
  */
 public final class ProcessTable {
   /** Tests that make things on the host without a runtime name them after their JVM. */

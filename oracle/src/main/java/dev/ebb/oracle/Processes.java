@@ -32,7 +32,9 @@ public final class Processes implements Detector {
     return traces;
   }
 
-  /** One that is known alive is not known as a zombie. */
+  /**
+   * Returns another identity for a zombie: to know the living process does not excuse its zombie.
+   */
   static String identity(ProcessEntry process) {
     return (process.isZombie() ? "zombie " : "process ")
         + process.pid()

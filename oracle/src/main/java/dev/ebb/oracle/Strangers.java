@@ -8,16 +8,16 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 
 /**
- * What an ordinary user cannot have left: files of others, mounts, loop devices. He cannot look
- * into its owners either, so that this is all he can tell a neighbour's by. Root may have made
- * anything.
+ * Resources that an ordinary user cannot have left: files of others, mounts, loop devices. This
+ * user cannot inspect their owners either, so only this identifies them as a neighbour's. Root may
+ * have made anything.
  */
 public final class Strangers {
   private static final int SELF = Self.uid();
 
   private Strangers() {}
 
-  /** What only root can make. */
+  /** Resources that only root can make. */
   static boolean madeWhatRootMakes() {
     return SELF != 0;
   }

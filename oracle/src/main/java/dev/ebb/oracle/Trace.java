@@ -4,8 +4,8 @@ package dev.ebb.oracle;
  * One thing that this process or Ebb may have left on the host.
  *
  * @param invariant the promise that it breaks, if it was left
- * @param kind what it is: {@code zombie}, {@code cgroup}, {@code socket descriptor}
- * @param identity what tells it from any other, now and later
+ * @param kind {@code zombie}, {@code cgroup}, {@code socket descriptor} and so on
+ * @param identity distinguishes it from any other, now and later
  * @param details where to find it, on one line
  * @param neighbours true if it belongs to another runtime
  */

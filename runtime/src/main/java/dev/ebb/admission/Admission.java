@@ -289,7 +289,7 @@ public final class Admission {
 
   // --- readings ---
 
-  /** What was made when a reading began. */
+  /** The total cost of what was made when a reading began. */
   public record Mark(Cost seen) {}
 
   /** Called before a reading begins. */

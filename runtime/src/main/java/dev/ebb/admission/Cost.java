@@ -1,9 +1,9 @@
 package dev.ebb.admission;
 
 /**
- * What an operation will take, as far as that is known before it begins.
+ * The resources that an operation will take, as far as they are known before it begins.
  *
- * @param pids its own: the limits of its box bound what a program starts later
+ * @param pids its own pids: the limits of its box bound what a program starts later
  */
 public record Cost(int pids, int descriptors) {
   public static final Cost NOTHING = new Cost(0, 0);

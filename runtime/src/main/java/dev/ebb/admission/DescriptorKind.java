@@ -4,7 +4,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/** What a descriptor is open on. */
+/** The kind of object that a descriptor refers to. */
 public enum DescriptorKind {
   SOCKET,
   PIPE,

@@ -11,7 +11,7 @@ import dev.ebb.process.Reaper;
 import dev.ebb.store.Instance;
 
 /**
- * What a backend may use of its engine.
+ * The parts of an engine that a backend may use.
  *
  * @param scope the engine's own
  */

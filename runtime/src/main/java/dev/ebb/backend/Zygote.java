@@ -9,11 +9,11 @@ import java.util.stream.Stream;
  * copy of it as init, and the first command there can be a copy that goes on ({@code
  * init/make/zygote.c}).
  *
- * @param command contains the word {@link #ROLE}, by which its processes are found
+ * @param command contains the argument {@link #ROLE}, by which its processes are found
  * @param environment lines of {@code NAME=value}
  */
 public record Zygote(List<String> command, List<String> environment) {
-  /** A word in its command line, as in that of every forkserver. */
+  /** An argument in its command line, as in that of every forkserver. */
   public static final String ROLE = "forkserver";
 
   public Zygote {

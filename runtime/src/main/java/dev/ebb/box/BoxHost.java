@@ -24,7 +24,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What the boxes of one runtime share.
+ * The resources that the boxes of one runtime share.
  *
  * @param scope the runtime's own
  * @param createDeadline how long making a box may take

@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What the next engine must know about a detached box, as the first entry of its journal.
+ * The description of a detached box for the next engine, as the first entry of its journal.
  *
  * @param backend that made it; empty in a record of a version without backend names
  * @param nonce what its init sends to prove that it belongs to this box

@@ -11,7 +11,7 @@ import dev.ebb.model.BoxSpec;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongConsumer;
 
-/** What a command needs from the box it runs in. Only the exec layer uses it. Thread-safe. */
+/** The box as a command that runs in it needs it. Only the exec layer uses it. Thread-safe. */
 public final class ExecSite {
   private final Box box;
   private final BoxParts parts;

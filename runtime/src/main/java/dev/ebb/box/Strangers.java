@@ -21,7 +21,7 @@ public final class Strangers {
 
   private final AtomicLong killed = new AtomicLong();
 
-  /** Those that were reported and are not gone yet. */
+  /** The processes that were reported and are not gone yet. */
   private final Set<ProcessRef> told = ConcurrentHashMap.newKeySet();
 
   public Strangers() {}

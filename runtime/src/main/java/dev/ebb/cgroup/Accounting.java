@@ -8,7 +8,7 @@ import dev.ebb.model.Occupancy;
 import dev.ebb.model.StallTimes;
 import java.util.Optional;
 
-/** What the kernel counts of the commands in one box. */
+/** The kernel's counts for the commands in one box. */
 public interface Accounting {
   /** Where no cgroup counts anything. */
   Accounting NONE =
@@ -51,7 +51,7 @@ public interface Accounting {
   /** Returns what the commands used by the kernel's count; empty where only init knows. */
   Optional<CgroupUsage> usage() throws KernelException;
 
-  /** What the commands take now; empty where no cgroup counts it. */
+  /** Returns the present use of the commands; empty where no cgroup counts it. */
   Optional<Occupancy> occupancy() throws KernelException;
 
   /** Returns how long the commands stalled; empty where the kernel does not count that. */

@@ -21,7 +21,7 @@ import java.util.Optional;
 public final class BoxCgroup implements Enclosure {
   private static final Duration LOOK_AGAIN = Duration.ofMillis(1);
 
-  /** What version 2 must offer. */
+  /** The controllers that version 2 must offer. */
   static final List<String> CONTROLLERS = List.of("cpu", "memory", "pids");
 
   private final BoxLayout layout;
@@ -114,7 +114,7 @@ public final class BoxCgroup implements Enclosure {
     configure(limits, uid);
   }
 
-  /** Sets the limits of what has been made. */
+  /** Sets the limits of the cgroups that exist. */
   void configure(CgroupLimits wanted, int uid) throws KernelException {
     if (layout.isVersion2()) {
       // ORDER: from the top, for a cgroup can hand on only what it was given.
@@ -148,7 +148,7 @@ public final class BoxCgroup implements Enclosure {
     return true;
   }
 
-  /** Init stays awake: it must answer, and end what is frozen. */
+  /** Init is not frozen: it must answer, and end frozen processes. */
   @Override
   public void freeze(boolean frozen, Deadline deadline) throws KernelException {
     (frozen ? Step.FREEZE : Step.THAW).reach();
@@ -156,7 +156,7 @@ public final class BoxCgroup implements Enclosure {
     try {
       awaitFrozen(frozen, deadline);
     } catch (KernelException e) {
-      // What is not known to stand still goes on.
+      // Thaws every cgroup that is not known to be frozen.
       layout.work().freeze(false);
       throw e;
     }

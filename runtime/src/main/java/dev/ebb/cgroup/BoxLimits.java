@@ -11,12 +11,15 @@ import dev.ebb.kernel.KernelException;
  * process can start in another v1 cgroup than its parent's, so commands are where init is.
  */
 final class BoxLimits {
-  /** What an operator's commands may use, where no cgroup is above those of the work and theirs. */
+  /**
+   * The limits of an operator's commands, where no common cgroup is above theirs and those of the
+   * workload.
+   */
   private static final long LANE_PIDS = 32;
 
   private static final long LANE_MEMORY = 64L << 20;
 
-  /** What init may use beyond the limits of the work. */
+  /** The resources that init may use beyond the limits of the workload. */
   private static final long RESERVE_PIDS = 8;
 
   private static final long RESERVE_MEMORY = 16L << 20;

@@ -110,7 +110,7 @@ public record Cgroup(Path path) {
       try {
         all.addAll(cgroup.procs());
       } catch (KernelException e) {
-        // One removed meanwhile has none.
+        // A cgroup that was removed meanwhile has none.
         if (!isGone(e)) {
           throw e;
         }
@@ -186,9 +186,9 @@ public record Cgroup(Path path) {
   }
 
   /**
-   * Signals each member, in rounds until there is none or the bound is over. No process forks while
-   * frozen by v2, and a member so frozen dies at once; a member that cannot be frozen is killed all
-   * the same.
+   * Signals each member, in rounds until there is none or the bound is over. A process that v2
+   * froze cannot fork, and a signal kills it at once; a member that cannot be frozen is killed as
+   * well.
    */
   public void killEach() throws KernelException {
     if (!exists()) {

@@ -8,7 +8,7 @@ import dev.ebb.model.Occupancy;
 import dev.ebb.model.StallTimes;
 import java.util.Optional;
 
-/** What the cgroups of one box count of its commands. */
+/** The counts of the cgroups of one box for its commands. */
 final class CgroupAccounting implements Accounting {
   private final BoxLayout layout;
   private final CgroupLeaves leaves;

@@ -8,7 +8,7 @@ import java.time.Duration;
 record CpuController(Cgroup cgroup, boolean version1) {
   private static final long PERIOD_MICROS = 100_000;
 
-  /** That of the parent holds. */
+  /** The limit of the parent holds. */
   private static final String NO_QUOTA = "-1";
 
   void max(double cpus) throws KernelException {

@@ -65,7 +65,7 @@ public interface Enclosure {
   boolean awaitEmpty(Deadline deadline) throws KernelException, InterruptedException;
 
   /**
-   * Removes what was made; what is absent is success.
+   * Removes the cgroups that were made; an absent cgroup counts as success.
    *
    * @return how many of {@link #paths} and {@link Leaves#lanePaths} there were
    */

@@ -146,7 +146,8 @@ public record Hierarchies(
     if (unified == null) {
       return none("no cgroup2 file system is mounted");
     }
-    // What systemd delegated whole, with us in a subgroup of it (DelegateSubgroup=).
+    // The cgroup that systemd delegated as a whole, with us in a subgroup of it
+    // (DelegateSubgroup=).
     Optional<Place> above = place.parent().filter(each -> isMarked(each.in(unified)));
     Place ours = above.orElse(place);
     Path own = ours.in(unified);
@@ -213,7 +214,7 @@ public record Hierarchies(
     return Files.exists(controllers) && namesNeeded(controllers);
   }
 
-  /** Whether {@code file} names all controllers that a box needs. */
+  /** Returns whether {@code file} names all controllers that a box needs. */
   private static boolean namesNeeded(Path file) throws IOException {
     return List.of(Files.readString(file).strip().split(" ")).containsAll(BoxCgroup.CONTROLLERS);
   }
@@ -280,7 +281,8 @@ public record Hierarchies(
   }
 
   /**
-   * Whether there is cgroup.kill, from Linux 5.14 on; empty where there is no cgroup to look at.
+   * Returns whether there is cgroup.kill, from Linux 5.14 on; empty where there is no cgroup to
+   * check.
    *
    * <p>KERNEL: the root cgroup has none; of all others each has it or none has.
    */

@@ -38,7 +38,7 @@ record MemoryController(Cgroup cgroup, boolean version1) {
     file("memory.kmem.tcp.limit_in_bytes").writeIfPresent(Long.toString(bytes));
   }
 
-  /** One victim takes its whole cgroup along. v1 has no such thing. */
+  /** Makes the OOM killer kill the whole cgroup of its victim. v1 lacks this. */
   void oomGroup() throws KernelException {
     if (!version1) {
       file("memory.oom.group").writeIfPresent("1");
@@ -68,7 +68,10 @@ record MemoryController(Cgroup cgroup, boolean version1) {
     return file(version1 ? "memory.usage_in_bytes" : "memory.current").number().orElse(0L);
   }
 
-  /** The most bytes it ever used; 0 if this kernel does not say (memory.peak: Linux 5.19). */
+  /**
+   * Returns the most bytes it ever used; 0 if this kernel does not report it (memory.peak: Linux
+   * 5.19).
+   */
   long peak() throws KernelException {
     return file(version1 ? "memory.max_usage_in_bytes" : "memory.peak").number().orElse(0L);
   }

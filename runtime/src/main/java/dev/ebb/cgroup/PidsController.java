@@ -18,7 +18,9 @@ record PidsController(Cgroup cgroup) {
     return CgroupFile.of(cgroup.path(), "pids.current").number().orElse(0L);
   }
 
-  /** The most tasks there ever were; 0 if this kernel does not say (before Linux 6.1). */
+  /**
+   * Returns the most tasks there ever were; 0 if this kernel does not report it (before Linux 6.1).
+   */
   long peak() throws KernelException {
     return CgroupFile.of(cgroup.path(), "pids.peak").number().orElse(0L);
   }

@@ -137,7 +137,7 @@ public final class Cell implements AutoCloseable {
     return nonce;
   }
 
-  /** RACE: node may say so twice, when an interrupt hits it in between. */
+  /** RACE: node may report this twice, when an interrupt hits it in between. */
   void begin() {
     if (!begun) {
       begunAt = ProcessClock.nanos();
@@ -150,7 +150,7 @@ public final class Cell implements AutoCloseable {
     return howLong.minus(ProcessClock.since(begunAt));
   }
 
-  /** Returns false for a word that is no outcome. */
+  /** Returns false for a string that is no outcome. */
   boolean finish(String word) {
     done = word;
     return END.matcher(word).matches();

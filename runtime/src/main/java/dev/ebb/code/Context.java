@@ -32,7 +32,7 @@ public final class Context {
 
   private static final SecureRandom RANDOM = new SecureRandom();
 
-  /** What it does. */
+  /** The activity of a context. */
   public enum State {
     STARTING,
     IDLE,

@@ -45,7 +45,7 @@ final class Frames {
 
   /** Receives the frames. */
   interface Listener {
-    /** Says what is wrong with such a frame, before anything of it is taken; null: nothing. */
+    /** Returns what is wrong with such a frame, before any of it is stored; null if nothing. */
     @Nullable String opens(String nonce, Kind kind);
 
     /** Returns whether the body of such a frame is wanted; otherwise it is skipped. */

@@ -24,7 +24,7 @@ final class RunnerSession {
   /** How long a killed process tree may take to be gone. */
   private static final Duration END_PATIENCE = Duration.ofSeconds(30);
 
-  /** For the exit of an interpreter that hung up. */
+  /** How long an interpreter that closed its socket may take to exit. */
   private static final Duration LAST_WORD = Duration.ofSeconds(2);
 
   /** The nonce of a frame that belongs to no cell. */

@@ -26,7 +26,7 @@ public record WorkspaceFiles(Map<String, FileEntry> files, boolean isCut) {
   /** The limit for one directory: more than enough to find out that there are too many. */
   private static final int LISTED_MOST = FILES_MOST + DIRECTORIES_MOST + 1;
 
-  /** Lists the files. One that is written meanwhile is listed as it was, or not at all. */
+  /** Lists the files. A file that is written meanwhile is listed as it was, or not at all. */
   public static WorkspaceFiles of(BoxFiles box) throws InterruptedException {
     return of(box, box.workspace());
   }

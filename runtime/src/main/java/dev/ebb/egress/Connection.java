@@ -57,7 +57,7 @@ final class Connection {
   private boolean hasClientHeardAll;
   private boolean isClientDone;
 
-  /** One end, and the events that are awaited there. */
+  /** One end of the connection, and the events that are awaited there. */
   private final class Side {
     private final Fd fd;
     private final Poller.Watch watch;
@@ -307,7 +307,7 @@ final class Connection {
     reached.await(down.wantsRead(), up.wantsWrite());
   }
 
-  /** Passes the end of what one side sends on to the other side, once. */
+  /** Passes the end of one side's data on to the other side, once. */
   private void passEnds(boolean isUpDone, boolean isDownDone) throws KernelException {
     if (isUpDone && !hasServerHeardAll) {
       hasServerHeardAll = true;

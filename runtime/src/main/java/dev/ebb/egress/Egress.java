@@ -81,7 +81,7 @@ public final class Egress {
     }
   }
 
-  /** For connections from now on. */
+  /** Applies to new connections. */
   public void configure(EgressSettings changed) {
     settings = changed;
   }
@@ -204,8 +204,8 @@ public final class Egress {
   }
 
   /**
-   * Finds the addresses of a name, once, and looks at each of them; what is connected to is one of
-   * these, so what the name leads to a moment later does not matter.
+   * Resolves a name once and checks each of its addresses. The connection uses one of these, so a
+   * later change of the name has no effect.
    *
    * @param isSlow it may take long, and waits for others of that kind
    */

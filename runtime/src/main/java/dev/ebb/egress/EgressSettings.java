@@ -4,11 +4,11 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What the operator of an engine decides for the proxies of all its boxes.
+ * The operator's settings for the proxies of all boxes of an engine.
  *
- * @param opened addresses that may be connected to though they are not public
- * @param connections most at a time, of all boxes; more wait
- * @param connectionsOfBox the same of one box
+ * @param opened addresses that are allowed although they are not public
+ * @param connections the most at a time, of all boxes; more wait
+ * @param connectionsOfBox the most at a time, of one box
  * @param headPatience how long a request may take to be sent
  * @param connectPatience how long a name may take to be found, and an address to answer
  * @param idlePatience how long a connection may carry nothing

@@ -7,7 +7,7 @@ import java.util.List;
 /** Finds the addresses of a name; may take its time, on a thread of its own. */
 @FunctionalInterface
 public interface Resolver {
-  /** As programs on this host do. */
+  /** Resolves names as programs on this host do. */
   Resolver OF_HOST = name -> List.of(InetAddress.getAllByName(name));
 
   List<InetAddress> resolve(String name) throws IOException;

@@ -43,7 +43,7 @@ final class Resolvers {
     threads.allowCoreThreadTimeOut(true);
   }
 
-  /** One look-up of an owner at a time; its others wait and delay no other owner. */
+  /** Runs one look-up of an owner at a time; its other look-ups wait and delay no other owner. */
   synchronized void execute(String owner, Runnable task) {
     Queue<Runnable> others = waiting.get(owner);
     if (others != null) {

@@ -90,7 +90,7 @@ public final class Doctor {
     try {
       return look.at();
     } catch (KernelException | IOException | RuntimeException e) {
-      return new Check(name, Verdict.DEGRADED, "cannot be told: " + e.getMessage(), "");
+      return new Check(name, Verdict.DEGRADED, "unknown: " + e.getMessage(), "");
     }
   }
 

@@ -59,7 +59,7 @@ final class ExpiredHistory {
       try {
         BoxEnd.at(records.box(box)).ifPresent(at -> ended.add(new Ended(box, holdings, at)));
       } catch (IOException e) {
-        LOG.log(Level.DEBUG, "event=end_not_read box=" + box + " ignoring: its adoption tells", e);
+        LOG.log(Level.DEBUG, "event=end_not_read box=" + box + " ignoring: adoption reports it", e);
       }
     }
   }

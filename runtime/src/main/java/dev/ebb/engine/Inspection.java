@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What an engine holds on the host, and the leftovers it finds there: of its own boxes, of other
- * engines on its home, and of ended boxes older than the history. Thread-safe.
+ * The resources that an engine holds on the host, and the leftovers it finds there: of its own
+ * boxes, of other engines on its home, and of ended boxes older than the history. Thread-safe.
  */
 final class Inspection {
   private final Home home;
@@ -39,7 +39,7 @@ final class Inspection {
     expired = new ExpiredHistory(host.instance(), host.records());
   }
 
-  /** What was found of dead instances when the engine was opened. */
+  /** Returns what was found of dead instances when the engine was opened. */
   List<Recovery.Finding> recovered() {
     return recovered;
   }

@@ -85,7 +85,7 @@ public record EndedExec(
     entries.addAll(entry.entries(END));
     List<ExecRecord> found = ExecRecord.of(entries);
     if (found.isEmpty()) {
-      throw new IOException("the record of an exec says nothing");
+      throw new IOException("the record of an exec is empty");
     }
     ExecRecord record = found.getFirst();
     return new EndedExec(

@@ -40,7 +40,7 @@ public final class Exec implements ExecView, AutoCloseable {
   private final ExecSite site;
   private final int number;
 
-  /** The command; after its end, only the beginning of its words. */
+  /** The command; after its end, only the beginning of its arguments. */
   private volatile ExecSpec spec;
 
   private final Scope scope;
@@ -174,7 +174,8 @@ public final class Exec implements ExecView, AutoCloseable {
   }
 
   /**
-   * ORDER: the long words are dropped first, so a thread that sees the end counts the short ones.
+   * ORDER: the long arguments are dropped first, so a thread that sees the end counts the short
+   * ones.
    */
   void onEnd(Outcome last, long stdoutSize, long stderrSize) {
     setPending(false);

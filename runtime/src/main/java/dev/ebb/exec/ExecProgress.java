@@ -131,7 +131,7 @@ final class ExecProgress {
     return now - Math.clamp(ago, 0, Math.max(0, now - startNanos));
   }
 
-  // --- what is known ---
+  // --- state ---
 
   /** Returns the pid of the command in the box. */
   OptionalInt started() {

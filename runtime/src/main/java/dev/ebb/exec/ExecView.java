@@ -11,7 +11,7 @@ import java.util.OptionalInt;
 public sealed interface ExecView permits Exec, EndedExec {
   int number();
 
-  /** Returns the command; after its end, only the beginning of its words. */
+  /** Returns the command; after its end, only the beginning of its arguments. */
   ExecSpec spec();
 
   Instant startedAt();

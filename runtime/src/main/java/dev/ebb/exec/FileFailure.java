@@ -7,7 +7,7 @@ import dev.ebb.model.SandboxException;
 import java.util.List;
 import java.util.Map;
 
-/** Why a file operation failed, in the words of the kernel or of tar. */
+/** Why a file operation failed, from an errno or the message of tar. */
 final class FileFailure {
   private static final Map<Errno, String> WORDS =
       Map.ofEntries(
@@ -86,7 +86,7 @@ final class FileFailure {
     };
   }
 
-  /** One of tar: its exit status says nothing, so its words do. */
+  /** A failure of tar: its exit status is not specific, so its message is used. */
   static SandboxException ofTar(String what, ExitCause cause, String words) {
     if (cause.equals(new ExitCause.Signalled(FILE_SIZE_SIGNAL))) {
       return failure(ErrorCode.NO_SPACE, what, "a file in it is too large");

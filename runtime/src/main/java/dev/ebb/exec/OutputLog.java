@@ -19,7 +19,7 @@ import java.util.concurrent.locks.Condition;
 /**
  * One output stream of a command. Each reader reads it at its own pace, from any offset. Short
  * output is in memory, longer output in a file that init writes; without a file its beginning stays
- * in memory. It takes a descriptor only while it is read. Thread-safe.
+ * in memory. It holds a descriptor only while it is read. Thread-safe.
  */
 public final class OutputLog {
   /** SAFETY: the most bytes accepted from init; earlier versions of init buffered a little more. */
@@ -73,7 +73,7 @@ public final class OutputLog {
     lock.lock();
     try {
       if (kept.length + more.length > KEPT_MAX) {
-        throw new IllegalArgumentException("init told more than it may keep");
+        throw new IllegalArgumentException("init sent more than it may keep");
       }
       int before = kept.length;
       kept = Arrays.copyOf(kept, before + more.length);

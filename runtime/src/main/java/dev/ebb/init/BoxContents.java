@@ -1,7 +1,7 @@
 package dev.ebb.init;
 
 /**
- * What init finds in its box.
+ * The processes, descriptors and files that init finds in its box.
  *
  * @param processes including init
  * @param descriptors of init

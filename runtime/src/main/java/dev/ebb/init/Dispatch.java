@@ -22,12 +22,12 @@ final class Dispatch {
   private final InitQueries queries;
   private final ExecTable execs;
 
-  /** Whether there was an engine before this one. */
+  /** Whether an earlier engine had this box. */
   private final boolean isLater;
 
   private final Dismissals dismissals = new Dismissals();
 
-  /** Whether the box goes on without this engine. */
+  /** Whether the box lives on without this engine. */
   private volatile boolean left;
 
   Dispatch(

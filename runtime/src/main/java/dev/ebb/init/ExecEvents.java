@@ -9,10 +9,11 @@ import java.time.Duration;
  */
 public interface ExecEvents {
   /**
-   * It runs.
+   * The command runs.
    *
-   * @param pid of the command inside the box; 0 if it was killed before it was known
-   * @param subreaper the pid inside of what adopts its orphans; 0 when it has a cgroup instead
+   * @param pid of the command inside the box; 0 if it was killed before its pid was known
+   * @param subreaper the pid, inside the box, of the process that adopts its orphans; 0 when it has
+   *     a cgroup instead
    */
   void started(int pid, int subreaper);
 
@@ -34,7 +35,7 @@ public interface ExecEvents {
   /** The output up to SPLIT; the counts of what the command writes next start at zero. */
   void segment(Written written);
 
-  /** What the workspace holds now that it has ended, see init/protocol.h; of a program. */
+  /** The files in the workspace after the end of a program, see init/protocol.h. */
   void listed(byte[] entries);
 
   /** It ended; the last message. */
@@ -55,7 +56,7 @@ public interface ExecEvents {
     EXEC
   }
 
-  /** What ended it. */
+  /** The reason why the command ended. */
   enum Reason {
     BY_ITSELF,
     KILLED,

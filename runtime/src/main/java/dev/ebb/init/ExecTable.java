@@ -41,7 +41,10 @@ final class ExecTable {
     }
   }
 
-  /** ORDER: of what has ended we have heard by now, and it is no longer on our list. */
+  /**
+   * ORDER: by now the ends of all ended commands were received, and these are no longer on our
+   * list.
+   */
   void keepOnly(Set<Integer> known) {
     for (int exec : List.copyOf(execs.keySet())) {
       if (!known.contains(exec)) {
@@ -50,7 +53,7 @@ final class ExecTable {
     }
   }
 
-  // --- what init says of one ---
+  // --- messages of init about one command ---
 
   void started(int exec, ByteBuffer body) throws KernelException {
     Step.HEAR_STARTED.reach();

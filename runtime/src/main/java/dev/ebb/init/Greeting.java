@@ -133,7 +133,7 @@ final class Greeting {
     }
   }
 
-  // --- what is known ---
+  // --- state ---
 
   Optional<Pidfd> init() {
     lock.lock();

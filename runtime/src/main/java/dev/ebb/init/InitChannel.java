@@ -116,7 +116,7 @@ public final class InitChannel {
 
   /**
    * Sends no more to a box that was not announced. RACE: its announcement and greeting may lie
-   * unread in the socket; they come too late from then on, for its init has been told to end.
+   * unread in the socket; they come too late then, because its init has been ordered to end.
    */
   public void forsakeUnlessAnnounced() {
     if (greeting.forsakeUnlessAnnounced()) {

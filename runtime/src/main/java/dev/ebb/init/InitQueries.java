@@ -202,8 +202,8 @@ public final class InitQueries {
   // --- the way out ---
 
   /**
-   * Lets init listen on the loopback of the box, and returns the socket, which is always one and
-   * the same.
+   * Lets init listen on the loopback of the box, and returns the socket, which is always the same
+   * one.
    *
    * @throws KernelException EADDRINUSE when a command has taken the port
    */
@@ -287,7 +287,7 @@ public final class InitQueries {
     }
   }
 
-  /** SAFETY: init has it as well, and a close of it may take as long as SO_LINGER says. */
+  /** SAFETY: init has the socket as well, and closing it may take as long as SO_LINGER says. */
   private static void makePrompt(Fd listener) {
     try {
       TcpSocket.neverLinger(listener);

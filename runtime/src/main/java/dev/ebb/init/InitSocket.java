@@ -34,7 +34,7 @@ final class InitSocket {
   @GuardedBy("sending")
   private byte[] unsent = {};
 
-  /** ORDER: what was peeked at is what is received then. */
+  /** ORDER: the receive returns exactly the bytes that were peeked at. */
   private final OrderedLock receiving = new OrderedLock(LockOrder.INIT_RECEIVE);
 
   /** Returns whether a descriptor is one that was asked for. */
@@ -132,7 +132,7 @@ final class InitSocket {
     }
   }
 
-  /** SAFETY: of what is looked at the queue has a copy, so our close of it ends nothing. */
+  /** SAFETY: the queue keeps its own copy of a peeked descriptor, so closing ours ends nothing. */
   private void require(Expected expected, int length) throws KernelException {
     try (var brief = new Scope()) {
       List<Fd> seen = socket.peekDescriptors(brief, length);

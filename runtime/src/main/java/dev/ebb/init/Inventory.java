@@ -3,7 +3,7 @@ package dev.ebb.init;
 import java.util.Optional;
 
 /**
- * What a box held.
+ * The contents of a box.
  *
  * @param written the entry of the file that was written right after it, see {@link
  *     InitQueries#writeFile}

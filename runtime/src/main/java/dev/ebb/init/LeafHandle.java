@@ -10,13 +10,13 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What init is handed of the cgroup of a command.
+ * The access to the cgroup of a command that init receives.
  *
- * <p>SAFETY: init is of the box, and may have been taken over. From a descriptor of the directory
- * itself {@code openat(leaf, "../..")} would lead it to the root of the host. So it gets the
- * directory as a mount that is nowhere, which has nothing above it; an engine that may not mount
- * hands over the files that init needs, one by one, and commands join the cgroup by themselves,
- * which takes the kernel some milliseconds.
+ * <p>SAFETY: init belongs to the box, and code of the box may control it. From a descriptor of the
+ * directory itself {@code openat(leaf, "../..")} would lead it to the root of the host. So it gets
+ * the directory as a detached mount, which has nothing above it; an engine that may not mount hands
+ * over the files that init needs, one by one, and commands join the cgroup by themselves, which
+ * takes the kernel some milliseconds.
  *
  * @param fds in the order of the protocol
  */

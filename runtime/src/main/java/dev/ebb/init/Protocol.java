@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 
-/** The words between engine and ebb-init; the visible pair of init/protocol.h. */
+/** The messages between engine and ebb-init; the visible pair of init/protocol.h. */
 final class Protocol {
   static final int PROTOCOL_VERSION = 12;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
@@ -315,7 +315,7 @@ final class Protocol {
     return new OutputLoss(body.getLong(), body.getLong(), errno);
   }
 
-  /** What follows a word: the bytes of one stream, then of the other. */
+  /** The part after the header: the bytes of one stream, then of the other. */
   static void buffered(ByteBuffer body, ExecEvents exec) {
     int stdout = body.getInt();
     int stderr = body.getInt();

@@ -6,15 +6,14 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What init needs to start a command.
+ * A request to init to start a command.
  *
  * @param environment lines of {@code NAME=value}
  * @param timeout zero for none
  * @param keep leave daemonised children alive when the command ends
  * @param leaf how its cgroup is handed over; without one it gets a subreaper
- * @param isBuffered no logs come with it: init buffers and sends what it writes, until that is too
- *     much
- * @param share what init is to see to
+ * @param isBuffered no logs come with it: init buffers and sends the output, until that is too much
+ * @param share the limits that init enforces
  */
 public record StartRequest(
     List<String> command,

@@ -39,7 +39,7 @@ public record CellOrder(
     }
   }
 
-  /** Encodes the cell for a runner: words, each followed by a NUL. */
+  /** Encodes the cell for a runner: strings, each followed by a NUL. */
   public byte[] words(String nonce) {
     var words = new ArrayList<String>();
     words.add(nonce);

@@ -3,7 +3,7 @@ package dev.ebb.model;
 import java.time.Duration;
 
 /**
- * What the commands of a box have used so far, by the kernel's own count.
+ * The use of the commands of a box so far, as the kernel counts it.
  *
  * @param pidsRefused how often a fork failed at the pids limit
  */

@@ -44,7 +44,7 @@ public sealed interface ExitCause {
   int FAILURE_CODE = 125;
 
   /**
-   * Returns one word: exited, killed, timed-out, out-of-memory, output-limit, output-lost,
+   * Returns the wire name: exited, killed, timed-out, out-of-memory, output-limit, output-lost,
    * not-started, lost, stuck.
    */
   default String status() {
@@ -62,8 +62,8 @@ public sealed interface ExitCause {
   }
 
   /**
-   * Returns the word of the cause, one of ten: an exited or signalled command may have the status
-   * killed.
+   * Returns the wire name of the cause, one of ten: an exited or signalled command may have the
+   * status killed.
    */
   default String kind() {
     return switch (this) {

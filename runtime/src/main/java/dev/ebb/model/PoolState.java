@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a pool holds, and what it destroyed.
+ * The boxes that a pool holds, and the counts of those it destroyed.
  *
  * @param kinds plain boxes first
- * @param most how many may wait in all
- * @param unfit how many requests no pooled box could serve
+ * @param most the most boxes that may wait in all
+ * @param unfit the number of requests that no pooled box could serve
  * @param destroyed boxes destroyed before they were handed out, by reason
  */
 public record PoolState(List<Kind> kinds, int most, long unfit, Map<Fate, Long> destroyed) {

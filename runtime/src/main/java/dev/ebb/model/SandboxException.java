@@ -37,7 +37,7 @@ public final class SandboxException extends RuntimeException {
   /**
    * Makes an exception for a request that may succeed later.
    *
-   * @param facts what the message says, for programs
+   * @param facts the content of the message, for programs
    */
   public static SandboxException later(
       ErrorCode code, String message, Duration retryAfter, Map<String, Object> facts) {

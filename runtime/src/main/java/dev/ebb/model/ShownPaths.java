@@ -29,7 +29,7 @@ final class ShownPaths {
     files.forEach(file -> checkTarget(file.box()));
   }
 
-  /** Checks that the host has what is to be shown, and that it may be shown. */
+  /** Checks that the paths to show exist on the host, and that they may be shown. */
   static void checkSources(List<Mount> mounts, List<Path> packages, List<CopiedFile> files) {
     var shown = new ArrayList<Mount>();
     for (int i = 0; i < packages.size(); i++) {

@@ -53,7 +53,7 @@ public enum Interpreter {
   /** A file beside it: what else python runs, a directory or an archive, it finds out by itself. */
   private static final Pattern SCRIPT = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.-]*\\.py");
 
-  /** Which says the same to an interpreter that has started. */
+  /** The environment variable with the same effect, for an interpreter that has started. */
   private static final String NO_BYTECODE = "PYTHONDONTWRITEBYTECODE";
 
   private static final Pattern NODE_ONLY = Pattern.compile("\\b(import|export|await|crypto)\\b");

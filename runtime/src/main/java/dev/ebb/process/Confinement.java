@@ -10,14 +10,14 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /**
- * What keeps this process from making user namespaces and what lies in them.
+ * The restrictions that keep this process from making user namespaces or using them.
  *
- * @param userNamespaces how many there may be; 0 where the kernel has none, too
+ * @param userNamespaces the most that may exist; also 0 where the kernel has none
  * @param unprivilegedClone Debian's old switch
  * @param appArmorRestricts Ubuntu's: user namespaces are empty of privileges
- * @param seccomp a filter is on this process
- * @param namespacesFiltered and it forbids namespaces
- * @param maskedProc mounts that hide something of /proc, by their paths
+ * @param seccomp whether this process has a filter
+ * @param namespacesFiltered whether the filter forbids namespaces
+ * @param maskedProc paths of mounts that hide parts of /proc
  */
 public record Confinement(
     long userNamespaces,

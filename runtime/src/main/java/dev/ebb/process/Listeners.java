@@ -52,10 +52,10 @@ public final class Listeners {
   }
 
   /**
-   * Those that {@code pid} sees; none if it is gone.
+   * Returns the listeners that {@code pid} sees; none if it is gone.
    *
-   * @param wanted by the inodes of their sockets
-   * @param most no more than so many: a box may have as many as it likes
+   * @param wanted the inodes of their sockets
+   * @param most the bound of the result: a box may have any number
    */
   public static List<Listener> of(int pid, LongPredicate wanted, int most) throws KernelException {
     var all = new ArrayList<Listener>();

@@ -20,7 +20,7 @@ public record PidLimit(long max, String source) {
     return tightest(Path.of("/"));
   }
 
-  /** The same by the files below {@code root}. */
+  /** Returns the tightest limit, read from the files below {@code root}. */
   static PidLimit tightest(Path root) throws KernelException {
     return all(root).stream().min(Comparator.comparingLong(PidLimit::max)).orElseThrow();
   }

@@ -7,10 +7,10 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What the kernel lets this process do.
+ * The privileges of this process.
  *
- * @param capabilities the effective ones, a bit each
- * @param uids those that exist in our user namespace
+ * @param capabilities the effective capabilities, a bit each
+ * @param uids the uids that exist in our user namespace
  */
 public record Privileges(int uid, long capabilities, List<Range> uids) {
   public static final int CAP_CHOWN = 0;

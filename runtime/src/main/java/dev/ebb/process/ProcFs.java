@@ -207,7 +207,7 @@ public final class ProcFs {
     return tree;
   }
 
-  /** Whether, by what {@code all} tells, a process is {@code root} or descends from it. */
+  /** Returns whether, according to {@code all}, a process is {@code root} or descends from it. */
   public static boolean descends(Map<Integer, Stat> all, int pid, int root) {
     int each = pid;
     for (int i = 0; i < all.size() && each != root; i++) {

@@ -10,14 +10,14 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
 /**
- * The processes of one session: what makes a box, until its init is known.
+ * The processes of one session, which make a box until its init is known.
  *
  * <p>KERNEL: a number is not given to a new process while a session bears it. So members of the
- * session {@code leader.pid()} are ours unless another leader of that number is there, or has been:
- * which {@code mark} tells, a word that only their command lines have.
+ * session {@code leader.pid()} are ours unless another leader has or had that number. {@code mark},
+ * an argument that only their command lines have, distinguishes them.
  */
 public record Session(ProcessRef leader, String mark) {
-  /** What makes a box, by the first word of its command line. */
+  /** The processes that make a box, by the first argument of their command line. */
   private static final Predicate<String> MAKER =
       Pattern.compile("(.*/)?bwrap|ebb-init").asMatchPredicate();
 
@@ -30,7 +30,7 @@ public record Session(ProcessRef leader, String mark) {
     return leader.pid() == 0;
   }
 
-  /** Whether a process, dead or alive, is a member; a zombie has no command line to show. */
+  /** Returns whether a process, dead or alive, is a member; a zombie shows no command line. */
   public boolean holds(int pid) {
     return ProcFs.stat(pid)
         .filter(stat -> bears(stat))

@@ -6,7 +6,7 @@ import dev.ebb.model.StuckProcess;
 public final class StuckProcesses {
   private StuckProcesses() {}
 
-  /** What this process waits for. */
+  /** Returns what this process waits for. */
   public static StuckProcess describe(int pid) {
     return new StuckProcess(
         pid,

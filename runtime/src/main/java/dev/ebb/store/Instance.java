@@ -19,8 +19,10 @@ import java.util.Optional;
 /**
  * One living runtime. Its name is also that of its cgroup subtree.
  *
- * @param uid the first of its block of host uids; negative if its boxes share that of its process
- * @param resumed whether another process had it before, whose leftovers its ledger may list
+ * @param uid the first of its block of host uids; negative if its boxes share the uid of its
+ *     process
+ * @param resumed whether another process had it before; its ledger may list that process's
+ *     leftovers
  */
 public record Instance(String id, Path directory, int uid, Ledger ledger, boolean resumed) {
   private static final String DESCRIPTION = "instance";

@@ -25,7 +25,7 @@ public final class JournalEntry {
     return new JournalEntry(about, List.of());
   }
 
-  /** A word that Ebb itself has chosen. */
+  /** Returns the subject, which Ebb itself has chosen. */
   public String about() {
     return about;
   }

@@ -100,11 +100,11 @@ public final class UidClaims {
   /**
    * Keeps the block that an instance had, or claims another: the claim may have been wiped.
    *
-   * @param said the block in the description of the instance; the claim takes precedence
+   * @param described the block in the description of the instance; the claim takes precedence
    */
-  int claimAgain(Optional<Integer> said, UidRange range, Set<Integer> taken, Path instance)
+  int claimAgain(Optional<Integer> described, UidRange range, Set<Integer> taken, Path instance)
       throws KernelException, IOException {
-    Optional<Integer> had = of(instance).stream().map(Claim::uid).findFirst().or(() -> said);
+    Optional<Integer> had = of(instance).stream().map(Claim::uid).findFirst().or(() -> described);
     if (had.isPresent() && range.has(had.get()) && !taken.contains(had.get())) {
       int uid = had.get();
       if (!isPossible()

@@ -11,7 +11,7 @@ public record UidRange(int first, int blocks) {
   /** How many boxes of one instance can have a uid each. */
   public static final int BLOCK = 0x400;
 
-  /** For instances whose boxes share the uid of their process. */
+  /** The range of instances that run boxes under the uid of their own process. */
   public static final UidRange NONE = new UidRange(-1, 0);
 
   /** Parses a decimal uid; after a power loss a file may have any content. */

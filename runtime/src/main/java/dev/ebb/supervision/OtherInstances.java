@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * Finds out whether a process belongs to another instance, which may share uids with us and not the
- * list of claims: in a container, say.
+ * Determines whether a process belongs to another instance. That instance may share uids with us
+ * but not the list of claims, for example in a container.
  */
 final class OtherInstances {
   /** A box is this many pid namespaces below its engine. */

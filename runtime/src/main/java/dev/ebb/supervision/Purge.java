@@ -26,7 +26,7 @@ public final class Purge {
    *
    * @param findings of dead instances; one that is stuck keeps the home
    * @param removed the contents of the home, and the home itself
-   * @param kept what is not Ebb's
+   * @param kept files that are not Ebb's
    */
   public record Outcome(List<Recovery.Finding> findings, List<Path> removed, List<Path> kept) {
     public Outcome {

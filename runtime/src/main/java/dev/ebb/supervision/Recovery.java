@@ -61,7 +61,7 @@ public final class Recovery {
     this.leftovers = leftovers;
   }
 
-  /** Looks after another home in the same way. */
+  /** Returns the recovery of another home, with the same settings. */
   Recovery of(Home other) {
     return new Recovery(other, leftovers);
   }
@@ -71,7 +71,7 @@ public final class Recovery {
 
   /** What recovery did about a finding. */
   public sealed interface Fate {
-    /** Returns the word for it, for people and for programs. */
+    /** Returns its name, for people and for programs. */
     default String word() {
       return switch (this) {
         case Absent _ -> "gone";
@@ -119,7 +119,7 @@ public final class Recovery {
     record Left(String reason) implements Fate {}
   }
 
-  /** What recovery does with detached boxes. */
+  /** How recovery treats detached boxes. */
   public enum Detached {
     KEEP,
     RELEASE
@@ -150,8 +150,8 @@ public final class Recovery {
   }
 
   /**
-   * Releases what is left of instances of this home whose directory was removed; a dry run only
-   * reports. An instance whose process lives is left alone.
+   * Releases what is left of instances of this home without a directory; a dry run only reports. An
+   * instance with a living process is left alone.
    */
   public List<Finding> recoverLost(boolean dryRun) throws KernelException, IOException {
     Traces traces = Traces.look(home);

@@ -23,7 +23,7 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * What other homes left on the host when they were removed: cgroups and claims of uids.
+ * Resources that other homes left on the host when they were removed: cgroups and claims of uids.
  *
  * <p>SAFETY: nothing is killed. An instance is left alone as a whole while a process is in one of
  * its cgroups, runs as one of its uids, or has its lock open: its home may only be out of our

@@ -30,7 +30,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Everything on the host with the identity of a home's instances, whatever their ledgers say:
+ * Everything on the host with the identity of a home's instances, independent of their ledgers:
  * cgroups by name and mark, uids by claim, boxes by directory and record. It repairs a ledger that
  * was emptied, cut or lost.
  */

@@ -25,13 +25,13 @@ public final class Why {
   }
 
   /**
-   * What is known of a box.
+   * The facts about a box.
    *
    * @param runtime the pid of the runtime it belongs to
    * @param runtimeLives false: only a sweep will release it
-   * @param holdings what the ledger lists for it
-   * @param processes the living ones, with what they wait for
-   * @param mounts what is mounted in its directory, which Ebb never does
+   * @param holdings the entries of the ledger for it
+   * @param processes its living processes, with what they wait for
+   * @param mounts mounts in its directory; Ebb itself never mounts there
    */
   public record Answer(
       String box,

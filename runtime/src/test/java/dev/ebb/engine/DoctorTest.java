@@ -229,7 +229,7 @@ class DoctorTest {
             () -> {
               throw new KernelException("read pids.max", Errno.EACCES);
             }),
-        "cannot be told: cannot read pids.max: EACCES",
+        "unknown: cannot read pids.max: EACCES",
         "");
   }
 }

@@ -47,7 +47,7 @@ final class QueuedStream extends OutputStream {
   @GuardedBy("lock")
   private long dropped;
 
-  /** Whether the other end is closed for good. */
+  /** Whether the other end is closed permanently. */
   @GuardedBy("lock")
   private boolean isBroken;
 

@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What a daemon is started with.
+ * The settings of a daemon at its start.
  *
  * @param home the directory of all its state
  * @param socket the unix socket it listens on

@@ -118,7 +118,7 @@ public final class ChildJvm implements AutoCloseable {
   public String awaitLine(String start) throws IOException {
     Deadline deadline = Deadline.in(PATIENCE);
     while (true) {
-      // ORDER: asked before the lines, so that the last words of a dead JVM are read.
+      // ORDER: check this before reading the lines, so that the last output of a dead JVM is read.
       boolean alive = process.isAlive();
       Optional<String> line = lines().stream().filter(each -> each.startsWith(start)).findFirst();
       if (line.isPresent()) {
@@ -150,7 +150,7 @@ public final class ChildJvm implements AutoCloseable {
     return process.exitValue();
   }
 
-  /** What it printed so far, for a failed test. */
+  /** Returns what it printed so far, for a failed test. */
   public String describe() throws IOException {
     return "pid %d%s%nstdout:%n%s%nstderr:%n%s"
         .formatted(

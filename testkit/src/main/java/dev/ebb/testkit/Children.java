@@ -38,7 +38,7 @@ public final class Children implements AutoCloseable {
     return spawn(Path.of("/bin/cat"), "cat");
   }
 
-  /** A process whose stdin is a pipe that ends with this process. */
+  /** Starts a process with a pipe as stdin, which closes when this process ends. */
   public int spawn(Path program, String... words) throws KernelException {
     try (var passing = new Scope()) {
       Fd nothing = Fd.open(passing, Path.of("/dev/null"), Fd.Flag.READ_WRITE);
@@ -106,7 +106,7 @@ public final class Children implements AutoCloseable {
             });
   }
 
-  /** What may fail. */
+  /** Work that may fail. */
   @FunctionalInterface
   public interface Action {
     void run() throws Exception;

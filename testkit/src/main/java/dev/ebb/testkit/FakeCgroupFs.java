@@ -102,7 +102,7 @@ public final class FakeCgroupFs {
     return Objects.requireNonNull(version1.get(controller), controller);
   }
 
-  /** What /proc/self/mountinfo would say. */
+  /** Returns the content of /proc/self/mountinfo. */
   public List<String> mountinfo() {
     var lines = new ArrayList<String>();
     lines.add("27 1 254:0 / / rw,relatime - ext4 /dev/vda rw");
@@ -158,7 +158,7 @@ public final class FakeCgroupFs {
     }
   }
 
-  /** As in a kernel without it: removes {@code file} from every cgroup there is. */
+  /** Removes {@code file} from every cgroup, as in a kernel without it. */
   public void withdraw(String file) throws IOException {
     try (var all = Files.walk(unified.getParent())) {
       for (Path path : all.filter(path -> path.endsWith(file)).toList()) {
@@ -167,7 +167,7 @@ public final class FakeCgroupFs {
     }
   }
 
-  /** What was written to a control file. */
+  /** Returns what was written to a control file. */
   public String read(Path cgroup, String file) throws IOException {
     return Files.readString(cgroup.resolve(file)).strip();
   }

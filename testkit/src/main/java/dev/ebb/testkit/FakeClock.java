@@ -5,7 +5,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** A clock that stands still until it is told to go on. Thread-safe. */
+/** A clock that stands still until a test advances it. Thread-safe. */
 public final class FakeClock implements InstantSource {
   private final AtomicReference<Instant> now;
 

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What a host may lack. */
+/** A feature that a host may lack. */
 public enum Feature {
   ROOT("root") {
     @Override

@@ -13,12 +13,12 @@ public final class LogCapture implements AutoCloseable {
   private final Handler handler = new Collector();
   private final List<String> lines = new CopyOnWriteArrayList<>();
 
-  /** Of one class. */
+  /** Captures the log of one class. */
   public LogCapture(Class<?> type) {
     this(type.getName());
   }
 
-  /** Of a package and all below it. */
+  /** Captures the logs of a package and all below it. */
   public LogCapture(String name) {
     logger = Logger.getLogger(name);
     logger.setUseParentHandlers(false);

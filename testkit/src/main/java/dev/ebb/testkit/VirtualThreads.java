@@ -14,7 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** The virtual threads of this JVM: no PIDs, but they hold what they hold just the same. */
+/** The virtual threads of this JVM: they have no PIDs, but hold resources like other threads. */
 final class VirtualThreads {
   private static final Pattern LINE = Pattern.compile("#(\\d+) \"(.*)\" virtual.*");
 

@@ -13,8 +13,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a daemon says of an end: asked for again it is success, and its time stays what it was. Each
- * method returns what is wrong with the answer.
+ * Checks a daemon's answers about an end: a repeated request succeeds, and its times do not change.
+ * Each method returns what is wrong with the answer.
  */
 final class Answers {
   private Answers() {}

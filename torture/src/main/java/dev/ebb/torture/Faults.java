@@ -20,8 +20,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What befalls a daemon from outside, or comes from callers and boxes, without anything being
- * killed. After each the daemon must answer, and what it says of known commands must be true.
+ * Faults from outside a daemon, or from callers and boxes, that kill nothing. After each the daemon
+ * must answer, and its reports of known commands must be true.
  */
 final class Faults {
   private static final int CODE = 7;
@@ -141,7 +141,10 @@ final class Faults {
 
   // --- callers ---
 
-  /** More connections than it takes, over TCP, which say nothing; ours is another door. */
+  /**
+   * Opens more TCP connections than the daemon accepts, and sends nothing; our own client uses the
+   * unix socket.
+   */
   void silence(int choice, String where) throws IOException {
     var silent = new ArrayList<Socket>();
     try {
@@ -215,7 +218,7 @@ final class Faults {
         });
   }
 
-  /** It breaks its own context; how the daemon tells that is not looked at here. */
+  /** The cell breaks its own context; this does not check how the daemon reports it. */
   private void run(EbbClient client, String box, String context, CellRequest cell) {
     try {
       tally.count(Tally.Group.CELL, client.contexts(box).run(context, cell).outcome());

@@ -29,7 +29,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A daemon of its own whose home is on a small file system that fills and empties. What it says of
+ * A separate daemon with its home on a small file system that fills and empties. Its reports about
  * the output of commands must be true meanwhile, and it must serve again when there is room.
  */
 final class FlappingDisk {
@@ -98,7 +98,7 @@ final class FlappingDisk {
         .withTimeout(PATIENCE);
   }
 
-  /** A refusal is an answer, and a lost output that is told, too. */
+  /** A refusal counts as an answer, and so does output that is reported as lost. */
   private void write(EbbClient client, String box, int bytes) throws IOException {
     try {
       Result result = client.execs(box).run(writing(bytes));
@@ -142,7 +142,7 @@ final class FlappingDisk {
     }
   }
 
-  /** The other daemon works meanwhile: what is its own is not looked at here. */
+  /** The other daemon works meanwhile; this does not check its resources. */
   private static List<Trace> left(OneHome home, Snapshot before) throws IOException {
     return before.leaksSince().stream()
         .filter(trace -> home.instances().stream().anyMatch(trace.toString()::contains))

@@ -18,10 +18,11 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What a box held on the host when it was looked at, for a second look when it is gone.
+ * The resources that a box held on the host when it was inspected, for a second inspection when it
+ * is gone.
  *
- * @param processes those of its commands, and its init
- * @param cgroups in every hierarchy
+ * @param processes the processes of its commands, and its init
+ * @param cgroups its cgroups in every hierarchy
  */
 record Held(String box, Set<Target> processes, Set<Path> cgroups, Set<Path> directories) {
   static Held nothingOf(String box) {
@@ -92,7 +93,7 @@ record Held(String box, Set<Target> processes, Set<Path> cgroups, Set<Path> dire
         .toList();
   }
 
-  /** What the ledgers of a home still list of it. */
+  /** Returns the entries that the ledgers of a home still list for it. */
   List<Trace> leftLines(Path home) throws IOException {
     var left = new ArrayList<Trace>();
     for (Path instance : Proc.list(home.resolve("instances"))) {

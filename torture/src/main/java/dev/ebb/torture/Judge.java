@@ -85,10 +85,10 @@ final class Judge {
   // --- of one box ---
 
   /**
-   * That nothing is left of a box.
+   * Checks that nothing is left of a box.
    *
-   * @param patience none where a certificate promises that it was seen; some for one that died with
-   *     its daemon
+   * @param patience zero if a certificate states that its end was observed; longer for a box that
+   *     died with its daemon
    */
   void gone(Held held, String where, Duration patience) throws IOException {
     List<Trace> left = await(held::leftProcesses, patience);
@@ -134,7 +134,7 @@ final class Judge {
     daemon.reconnect();
   }
 
-  /** What a sweep of the daemon would find: host and ledger do not agree. */
+  /** Checks for what a sweep of the daemon would find: differences between host and ledger. */
   private static List<Trace> toSweep(ServedHome daemon) throws IOException {
     return daemon.client().sweep(true).findings().stream()
         .map(
@@ -197,7 +197,7 @@ final class Judge {
         .toList();
   }
 
-  /** What the daemon itself has as long as it serves. */
+  /** Resources that the daemon itself has while it serves. */
   private boolean isDaemons(Trace trace, Set<Integer> pids, int port) {
     return switch (trace.kind()) {
       case "process" ->

@@ -41,7 +41,7 @@ final class Ledgers {
     return line.split(" ", -1)[BOX];
   }
 
-  /** Whether it belongs to the instance as long as it serves, and to no box. */
+  /** Returns whether the holding belongs to the instance itself while it serves, and to no box. */
   static boolean isInstances(String line) {
     return box(line).isEmpty() || box(line).equals(FORKSERVER);
   }

@@ -5,9 +5,9 @@ import java.util.Locale;
 
 /** How much load a run makes. */
 public enum Profile {
-  /** For a first look, and for the tests. */
+  /** A short run, for a first look and for the tests. */
   QUICK(4, 64, Duration.ofSeconds(10), 4),
-  /** For a night: larger trees, more memory storms, more kills. */
+  /** A run of a night: larger trees, more memory storms, more kills. */
   FULL(8, 192, Duration.ofSeconds(20), 8);
 
   private final int boxes;

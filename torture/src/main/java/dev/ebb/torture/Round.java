@@ -6,10 +6,10 @@ import java.util.List;
 /**
  * One box from its making to its end.
  *
- * @param detached it outlives its daemon
- * @param pids how many processes it may have
- * @param keeps what its commands leave is kept until the box ends
- * @param dwell how long it works in peace
+ * @param detached whether it outlives its daemon
+ * @param pids the most processes it may have
+ * @param keeps whether processes that its commands leave are kept until the box ends
+ * @param dwell how long it works undisturbed
  */
 record Round(
     int worker,

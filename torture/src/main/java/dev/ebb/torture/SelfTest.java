@@ -29,7 +29,7 @@ final class SelfTest {
   private final Host host;
   private final Path home;
 
-  /** Unique to this run: others may test themselves at the same time. */
+  /** Unique to this run: other runs may test themselves at the same time. */
   private final String name;
 
   private final List<Result> results = new ArrayList<>();
@@ -49,7 +49,7 @@ final class SelfTest {
     }
   }
 
-  /** What is there now, and should not be. */
+  /** Returns what is there now and should not be. */
   interface Look {
     List<Trace> leaks() throws IOException;
   }

@@ -18,9 +18,9 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 
-/** What only a daemon can do wrong: a real one is brought to it, by what lies in its home. */
+/** Violations that only a daemon can commit: files in the home of a real daemon cause them. */
 final class ServedWeeds {
-  /** Of the last line of a record, which is longer. */
+  /** How many bytes are cut from the last line of a record, which is longer. */
   private static final int TORN_BYTES = 8;
 
   private static final Duration ANSWER = Duration.ofSeconds(4);
@@ -59,7 +59,7 @@ final class ServedWeeds {
     }
   }
 
-  /** What is known of the end of a box when the daemon that saw it is dead. */
+  /** The facts about the end of a box after the daemon that observed it died. */
   final class EndRecord implements SelfTest.Look {
     private final Box stopped;
     private final Path file;
@@ -95,7 +95,7 @@ final class ServedWeeds {
     }
   }
 
-  /** A command that exited in time, or is told as if it had not. */
+  /** A command that exited in time, or is reported as if it had not. */
   final class Timeout implements SelfTest.Look {
     private Exec told;
 
@@ -104,7 +104,7 @@ final class ServedWeeds {
       told = run("exit 7").exec();
     }
 
-    /** A command that outlived its timeout stands for one that was told so. */
+    /** A command that exceeded its timeout stands for a command that is reported so. */
     Weed.Pulling plant() throws IOException {
       Exec before = told;
       told = run("sleep 60").exec();
@@ -117,7 +117,7 @@ final class ServedWeeds {
     }
   }
 
-  /** The output of a command, whole, or less than it is said to be. */
+  /** The output of a command, complete, or less than is reported. */
   final class ShortOutput implements SelfTest.Look {
     private static final int WRITTEN = 30_000;
 
@@ -128,7 +128,7 @@ final class ServedWeeds {
       whole = run("head -c " + WRITTEN + " /dev/zero | tr '\\0' x");
     }
 
-    /** One more was written than came back. */
+    /** Claims one more byte than was written. */
     Weed.Pulling plant() {
       expected = WRITTEN + 1;
       return () -> expected = WRITTEN;

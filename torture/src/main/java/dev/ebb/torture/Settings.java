@@ -7,11 +7,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What is wanted.
+ * The settings of a run.
  *
- * @param length how long the work goes on; the checks at the end come on top
- * @param boxes how many there are at once
- * @param only the one kind of kill or fault there is, of {@link #kinds}; all of them if empty
+ * @param length how long the work goes on, without the checks at the end
+ * @param boxes the number of boxes at once
+ * @param only the only kind of kill or fault, of {@link #kinds}; all of them if empty
  * @param report a directory for the report
  * @param json the report on stdout is JSON
  */

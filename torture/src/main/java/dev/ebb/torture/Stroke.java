@@ -8,10 +8,10 @@ import java.util.Locale;
  * One kill, or another fault, at a random moment.
  *
  * @param after how long to wait for it
- * @param choice which of those that there are then
+ * @param choice selects one of the targets that exist then
  */
 record Stroke(Duration after, Target target, int choice) {
-  /** What is killed, or another fault of the daemon. */
+  /** The target of the kill, or another fault of the daemon. */
   enum Target {
     /** Pid 1 of a box. */
     INIT,
@@ -24,7 +24,7 @@ record Stroke(Duration after, Target target, int choice) {
     STOPPED_DAEMON,
     /** The daemon is killed, and the log of the next one is not read. */
     BLOCKED_LOG,
-    /** More connections than the daemon takes, which say nothing. */
+    /** More connections than the daemon accepts, which send nothing. */
     SILENT_CONNECTIONS,
     /** A cell sends sockets that are slow to close. */
     HOSTILE_DESCRIPTORS,

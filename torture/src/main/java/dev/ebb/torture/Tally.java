@@ -22,7 +22,7 @@ final class Tally {
   private final Set<String> skipped = new LinkedHashSet<>();
   private final TimesToGone times = new TimesToGone();
 
-  /** What is counted by words. */
+  /** Groups of events that are counted by name. */
   enum Group {
     WORKLOAD("workloads"),
     ACT("done to boxes"),

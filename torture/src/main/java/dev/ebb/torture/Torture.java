@@ -87,7 +87,7 @@ public final class Torture {
     return report.isClean() ? 0 : VIOLATED;
   }
 
-  /** Plants every violation, and tells whether each is seen. */
+  /** Plants every violation, and reports whether each is detected. */
   public static int selfTest(Host host, boolean json) throws IOException {
     becomeSubreaper();
     return new SelfTest(host).run(json) ? 0 : VIOLATED;
@@ -131,7 +131,7 @@ public final class Torture {
 
   // --- the work ---
 
-  /** What the daemon opens once and keeps lies in its baseline. */
+  /** Resources that the daemon opens once and keeps are part of its baseline. */
   private void warmUp() throws IOException {
     EbbClient client = daemon.client();
     var threads = new ArrayList<Thread>();
@@ -233,7 +233,7 @@ public final class Torture {
     }
   }
 
-  /** What another home of this host has left is not ours. */
+  /** Leftovers of another home of this host are not ours. */
   private boolean hasOurs(String findings) {
     return !findings.strip().startsWith("[")
         || home.instances().stream().anyMatch(findings::contains);

@@ -18,7 +18,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a daemon must say of a command whose course is known, and that it says anything at all. Each
+ * Checks what a daemon reports of a command with a known course, and that it answers at all. Each
  * method returns what is wrong.
  */
 final class Truth {
@@ -31,7 +31,7 @@ final class Truth {
 
   private Truth() {}
 
-  /** Of a command that exited with {@code code} before its timeout. */
+  /** Checks a command that exited with {@code code} before its timeout. */
   static List<Trace> inTime(Exec exec, int code) {
     boolean isTrue =
         Objects.equals(exec.status(), "exited") && Objects.equals(exec.exitCode(), code);
@@ -42,7 +42,7 @@ final class Truth {
                 .formatted(exec.number(), exec.box(), code, exec.status(), exec.exitCode()));
   }
 
-  /** Of a command that wrote so many x and exited with 0: all of them, or a stated loss. */
+  /** Checks a command that wrote this many x and exited with 0: all of them, or a stated loss. */
   static List<Trace> output(Result result, int bytes) {
     Exec exec = result.exec();
     boolean isSuccess = Objects.equals(exec.status(), "exited") && !exec.truncated();
@@ -67,7 +67,9 @@ final class Truth {
     EbbClient open() throws IOException;
   }
 
-  /** That a daemon answers on a new connection, and runs a command to its end, or refuses it. */
+  /**
+   * Checks that a daemon answers on a new connection, and runs a command to its end, or refuses it.
+   */
   static List<Trace> answers(Door door, Duration patience) throws IOException {
     var said = new AtomicReference<@Nullable String>("does not answer for " + patience);
     try (EbbClient client = door.open()) {

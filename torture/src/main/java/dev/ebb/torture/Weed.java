@@ -13,7 +13,7 @@ record Weed(Invariant invariant, String name, Optional<String> lack, Planting pl
     return new Weed(invariant, name, Optional.empty(), planting);
   }
 
-  /** One that only some hosts let grow. */
+  /** Returns a violation that only hosts with a certain feature allow. */
   Weed needing(boolean present, String what) {
     return present ? this : new Weed(invariant, name, Optional.of("host lacks " + what), planting);
   }

@@ -38,7 +38,7 @@ final class Worker {
   private final Round round;
   private final String where;
 
-  /** Of the daemon that made the box, or a later one. */
+  /** The generation of the daemon that made the box, or of a later one. */
   private int generation;
 
   private final long began = System.nanoTime();
@@ -62,7 +62,7 @@ final class Worker {
     generation = daemon.generation();
   }
 
-  /** One round. At its end the box is gone in any case; if not, that is a violation. */
+  /** Runs one round. At its end the box must be gone; if not, that is a violation. */
   static void run(ServedHome daemon, Judge judge, Tally tally, Chaos chaos, Round round)
       throws IOException {
     var worker = new Worker(daemon, judge, tally, chaos, round);
@@ -189,7 +189,7 @@ final class Worker {
     }
   }
 
-  /** Repeating it is success, with the same certificate. */
+  /** A repeated removal succeeds, with the same certificate. */
   private void stop(EbbClient client, String id) throws IOException {
     look(client, id);
     ending = true;

@@ -2,10 +2,10 @@
  * {@code ebb torture}: {@link dev.ebb.torture.Torture} starts a daemon of its own, {@link
  * dev.ebb.torture.Worker}s make boxes with hostile workloads there and end them in every way,
  * {@link dev.ebb.torture.Chaos} kills inits, wrappers and the daemon, and {@link
- * dev.ebb.torture.Judge} asks the oracle what is left.
+ * dev.ebb.torture.Judge} asks the oracle for what is left.
  *
- * <p>What is done follows from the seed ({@link dev.ebb.torture.Plan}); when it happens does not.
- * May use the client, the kernel and the oracle, never the runtime: it is what is judged.
+ * <p>The seed determines what is done ({@link dev.ebb.torture.Plan}), but not when. May use the
+ * client, the kernel and the oracle, never the runtime, which it tests.
  */
 @NullMarked
 package dev.ebb.torture;

@@ -180,7 +180,7 @@ public final class CodeCommand {
           case ExecEvent.Started _ -> {}
           case ExecEvent.Wrote(var stream, var output, _) ->
               (stream == OutputStreamName.STDOUT ? out : err).write(output.bytes());
-          case ExecEvent.Lost _ -> {} // its end says so
+          case ExecEvent.Lost _ -> {} // its end reports that
           case ExecEvent.Ended(var result) -> {
             CodeResult ended = CodeResult.of(result);
             if (ended.phase().equals("compile")) {

@@ -6,7 +6,7 @@ import dev.ebb.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 
-/** Prints a failure of a call to the daemon, in words or as JSON. */
+/** Prints a failure of a call to the daemon, as text or as JSON. */
 public final class DaemonFailure {
   private DaemonFailure() {}
 

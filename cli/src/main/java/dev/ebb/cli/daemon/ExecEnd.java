@@ -6,7 +6,7 @@ import dev.ebb.client.Exec;
 import dev.ebb.client.Lost;
 import org.jspecify.annotations.Nullable;
 
-/** How a command in a box of the daemon ended, as an exit code and in words. */
+/** How a command in a box of the daemon ended, as an exit code and as text. */
 public final class ExecEnd {
   private ExecEnd() {}
 

@@ -1,6 +1,6 @@
 /**
- * The way to the daemon: finds it, starts it, and puts its failures and the ends of its commands
- * into words. May use {@code output}.
+ * The connection to the daemon: finds it, starts it, and describes its failures and the ends of its
+ * commands. May use {@code output}.
  */
 @NullMarked
 package dev.ebb.cli.daemon;

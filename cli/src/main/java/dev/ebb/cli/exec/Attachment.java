@@ -102,7 +102,7 @@ final class Attachment {
               return Optional.empty();
             }
           }
-          case ExecEvent.Lost _ -> {} // its end says so
+          case ExecEvent.Lost _ -> {} // its end reports that
           case ExecEvent.Ended(var result) -> {
             return Optional.of(result.exec());
           }

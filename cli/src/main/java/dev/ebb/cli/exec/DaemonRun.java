@@ -72,7 +72,9 @@ final class DaemonRun {
         ExecOptions.isInteractive(parsed));
   }
 
-  /** Says what is left, if something is; the first failure is the one to be told. */
+  /**
+   * Removes a box and reports what is left of it; never throws, so the first failure is reported.
+   */
   private static void remove(EbbClient client, String box) {
     try {
       Certificate certificate = client.boxes().remove(box, true);

@@ -45,7 +45,7 @@ public final class ExecCommand {
     return spec;
   }
 
-  /** The words after the box, and after an optional {@code --}. */
+  /** The arguments after the box, and after an optional {@code --}. */
   public static List<String> command(List<String> words) {
     int start = words.size() > 1 && words.get(1).equals("--") ? 2 : 1;
     return words.subList(start, words.size());

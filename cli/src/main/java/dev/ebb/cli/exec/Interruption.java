@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 import sun.misc.Signal;
 
 /**
- * What Ctrl-C and its kin do: the first runs the kill ladder, the second skips its grace. While the
- * box is still being made, the making is interrupted.
+ * Handles Ctrl-C and similar signals: the first runs the kill ladder, the second skips its grace.
+ * While the box is still being made, a signal interrupts that.
  */
 final class Interruption {
   private static final List<String> SIGNALS = List.of("INT", "TERM", "HUP");

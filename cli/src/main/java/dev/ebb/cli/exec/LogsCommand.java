@@ -88,7 +88,7 @@ public final class LogsCommand {
             return result.exec();
           }
           case ExecEvent.Started _ -> {}
-          case ExecEvent.Lost _ -> {} // its end says so
+          case ExecEvent.Lost _ -> {} // its end reports that
         }
       }
     }

@@ -60,7 +60,7 @@ final class RunOptions {
     return parsed.hasMatchedOption("--detach");
   }
 
-  /** Whether the daemon is to do it, on a terminal. */
+  /** Returns whether the daemon runs the command, on a terminal. */
   boolean hasTerminal() {
     return ExecOptions.hasTerminal(parsed);
   }

@@ -109,7 +109,7 @@ final class TerminalAttachment {
       switch (following.next().orElseThrow()) {
         case ExecEvent.Started _ -> {}
         case ExecEvent.Wrote(_, var output, _) -> out.write(output.bytes());
-        case ExecEvent.Lost _ -> {} // its end says so
+        case ExecEvent.Lost _ -> {} // its end reports that
         case ExecEvent.Ended(var result) -> {
           var certificate = result.certificate();
           if (certificate != null && !certificate.clean()) {

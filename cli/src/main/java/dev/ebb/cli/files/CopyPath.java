@@ -5,7 +5,7 @@ import java.util.Optional;
 /**
  * One side of {@code ebb cp}.
  *
- * @param box none for the host
+ * @param box empty for the host
  */
 record CopyPath(Optional<String> box, String path) {
   /** A path with a colon before its first slash is in a box; {@code ./a:b} is on the host. */
@@ -23,12 +23,12 @@ record CopyPath(Optional<String> box, String path) {
     return box.isEmpty();
   }
 
-  /** Whether the content of the directory is meant, not the directory. */
+  /** Returns whether the path means the content of the directory, not the directory. */
   boolean meansContent() {
     return path.equals(".") || path.endsWith("/.");
   }
 
-  /** Whether a directory is meant. */
+  /** Returns whether the path means a directory. */
   boolean meansDirectory() {
     return path.endsWith("/") || meansContent();
   }

@@ -74,7 +74,7 @@ final class TarWriter {
     }
   }
 
-  /** Exactly as much as the header says, though the file may change meanwhile. */
+  /** Copies exactly as many bytes as the header states, even if the file changes meanwhile. */
   private void content(Path path, long size) throws IOException {
     byte[] chunk = new byte[CHUNK];
     try (InputStream in = Files.newInputStream(path)) {

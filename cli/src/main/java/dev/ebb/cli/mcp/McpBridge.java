@@ -64,7 +64,7 @@ final class McpBridge {
 
   // --- what comes ---
 
-  /** The next line that is not too long, of which the client is told; null at the end. */
+  /** Returns the next line, or null at the end; answers lines that are too long with an error. */
   @SuppressWarnings("NullAway") // a line or none, as readers have it
   private String line() throws IOException {
     var line = new ByteArrayOutputStream();
@@ -95,7 +95,7 @@ final class McpBridge {
       method = message.has("method") ? message.string("method") : "";
       id = message.members().getOrDefault("id", JsonNull.NULL);
     } catch (JsonException e) {
-      // The daemon says what is wrong with it.
+      // The daemon reports the error in it.
     }
     Object request = id;
     if (method.equals("initialize")) {
@@ -154,7 +154,7 @@ final class McpBridge {
       int phase = pending.arrive();
       pending.awaitAdvanceInterruptibly(phase, LAST_WORDS.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException | TimeoutException e) {
-      // They are late; the end of our stdout says as much.
+      // The answers are late; the end of our stdout tells the client.
     }
   }
 

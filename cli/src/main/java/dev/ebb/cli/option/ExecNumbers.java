@@ -12,7 +12,7 @@ import picocli.CommandLine.ParseResult;
 public final class ExecNumbers {
   private ExecNumbers() {}
 
-  /** The words after the box. */
+  /** The arguments after the box. */
   public static List<Long> parse(ParseResult parsed) {
     List<String> words = Options.words(parsed);
     var numbers = new ArrayList<Long>();

@@ -137,7 +137,7 @@ public final class Options {
         return count;
       }
     } catch (NumberFormatException e) {
-      // Told below, with the other bad ones.
+      // Reported below, with the other errors.
     }
     throw new TypeConversionException("bad number \"" + text + "\": write a whole number above 0");
   }
@@ -149,7 +149,7 @@ public final class Options {
         return cpus;
       }
     } catch (NumberFormatException e) {
-      // Told below, with the other bad ones.
+      // Reported below, with the other errors.
     }
     throw new TypeConversionException("bad number of cpus \"" + text + "\": write 0.5 or 2");
   }

@@ -11,10 +11,10 @@ import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Text for a terminal. Names, messages, logs and errors may quote a box, and a box would speak to
- * the terminal: clear it, rename its window, type into it. So all output of this program goes
- * through here, and a control character is shown as {@code \\u001b}, which in JSON is the same
- * character still. Only what a command in the foreground writes itself is passed on as it is.
+ * Text for a terminal. Names, messages, logs and errors may quote a box, and a hostile box could
+ * control the terminal: clear it, rename its window, type into it. So all output of this program
+ * goes through this class, which shows a control character as {@code \\u001b}; in JSON this is
+ * still the same character. Only the output of a command in the foreground is passed on unchanged.
  */
 public final class Plain extends OutputStream {
   private static final int CHUNK = 8 * 1024;

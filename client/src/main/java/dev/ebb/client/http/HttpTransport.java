@@ -86,7 +86,7 @@ public final class HttpTransport implements Closeable {
     }
   }
 
-  /** Returns false if the server read only part of the request; it may have said why. */
+  /** Returns false if the server read only part of the request; its answer may give the reason. */
   private boolean write(Connection connection, Request request) throws IOException {
     var out = new RequestOutput(connection, request);
     try {

@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes a channel whose blocking call lasts too long: a unix socket has no timeouts of its own.
- * Owns one daemon thread, which exists only while a call waits, and for a while after.
+ * Closes a channel if a blocking call on it lasts too long: a unix socket has no timeouts of its
+ * own. Owns one daemon thread, which exists only while a call waits, and for a while after.
  */
 final class Watchdog implements Closeable {
   private static final long IDLE_SECONDS = 5;

@@ -34,7 +34,7 @@ import java.util.Optional;
  *
  * <p>The runtime spawns {@code ebb-init outside}, which clones bwrap into the box's cgroup as the
  * box's uid and stays until {@code ebb-init inside} is pid 1 of the new namespaces; then it ends
- * bwrap's outer process and itself. What is left is init, adopted by this process.
+ * bwrap's outer process and itself. Only init remains; this process adopts it.
  */
 public final class Bubblewrap implements SandboxBackend {
   public static final String NAME = "bubblewrap";
@@ -115,20 +115,22 @@ public final class Bubblewrap implements SandboxBackend {
       try (var brief = new Scope()) {
         var ended = new Readiness(brief, host.poller(), outside.fd(), Poller.Interest.READ);
         if (!ended.awaitSurely(deadline)) {
-          throw new SetupException("the box was not up in time" + said());
+          throw new SetupException("the box was not up in time" + message());
         }
       }
       Step.REAP_OUTSIDE.reach();
       var status = outside.reap().orElseThrow();
       if (!status.isExit()) {
         throw new SetupException(
-            "the box could not be made: ebb-init was killed by signal " + status.status() + said());
+            "the box could not be made: ebb-init was killed by signal "
+                + status.status()
+                + message());
       }
       if (status.status() != 0) {
-        throw new SetupException("the box could not be made" + Refusal.explain(said()));
+        throw new SetupException("the box could not be made" + Refusal.explain(message()));
       }
       if (channel.awaitHello(deadline).isEmpty()) {
-        throw new SetupException("the box's init did not say hello" + said());
+        throw new SetupException("the box's init did not say hello" + message());
       }
       up = true;
       scope.release(outside.fd());
@@ -146,8 +148,8 @@ public final class Bubblewrap implements SandboxBackend {
       return up;
     }
 
-    private String said() throws KernelException {
-      return SpawnPlan.said(log);
+    private String message() throws KernelException {
+      return SpawnPlan.message(log);
     }
   }
 

@@ -28,14 +28,14 @@ public final class Refusal {
   private Refusal() {}
 
   /** Returns the message, followed by the remedies. */
-  public static String explain(String said) throws KernelException {
-    var remedies = remedies(said, Confinement.ofThisProcess());
-    return said + String.join("", remedies.stream().map(remedy -> "\n  " + remedy).toList());
+  public static String explain(String error) throws KernelException {
+    var remedies = remedies(error, Confinement.ofThisProcess());
+    return error + String.join("", remedies.stream().map(remedy -> "\n  " + remedy).toList());
   }
 
-  /** Returns what to do about {@code said}, a message of bwrap; empty if the message is unknown. */
-  public static List<String> remedies(String said, Confinement host) {
-    if (said.contains("new namespace")) {
+  /** Returns what to do about {@code error}, a error of bwrap; empty if the error is unknown. */
+  public static List<String> remedies(String error, Confinement host) {
+    if (error.contains("new namespace")) {
       // The next error would be that of /proc, so its remedy is included.
       var remedies = new ArrayList<>(HostRemedies.namespaces(host));
       if (!host.maskedProc().isEmpty()) {
@@ -43,19 +43,19 @@ public final class Refusal {
       }
       return remedies;
     }
-    if (said.contains("setting up uid map")) {
+    if (error.contains("setting up uid map")) {
       return List.of(host.appArmorRestricts() ? HostRemedies.APP_ARMOR : UID_MAP);
     }
-    if (said.contains("Permission denied") && (said.contains("mount") || isEssential(said))) {
+    if (error.contains("Permission denied") && (error.contains("mount") || isEssential(error))) {
       return List.of(DENIED);
     }
-    if (said.contains("mount proc")) {
+    if (error.contains("mount proc")) {
       return List.of(HostRemedies.MASKED);
     }
-    return isEssential(said) && host.seccomp() ? List.of(HostRemedies.SECCOMP) : List.of();
+    return isEssential(error) && host.seccomp() ? List.of(HostRemedies.SECCOMP) : List.of();
   }
 
-  private static boolean isEssential(String said) {
-    return ESSENTIAL.stream().anyMatch(said::contains);
+  private static boolean isEssential(String error) {
+    return ESSENTIAL.stream().anyMatch(error::contains);
   }
 }

@@ -78,7 +78,7 @@ public final class CodeAnswers {
           .may(
               "broken",
               TEXT.described(
-                  "what was said on its line that no interpreter of ours says; it was ended for"
+                  "what violated the protocol of interpreters; it was ended for"
                       + " that"),
               TenantContext::broken)
           .may("status", ExecAnswers.STATUS, context -> context.cause().map(ExitCause::status))

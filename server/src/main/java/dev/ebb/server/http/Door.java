@@ -66,7 +66,8 @@ public interface Door {
    * The parts of the daemon that a door works with.
    *
    * @param sessions the limits of its sessions, if it has any
-   * @param clock of this process: it stands still while the process does not run, and tells no date
+   * @param clock of this process: it stands still while the process does not run, and does not show
+   *     dates
    * @param version of the daemon
    */
   record House(

@@ -6,7 +6,7 @@ import java.util.List;
 
 /** The sessions of a door, for the operator. Thread-safe. */
 public interface DoorSessions {
-  /** For a door without sessions. */
+  /** Stands for a door without sessions. */
   DoorSessions NONE =
       new DoorSessions() {
         @Override

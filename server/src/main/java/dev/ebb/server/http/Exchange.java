@@ -275,7 +275,7 @@ public final class Exchange {
             ? content.read()
             : content.read(body, size, Math.min(BODY_CHUNK, body.length - size));
     if (isWhole && n >= 0) {
-      throw new IOException("the body is longer than it says");
+      throw new IOException("the body is longer than its Content-Length");
     }
     return n;
   }

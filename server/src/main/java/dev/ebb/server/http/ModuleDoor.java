@@ -27,7 +27,7 @@ public final class ModuleDoor implements Door {
   private volatile @Nullable Door door;
 
   /**
-   * What is known about a door before it is loaded.
+   * The facts about a door that are known before it is loaded.
    *
    * @param name of the door, and of the directory with its jars beside the server's
    * @param module that provides it

@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.regex.Pattern;
 
-/** The parts of an order that several doors read alike. */
+/** The parts of an order that several doors read in the same way. */
 @SuppressWarnings("exports") // for doors in modules of their own, see module-info
 public final class OrderFields {
   private static final Pattern NAME =

@@ -19,7 +19,7 @@ public record Parameter<T>(
     boolean isRequired,
     String description,
     Reader<T> reader) {
-  /** The place, by the word of OpenAPI. */
+  /** The place, as OpenAPI names it. */
   public enum Place {
     PATH("path"),
     QUERY("query"),

@@ -157,7 +157,7 @@ public final class Problem extends RuntimeException {
           Optional.of("send Authorization: Bearer <key>; make one: ebb key create");
       case PRESSURE -> Optional.of("try again later; ebb pressure shows what is short");
       case QUOTA -> Optional.of("end something, or try again later; ebb quota ls shows all quotas");
-      case UNFIT, UNSUPPORTED -> Optional.of("ebb doctor says what is missing");
+      case UNFIT, UNSUPPORTED -> Optional.of("ebb doctor reports what is missing");
       case DRAINING -> Optional.of("try again when it is up again");
       case NOT_FOUND ->
           Optional.of("GET /v1/openapi.json lists the routes, GET /v1/boxes the boxes");

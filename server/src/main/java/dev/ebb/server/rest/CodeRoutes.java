@@ -163,7 +163,7 @@ final class CodeRoutes {
 
   private static Map<String, Object> document(CodeResult<TenantExec> result, WaitingResponse answer)
       throws InterruptedException {
-    // What a compiler wrote was not sent before.
+    // Sends the output of a compiler, which was not sent before.
     boolean isCompiler = result.phase() == CodeResult.Phase.COMPILE;
     TenantExec exec = result.exec();
     return CodeAnswers.ran(result, isCompiler ? answer.whole(exec) : answer.result(exec));

@@ -17,7 +17,7 @@ final class SessionRoutes {
       ObjectSchema.<DoorSessions.Entry>named("Session")
           .has(
               "session",
-              Values.TEXT.described("the beginning of its id: too little to speak in its name"),
+              Values.TEXT.described("the beginning of its id: too short to use the session"),
               DoorSessions.Entry::id)
           .has("tenant", Values.TEXT, DoorSessions.Entry::tenant)
           .has("client", Values.TEXT.described("what it calls itself"), DoorSessions.Entry::client)

@@ -49,12 +49,12 @@ public final class Values {
     return Value.of(_ -> schema, value -> value);
   }
 
-  /** Returns a type for one of these words. */
+  /** Returns a type for one of these strings. */
   public static Value<String> words(String... words) {
     return plain(keywords("type", "string", "enum", List.of(words)));
   }
 
-  /** Returns a type for one of these constants, written by its word. */
+  /** Returns a type for one of these constants, written by its wire name. */
   public static <E> Value<E> words(E[] constants, Function<E, String> word) {
     List<String> words = Stream.of(constants).map(word).toList();
     return Value.of(_ -> keywords("type", "string", "enum", words), word::apply);

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** What the next daemon must know about a box, beyond the record of the engine. */
+/** Facts about a box for the next daemon, beyond the record of the engine. */
 record BoxNote(
     String tenant,
     BoxOrder order,

@@ -25,7 +25,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What a box holds on the host now. */
+/** The resources that a box holds on the host now. */
 public final class Inventory {
   private static final Logger LOG = System.getLogger(Inventory.class.getName());
 

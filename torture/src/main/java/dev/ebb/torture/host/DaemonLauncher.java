@@ -48,9 +48,9 @@ final class DaemonLauncher {
   /**
    * Remembers how to start it.
    *
-   * @param openFiles how many descriptors it may have; 0: as many as we
+   * @param openFiles the most descriptors it may have; 0: as many as we
    * @param flags for {@code ebb serve}
-   * @param prefix words without spaces, of the program that starts it
+   * @param prefix arguments without spaces, of the program that starts it
    */
   DaemonLauncher(Host host, int openFiles, List<String> flags, List<String> prefix) {
     this.host = host;

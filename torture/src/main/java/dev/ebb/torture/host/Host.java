@@ -8,7 +8,7 @@ import java.util.List;
  *
  * @param script the program {@code ebb}
  * @param home an unshared home, which the caller removes
- * @param environment for {@code ebb}, of words NAME=VALUE
+ * @param environment for {@code ebb}, strings NAME=VALUE
  * @param description what kind of host this is, in a few words
  */
 public record Host(Path script, Path home, List<String> environment, String description) {

@@ -25,7 +25,7 @@ public final class Program {
   /** The output of a program, and its exit code: 128 + n for signal n. */
   public record Outcome(int code, String text) {}
 
-  /** Runs it without input, with what it says on both streams as one. */
+  /** Runs it without input, with both output streams merged. */
   public static Outcome run(Path program, List<String> words, List<String> environment)
       throws IOException {
     try (var scope = new Scope()) {

@@ -44,7 +44,7 @@ public final class ServedHome implements AutoCloseable {
   @GuardedBy("lock")
   private final List<EbbClient> retired = new ArrayList<>();
 
-  /** Inner supervisors whose daemon is dead: they stay as long as its boxes. */
+  /** Inner supervisors of dead daemons: they stay as long as the boxes. */
   @GuardedBy("lock")
   private final Set<Integer> oldSupervisors = new HashSet<>();
 
@@ -56,18 +56,18 @@ public final class ServedHome implements AutoCloseable {
   }
 
   /**
-   * One that is started by way of another program.
+   * Makes a home with a daemon that another program starts.
    *
-   * @param prefix words without spaces
+   * @param prefix arguments without spaces
    */
   public ServedHome(Host host, OneHome home, List<String> prefix) {
     this(host, home, 0, List.of(), prefix);
   }
 
   /**
-   * One that is served in a certain way.
+   * Makes a home with special settings.
    *
-   * @param openFiles how many descriptors it may have; 0: as many as we
+   * @param openFiles the most descriptors the daemon may have; 0: as many as we
    * @param flags for {@code ebb serve}
    */
   public ServedHome(Host host, OneHome home, int openFiles, List<String> flags) {
@@ -157,7 +157,7 @@ public final class ServedHome implements AutoCloseable {
     restart(whenKilled, false);
   }
 
-  /** Kills it, and starts one whose log is a full pipe that is never read. */
+  /** Kills it, and starts a daemon with a full pipe as its log, which is never read. */
   public void restartWithBlockedLog(Runnable whenKilled) throws IOException {
     restart(whenKilled, true);
   }
@@ -172,7 +172,7 @@ public final class ServedHome implements AutoCloseable {
       Program.await(killed.outer(), PATIENCE);
       home.learn();
       oldSupervisors.add(killed.inner());
-      // RACE: workers still use it, and are to hear from the connection that the daemon is dead.
+      // RACE: workers still use it, and must learn from the connection that the daemon is dead.
       retired.add(Objects.requireNonNull(client));
       close(killed.scope());
       start(isLogBlocked);
@@ -246,7 +246,7 @@ public final class ServedHome implements AutoCloseable {
     }
   }
 
-  /** The port of the loopback that it was told to listen on. */
+  /** Returns the port of the loopback on which it listens. */
   public int port() throws IOException {
     lock.lock();
     try {

@@ -96,7 +96,7 @@ public final class SmallDisk implements AutoCloseable {
     return host;
   }
 
-  /** What a daemon is started by, so that it sees its home there. */
+  /** Returns the command prefix with which a daemon sees its home on this disk. */
   public List<String> prefix() {
     return List.of(NSENTER.toString(), "--mount=/proc/" + holder.pid() + "/ns/mnt", "--wd=/");
   }

@@ -1,6 +1,6 @@
 /**
  * A daemon on a home of its own: {@link dev.ebb.torture.host.ServedHome}. May use the client, the
- * kernel and the oracle, never the runtime: it is what is judged.
+ * kernel and the oracle, never the runtime, which it tests.
  */
 @NullMarked
 package dev.ebb.torture.host;

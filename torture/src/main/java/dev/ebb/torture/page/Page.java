@@ -34,7 +34,7 @@ public final class Page {
         .replace("'", "&#39;");
   }
 
-  /** A row of a table: words, then numbers. */
+  /** A row of a table: texts, then numbers. */
   public static String row(String... cells) {
     var row = new StringBuilder("<tr><td>").append(escape(cells[0]));
     for (int i = 1; i < cells.length; i++) {

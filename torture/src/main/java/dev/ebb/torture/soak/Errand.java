@@ -89,7 +89,7 @@ enum Errand {
             : ExecRequest.of("echo", "done");
     Result result = client.run(box, command);
     check(result, "exited 0");
-    require(result.stdout().text().equals("done\n"), "said " + result.stdout().text());
+    require(result.stdout().text().equals("done\n"), "printed " + result.stdout().text());
   }
 
   private void live(EbbClient client) throws IOException {
@@ -99,7 +99,7 @@ enum Errand {
       client.files(box).write("/workspace/file", content);
       for (int i = 0; i < 3; i++) {
         Result result = client.execs(box).run(ExecRequest.of("cat", "/workspace/file"));
-        require(result.stdout().text().equals("kept"), "said " + result.stdout().text());
+        require(result.stdout().text().equals("kept"), "printed " + result.stdout().text());
       }
     } finally {
       require(client.boxes().remove(box, true).clean(), "its certificate is not clean");
@@ -110,7 +110,7 @@ enum Errand {
     var cause = result.exec().cause();
     String kind = cause == null ? "nothing" : cause.kind();
     String end = kind.equals("exited") ? kind + " " + result.exec().exitCode() : kind;
-    require(end.equals(expected), "ended by " + cause + ", said " + result.stderr().text());
+    require(end.equals(expected), "ended by " + cause + ", printed " + result.stderr().text());
     var certificate = result.certificate();
     require(certificate != null && certificate.clean(), "its certificate is " + certificate);
   }

@@ -83,7 +83,7 @@ public final class Soak {
     int round = Math.max(FEWEST_A_ROUND, settings.runs() / ROUNDS);
     try (daemon) {
       daemon.start();
-      // What the daemon opens once and keeps, it has from then on.
+      // From then on the daemon has the resources that it opens once and keeps.
       errands(Math.min(round, settings.runs()));
       measure();
       while (next.get() < settings.runs() && failures.isEmpty() && !isCalledOff.getAsBoolean()) {

@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What is wanted.
+ * The settings of a run.
  *
- * @param runs how many errands in all
- * @param clients how many at once
- * @param openFiles how many descriptors the daemon may have; 0: as many as we
+ * @param runs the number of errands in all
+ * @param clients the number of errands at once
+ * @param openFiles the most descriptors the daemon may have; 0: as many as we
  * @param packages a directory of python packages that some boxes are shown and import
  * @param flags for the daemon
  * @param report a directory for the report

@@ -11,7 +11,7 @@ import java.util.List;
  * @param tolerance how much it may seem to grow from the first to the last run
  */
 record Trend(String name, String unit, List<Long> runs, List<Double> values, double tolerance) {
-  /** Of the measurements: until then a JVM compiles, and fills its caches. */
+  /** The share of measurements to skip: until then a JVM compiles, and fills its caches. */
   private static final double WARM_UP = 1.0 / 3;
 
   Trend {

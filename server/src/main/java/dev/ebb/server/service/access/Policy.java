@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * What a caller may ask of the host. An admin may ask for anything within the caps.
+ * What a caller may request of the host. An admin may ask for anything within the caps.
  *
  * @param mounts directories that may be mounted with all below them, read-only
  * @param writableMounts directories that may also be mounted writable
