@@ -24,8 +24,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * One tenant has all the contexts that a box can have, and cells in them that show much to a caller
- * that does not read; another runs a cell that shows something.
+ * One tenant has all contexts that a box can have, with cells that show much to a caller that does
+ * not read; another tenant runs a cell that shows something.
  */
 @Tag("attack")
 @Tag("kernel")
@@ -97,7 +97,7 @@ final class CellFloodAttackTest {
     EgressFloodAttackTest.removeAll(tenants.b());
   }
 
-  /** A cell of 8 MiB in each context, whose answer is not read. */
+  /** Runs a cell with 8 MiB of output in each context, and does not read the answer. */
   private AutoCloseable show(String key, String admin, String box, List<String> contexts)
       throws IOException {
     var unread = new ArrayList<Wire>();

@@ -83,7 +83,7 @@ class CliAcceptanceTest {
 
   @Test
   void outOfMemoryIs137AndSaysWhichLimit() throws Exception {
-    // It stays, for without cgroups memory is looked at only now and then.
+    // The command stays, because without cgroups its memory is checked only now and then.
     String eater = "import time; eaten = bytearray(300 << 20); time.sleep(100)";
     var run = ebb.call("run", "--memory", "64m", "--", "python3", "-c", eater);
 
@@ -112,7 +112,7 @@ class CliAcceptanceTest {
   }
 
   @Test
-  void aPidsLimitThatWasHitIsTold() throws Exception {
+  void aPidsLimitThatWasHitIsReported() throws Exception {
     var run =
         ebb.call(
             "run",
@@ -137,7 +137,7 @@ class CliAcceptanceTest {
   }
 
   @Test
-  void stdinThatNobodyReadsDoesNotHang() throws Exception {
+  void unreadStdinDoesNotHang() throws Exception {
     assertThat(ebb.call(new byte[5_000_000], "run", "--", "true").code()).isZero();
   }
 
@@ -280,7 +280,7 @@ class CliAcceptanceTest {
   }
 
   @Test
-  void theNextCallCleansUpAfterOneThatWasKilled() throws Exception {
+  void theNextCallCleansUpAfterAKilledOne() throws Exception {
     Process process =
         ebb.start("run", "--", "sh", "-c", "setsid sleep 271828 & echo up; sleep 271828");
     assertThat(process.inputReader(UTF_8).readLine()).isEqualTo("up");
@@ -321,7 +321,7 @@ class CliAcceptanceTest {
 
   /** The setting is the whole machine's, so it is another only in a mount namespace of its own. */
   @Test
-  void doctorTellsOfCoresThatGoToASocket(@TempDir Path directory) throws Exception {
+  void doctorReportsCoresThatGoToASocket(@TempDir Path directory) throws Exception {
     TestHost.require(Feature.ROOT);
     assertThat(ebb.call("doctor", "--json").text()).contains("\"name\":\"cores\"");
     Path pattern = Files.writeString(directory.resolve("pattern"), "@/run/coredump.sock\n");

@@ -101,7 +101,7 @@ final class DaemonAccessAcceptanceTest {
   }
 
   @Test
-  void nobodyGetsInWithoutAKeyThatIsKnownAndNotRevoked() throws Exception {
+  void accessNeedsAKeyThatIsKnownAndNotRevoked() throws Exception {
     String key = daemon.key("--tenant", "acme");
     var routes = new ArrayList<>(OF_NO_BOX);
     OF_A_BOX.forEach(route -> routes.add(route.formatted("one")));
@@ -150,7 +150,7 @@ final class DaemonAccessAcceptanceTest {
       assertThat(ask("GET /v1/boxes" + query, "", bearer(key)).body()).isEqualTo("{\"boxes\":[]}");
     }
     assertThat(ask("GET /v1/boxes?after=" + box.id(), "", bearer(key)).status()).isEqualTo(400);
-    // The same name is free for them.
+    // The name is free for another tenant.
     EbbClient other = daemon.client(key);
     Box theirs = other.boxes().create(BoxRequest.defaults().withName("mine"));
     assertThat(theirs.id()).isNotEqualTo(box.id());
@@ -166,7 +166,7 @@ final class DaemonAccessAcceptanceTest {
   }
 
   @Test
-  void anotherTenantHearsNothingOfABox() throws Exception {
+  void anotherTenantReceivesNoEventsOfABox() throws Exception {
     String key = daemon.key("--tenant", "other");
     EbbClient owner = daemon.client();
     try (Wire wire = Wire.to(daemon.uri())) {
@@ -225,7 +225,7 @@ final class DaemonAccessAcceptanceTest {
 
   /** An order is refused before anything of the host was looked at. */
   @Test
-  void aRefusalTellsNothingOfTheHost() throws Exception {
+  void aRefusalRevealsNothingOfTheHost() throws Exception {
     EbbClient acme = daemon.client(daemon.key("--tenant", "acme"));
     Path there = Files.createDirectory(shared.resolve("there"));
     Files.createSymbolicLink(there.resolve("link"), Path.of("/etc"));

@@ -110,7 +110,7 @@ final class DaemonBurstAcceptanceTest {
       assertThat(client.boxes().resume("one").state()).isEqualTo(BoxState.RUNNING);
     }
     Exec shown = client.execs("one").start(SHOW_NETWORK);
-    // What is frozen still would not end, and is not waited for as long as the test may last.
+    // A command that is still frozen would not end; the test does not wait for it.
     Exec ended = client.execs("one").await(shown.number(), DaemonProcess.PATIENCE);
     assertThat(ended.exitCode()).as("%s", ended).isZero();
     operate(client, seed);

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a server grants at most, to an admin too. */
+/** The caps of a server, which also bind an admin. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -32,7 +32,7 @@ final class DaemonCapsAcceptanceTest {
       new DaemonProcess(
           "--limits-memory=64m", "--limits-pids=500", "--limits-timeout=700ms", "--limits-ttl=1h");
 
-  /** With nothing said about caps. */
+  /** A daemon without caps in its settings. */
   @RegisterExtension static final DaemonProcess OTHER = new DaemonProcess();
 
   private static void assertAbove(String words, ThrowingCallable call) {

@@ -34,7 +34,7 @@ final class DaemonCliAcceptanceTest {
   private static final String CERTIFICATE =
       "b[0-9a-f]{12}: released process 1, .*descriptor \\d+ in \\d+ ms; nothing left\n";
 
-  /** As help lists it. */
+  /** A command as help lists it. */
   private static final Pattern OPTION =
       Pattern.compile("^ +(?:-\\w, )?(--[a-z-]+)", Pattern.MULTILINE);
 
@@ -46,7 +46,7 @@ final class DaemonCliAcceptanceTest {
     return DAEMON.ebb().call(words);
   }
 
-  /** What it prints, when all is well. */
+  /** Runs ebb, and returns its output if it succeeds. */
   private static String ebb(String... words) throws Exception {
     var outcome = call(words);
     assertThat(outcome.code()).as("%s: %s", List.of(words), outcome.stderr()).isZero();
@@ -155,7 +155,7 @@ final class DaemonCliAcceptanceTest {
       assertThat(json("why", "--json", pid).string("reason")).contains("sleeps in the kernel");
       fails("is taken", "create", "--name", "stuck");
       disk.thaw();
-      // Nobody asks again: it is tried until it is gone.
+      // No client repeats the request: the daemon retries until the box is gone.
       await()
           .atMost(DaemonProcess.PATIENCE)
           .until(() -> json("inspect", "--json", "stuck").string("state").equals("gone"));
@@ -306,13 +306,14 @@ final class DaemonCliAcceptanceTest {
   }
 
   @Test
-  void eventsAreToldAsTheyHappen() throws Exception {
+  void eventsArePrintedAsTheyHappen() throws Exception {
     Process events = DAEMON.ebb().start("events", "--json");
     try (var lines = events.inputReader(UTF_8)) {
-      // The first one may come before it listens: only those after it are sure to be told.
+      // The first box may end before the client listens: only the later ones are sure to be
+      // published.
       String line = "";
       while (line.isEmpty()) {
-        ebb("rm", "-f", ebb("create", "--name", "heard").strip());
+        ebb("rm", "-f", ebb("create", "--name", "watched").strip());
         line = lines.ready() ? lines.readLine() : "";
       }
       ebb("run", "-d", "--rm", "--name", "last", "--", "sh", "-c", "exit 4");
@@ -369,11 +370,11 @@ final class DaemonCliAcceptanceTest {
     ebb("create", "--name", "tty");
 
     var at = Pty.run(DAEMON.home(), "raw", "\\x03", "exec", "-it", "tty", "sleep", "100");
-    assertThat(at.code()).as(at.said()).isEqualTo(130);
+    assertThat(at.code()).as(at.output()).isEqualTo(130);
     var typed =
         Pty.run(DAEMON.home(), "raw", "echo $((6*7))\\rexit 5\\r", "exec", "-it", "tty", "sh");
     assertThat(typed.code()).isEqualTo(5);
-    assertThat(typed.said()).contains("42");
+    assertThat(typed.output()).contains("42");
     assertThat(ebb("ps", "--execs", "-q", "tty")).isEmpty();
     ebb("rm", "-f", "tty");
   }
@@ -383,8 +384,8 @@ final class DaemonCliAcceptanceTest {
     ebb("create", "--name", "size");
     String script = "stty size; until [ \"$(stty size)\" = '50 132' ]; do sleep 0.05; done; exit 6";
     var resized = Pty.resize(DAEMON.home(), "exec", "-it", "size", "sh", "-c", script);
-    assertThat(resized.said()).startsWith("30 100");
-    assertThat(resized.code()).as(resized.said()).isEqualTo(6);
+    assertThat(resized.output()).startsWith("30 100");
+    assertThat(resized.code()).as(resized.output()).isEqualTo(6);
     ebb("rm", "-f", "size");
   }
 
@@ -407,12 +408,12 @@ final class DaemonCliAcceptanceTest {
     try {
       cut.get(2500, TimeUnit.MILLISECONDS);
     } catch (TimeoutException e) {
-      // It waits for the daemon.
+      // The command waits for the daemon.
     } finally {
       signalDaemon("CONT");
     }
 
-    assertThat(cut.join().code()).as(cut.join().said()).isIn(130, -2);
+    assertThat(cut.join().code()).as(cut.join().output()).isIn(130, -2);
     assertThat(ebb("ps", "--execs", "-q", "moment")).isEmpty();
     ebb("rm", "-f", "moment");
   }
@@ -426,7 +427,7 @@ final class DaemonCliAcceptanceTest {
   void hangingUpEndsTheCommandAndItsBox() throws Exception {
     var gone = Pty.run(DAEMON.home(), "raw", "", "run", "-it", "--", "sleep", "100");
 
-    assertThat(gone.code()).as(gone.said()).isEqualTo(129);
+    assertThat(gone.code()).as(gone.output()).isEqualTo(129);
     await().atMost(DaemonProcess.PATIENCE).until(() -> ebb("ls", "-q").isEmpty());
   }
 
@@ -434,7 +435,7 @@ final class DaemonCliAcceptanceTest {
   void hangingUpEndsThemThoughTheSignalIsIgnored() throws Exception {
     var gone = Pty.hangUpIgnored(DAEMON.home(), "run", "-it", "--", "sleep", "100");
 
-    assertThat(gone.code()).as(gone.said()).isEqualTo(129);
+    assertThat(gone.code()).as(gone.output()).isEqualTo(129);
     await().atMost(DaemonProcess.PATIENCE).until(() -> ebb("ls", "-q").isEmpty());
   }
 
@@ -474,7 +475,7 @@ final class DaemonCliAcceptanceTest {
     fails("bad shell", "completion", "fish");
   }
 
-  /** Those of the server's commands are written down twice. */
+  /** The options of the server's commands are declared twice. */
   @Test
   void everyOptionIsCompleted() throws Exception {
     String script = ebb("completion", "bash");

@@ -200,7 +200,7 @@ final class DaemonCliStartAcceptanceTest {
   void purgeAsksForConfirmationOnATerminal() throws Exception {
     assertThat(ebb.call("run", "--", "true").code()).isZero();
 
-    assertThat(Pty.run(home, "1", "n\\r", "purge").said()).contains("nothing was removed");
+    assertThat(Pty.run(home, "1", "n\\r", "purge").output()).contains("nothing was removed");
     assertThat(home.resolve("lib")).exists();
     assertThat(Pty.run(home, "1", "y\\r", "purge").code()).isZero();
     assertThat(home).doesNotExist();

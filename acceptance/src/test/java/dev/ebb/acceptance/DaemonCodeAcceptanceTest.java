@@ -105,7 +105,7 @@ final class DaemonCodeAcceptanceTest {
     assertThat(much.stdout().bytes()).as(much.stderr().text()).hasSize(1_000_000);
   }
 
-  /** Enough to begin in on a busy host: some compile first, in the same command. */
+  /** Enough time to begin on a busy host: some languages compile first, in the same command. */
   private static Duration time(String language) {
     return Duration.ofSeconds(language.matches("java|typescript|r") ? 10 : 3);
   }
@@ -208,7 +208,7 @@ final class DaemonCodeAcceptanceTest {
   }
 
   @Test
-  void theVersionsOfWhatIsThereAreTold() throws Exception {
+  void theVersionsOfInstalledLanguagesAreListed() throws Exception {
     for (JsonObject each : client.languages().objects("languages")) {
       if (each.isTrue("available")) {
         assertThat(each.string("version")).as(each.string("name")).matches("\\d+(\\.\\d+)+");

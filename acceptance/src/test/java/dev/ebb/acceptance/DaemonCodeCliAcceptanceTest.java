@@ -45,7 +45,7 @@ final class DaemonCodeCliAcceptanceTest {
   }
 
   @Test
-  void eachEndIsTold() throws Exception {
+  void eachEndIsReported() throws Exception {
     var broken = call("code", "python", "def (:");
     assertThat(broken.stderr()).contains("SyntaxError").endsWith("the code does not compile\n");
     assertThat(broken.code()).isEqualTo(1);

@@ -225,7 +225,7 @@ final class DaemonContextAcceptanceTest {
   }
 
   @Test
-  void aCallerWhoGoesAwayLeavesTheQueue() throws Exception {
+  void aCallerThatDisconnectsLeavesTheQueue() throws Exception {
     String python = create("python");
     var blocking = block(python);
     String leave = "open('/tmp/left', 'w').close()";
@@ -496,7 +496,7 @@ final class DaemonContextAcceptanceTest {
     assertThat(plain(run(python, "2"))).isEqualTo("2");
   }
 
-  /** Node hears nothing for a moment when it begins with a cell: it is asked again. */
+  /** Node ignores signals for a moment when it begins a cell, so the interrupt is repeated. */
   @Test
   void aTimeoutThatComesAtOnceKeepsTheState() throws Exception {
     String node = create("javascript");
@@ -514,7 +514,7 @@ final class DaemonContextAcceptanceTest {
     assertThat(plain(run(node, "kept"))).isEqualTo("1");
   }
 
-  /** What is shown is sent from within the code: an interrupt there must not send it twice. */
+  /** The code itself sends what it shows: an interrupt there must not send it twice. */
   @ParameterizedTest
   @ValueSource(strings = {"javascript", "python"})
   void anInterruptTearsNothingThatIsShown(String language) throws Exception {
@@ -542,7 +542,7 @@ final class DaemonContextAcceptanceTest {
   }
 
   @Test
-  void aCallerWhoGoesAwayInterruptsItsCell() throws Exception {
+  void aCallerThatDisconnectsInterruptsItsCell() throws Exception {
     String python = create("python");
     try (var cell = contexts.runAndFollow(python, CellRequest.of("x = 3\nwhile True: pass"))) {
       assertThat(cell.next()).isPresent();
@@ -552,7 +552,7 @@ final class DaemonContextAcceptanceTest {
     assertThat(plain(run(python, "x"))).isEqualTo("3");
   }
 
-  // --- whose ---
+  // --- access ---
 
   @Test
   void contextsAreFoundByNameListedAndRemoved() throws Exception {

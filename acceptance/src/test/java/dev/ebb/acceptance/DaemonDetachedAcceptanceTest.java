@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Boxes that outlive their daemon, by kill -9 and in peace; and those that do not. */
+/** Boxes that outlive their daemon, after kill -9 and after SIGTERM; and boxes that do not. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(300)
@@ -250,7 +250,7 @@ final class DaemonDetachedAcceptanceTest {
   }
 
   @Test
-  void oneThatWasStoppedIsStillReadAndRemovedAfterwards() throws Exception {
+  void aStoppedBoxIsStillReadAndRemovedAfterwards() throws Exception {
     EbbClient client = daemon.client();
     create("done");
     client.execs("done").run(ExecRequest.of("echo", "words"));
@@ -276,7 +276,7 @@ final class DaemonDetachedAcceptanceTest {
   }
 
   @Test
-  void oneWhoseInitDiedMeanwhileIsFoundDead() throws Exception {
+  void aBoxWithAnInitThatDiedMeanwhileIsFoundDead() throws Exception {
     EbbClient client = daemon.client();
     create("dead");
     client.execs("dead").start(ExecRequest.of("sh", "-c", "echo words; exec sleep 1000"));
@@ -302,7 +302,7 @@ final class DaemonDetachedAcceptanceTest {
   }
 
   @Test
-  void oneThatGoesWithItsCommandOutlivesTheDaemonButNotTheCommand() throws Exception {
+  void aBoxThatEndsWithItsCommandOutlivesTheDaemonButNotTheCommand() throws Exception {
     EbbClient client = daemon.client();
     for (String name : List.of("later", "meanwhile")) {
       client.start(BoxRequest.defaults().withName(name), ExecRequest.of("sleep", "1000"));

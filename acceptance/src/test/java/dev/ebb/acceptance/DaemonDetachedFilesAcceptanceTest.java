@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * Files that were written to detached boxes, and acknowledged, right before their daemon is told to
- * end are there under the next one.
+ * Files that were written to detached boxes, and acknowledged, right before SIGTERM to their daemon
+ * exist under the next daemon.
  */
 @Tag("kernel")
 @LeakChecked
@@ -49,7 +49,7 @@ final class DaemonDetachedFilesAcceptanceTest {
 
   private void stress(int rounds, int most) throws Exception {
     for (int round = 0; round < rounds; round++) {
-      // What the callers were told: boxes, and the last content of each file.
+      // The answers that callers received: boxes, and the last content of each file.
       Map<String, String> written = new ConcurrentHashMap<>();
       writeUntilTheEnd(written, round, most);
       daemon.start();
@@ -58,7 +58,7 @@ final class DaemonDetachedFilesAcceptanceTest {
     }
   }
 
-  /** Callers make boxes and write, and the daemon is told to end in the middle of it. */
+  /** Callers make boxes and write files, and the daemon gets SIGTERM in the middle of it. */
   private void writeUntilTheEnd(Map<String, String> written, int round, int most) throws Exception {
     EbbClient client = daemon.client();
     var half = new CountDownLatch(WRITERS * most / 3);
@@ -91,9 +91,9 @@ final class DaemonDetachedFilesAcceptanceTest {
         half.countDown();
       }
     } catch (EbbException e) {
-      // The daemon goes down, and says so.
+      // The daemon is stopping, and reports that.
     } catch (IOException e) {
-      // It has gone.
+      // The daemon has ended.
     } finally {
       for (int i = 0; i < most; i++) {
         half.countDown();
@@ -116,7 +116,7 @@ final class DaemonDetachedFilesAcceptanceTest {
         missing.add(box + ": " + e.status() + " " + e.detail());
       }
     }
-    // Also those of callers that received no answer.
+    // Also the boxes of callers that received no answer.
     for (Box box : next.boxes().list(BoxQuery.all())) {
       next.boxes().remove(box.id(), true);
     }

@@ -50,7 +50,7 @@ final class DaemonEndAcceptanceTest {
   private static final Duration GRACE = Duration.ofMillis(100);
   private static final ExecRequest SLEEP = ExecRequest.of("sleep", "1000");
 
-  /** As many as it may be, and then it says so. */
+  /** As many processes as its limit allows; then the command reports that. */
   private static final ExecRequest FORK_ALL =
       ExecRequest.of(
           "python3",
@@ -76,7 +76,7 @@ final class DaemonEndAcceptanceTest {
     STOP
   }
 
-  /** What may have happened to a box while its daemon is there. */
+  /** What may have happened to a box while its daemon runs. */
   private enum Happened {
     NOTHING,
     KILLED,
@@ -88,7 +88,7 @@ final class DaemonEndAcceptanceTest {
     }
   }
 
-  /** What may have happened to it while there was none. */
+  /** What may have happened to a box while no daemon ran. */
   private enum Meanwhile {
     NOTHING,
     KILLED,
@@ -119,7 +119,7 @@ final class DaemonEndAcceptanceTest {
     assertThat(client.boxes().list(BoxQuery.all())).isEmpty();
   }
 
-  /** One that runs a command. */
+  /** Makes a box that runs a command. */
   private HostBox create(String name, BoxRequest request, ExecRequest command) throws IOException {
     client.boxes().create(request.withName(name).withDetached());
     client.execs(name).start(command);
@@ -148,7 +148,7 @@ final class DaemonEndAcceptanceTest {
         .isInstanceOf(NotFoundException.class);
   }
 
-  /** To stop what was stopped is success, and says the same. */
+  /** Stopping a stopped box succeeds, with the same answer. */
   private void endAgain(HostBox box, Box stopped) throws IOException {
     Box again = client.boxes().stop(box.name(), GRACE);
     assertThat(again.state()).isEqualTo(BoxState.GONE);
@@ -209,7 +209,7 @@ final class DaemonEndAcceptanceTest {
 
   /** The second caller receives that the box is gone, or that there is no such box. */
   @Test
-  void twoWhoEndItAtOnceBothSucceed() throws Exception {
+  void twoCallersThatEndItAtOnceBothSucceed() throws Exception {
     for (int i = 0; i < 5; i++) {
       HostBox box = create("twice" + i, BoxRequest.defaults(), SLEEP);
       Callable<String> removal = () -> removed(box.name());
@@ -334,8 +334,8 @@ final class DaemonEndAcceptanceTest {
   // --- without its supervisors ---
 
   /**
-   * Of what wrapped it nothing is left once it runs; of what stood around the daemon the inner
-   * supervisor, which is its parent when the daemon is gone.
+   * The wrappers of a box end once it runs; of the processes around the daemon the inner supervisor
+   * stays, which is the parent of the box when the daemon is gone.
    */
   @Test
   void aDaemonWithoutItsSupervisorCanBeEnded() throws Exception {

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What happens, as it is told. */
+/** The events that a daemon publishes. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -31,7 +31,7 @@ final class DaemonEventsAcceptanceTest {
     return seen;
   }
 
-  /** One box from its beginning to its end. */
+  /** Runs one box from its beginning to its end. */
   private static void live(EbbClient client, String name) throws IOException {
     client.boxes().create(BoxRequest.defaults().withName(name));
     client.execs(name).run(ExecRequest.of("sh", "-c", "exit 4"));
@@ -54,7 +54,7 @@ final class DaemonEventsAcceptanceTest {
   }
 
   @Test
-  void aLifeIsToldInOrderAndWhoComesBackHearsTheRest() throws Exception {
+  void aLifeIsPublishedInOrderAndAReturningClientGetsTheRest() throws Exception {
     EbbClient client = daemon.client();
     List<BoxEvent> all;
     try (BoxEvents events = client.events()) {
@@ -68,7 +68,7 @@ final class DaemonEventsAcceptanceTest {
     assertThat(ended.status()).isEqualTo("exited");
 
     live(client, "two");
-    // Of what is over by now all, part of it, or nothing.
+    // Of the events that are over by now, a client may read all, some, or none.
     try (BoxEvents events = client.eventsAfter("0")) {
       assertThat(told(untilGone(events, "two"))).containsAll(life("one")).containsAll(life("two"));
     }
@@ -82,7 +82,7 @@ final class DaemonEventsAcceptanceTest {
     }
   }
 
-  /** The numbers of the next daemon lie above: what was told meanwhile counts as missed. */
+  /** The event numbers of the next daemon are higher: events in between count as missed. */
   @Test
   void aFollowerOfAnEarlierDaemonReceivesTheGapAndGoesOn() throws Exception {
     String seen;

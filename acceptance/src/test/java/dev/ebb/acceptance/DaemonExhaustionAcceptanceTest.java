@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon whose callers use up its descriptors, all at once. */
+/** A daemon with callers that use up its descriptors, all at once. */
 @Timeout(300)
 final class DaemonExhaustionAcceptanceTest {
   private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(60));
@@ -67,7 +67,7 @@ final class DaemonExhaustionAcceptanceTest {
     }
   }
 
-  /** As many as the compose file gives. */
+  /** As many descriptors as the compose file allows. */
   @Nested
   @LeakChecked
   @Tag("kernel")

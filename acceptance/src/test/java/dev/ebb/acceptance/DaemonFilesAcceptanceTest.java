@@ -112,7 +112,7 @@ final class DaemonFilesAcceptanceTest {
       assertThat(refusal(() -> files.tar(way + "/..").close())).as(way).isNotEmpty();
     }
     for (String way : ways) {
-      // It may be made in the box, which is no harm.
+      // The link may be made in the box, which does no harm.
       refusal(() -> files.write(way, WORDS));
       refusal(() -> files.move(way, way + "2"));
       refusal(() -> files.remove(way, true));
@@ -251,7 +251,7 @@ final class DaemonFilesAcceptanceTest {
     assertThat(text(files.read("into/pipe"))).isEqualTo("words");
     assertThat(unpack(files, Tar.of(Tar.HARD_LINK, "hard", secret, 0644, new byte[0])))
         .isIn("not-found", "bad-request");
-    // Not through a link that it brought along, also where that leads into the box itself.
+    // Unpacking does not follow a link from the archive, even if that leads into the box itself.
     files.mkdir("beside");
     for (String target : List.of(host.toString(), "/workspace/beside", "../beside")) {
       assertThat(

@@ -22,7 +22,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * A process of the host that was put into a cgroup of a box dies with it, and the daemon says so.
+ * A process of the host that was put into a cgroup of a box dies with it, and the daemon reports
+ * it.
  */
 @Tag("kernel")
 @LeakChecked
@@ -82,7 +83,7 @@ final class DaemonForeignProcessAcceptanceTest {
   }
 
   @Test
-  void itsEndIsToldAndCounted() throws Exception {
+  void itsEndIsReportedAndCounted() throws Exception {
     TestHost.require(Feature.ROOT);
     TestHost.require(Feature.CGROUPS);
     EbbClient client = daemon.client();
@@ -112,7 +113,7 @@ final class DaemonForeignProcessAcceptanceTest {
   }
 
   @Test
-  void itsEndIsToldAndCountedByTheNextDaemon() throws Exception {
+  void itsEndIsReportedAndCountedByTheNextDaemon() throws Exception {
     TestHost.require(Feature.ROOT);
     TestHost.require(Feature.CGROUPS);
     daemon.client().boxes().create(BoxRequest.defaults().withName("box"));
@@ -124,7 +125,7 @@ final class DaemonForeignProcessAcceptanceTest {
   }
 
   @Test
-  void itsEndIsToldAndCountedIfTheInitOfItsBoxIsDead() throws Exception {
+  void itsEndIsReportedAndCountedIfTheInitOfItsBoxIsDead() throws Exception {
     TestHost.require(Feature.ROOT);
     TestHost.require(Feature.CGROUPS);
     daemon.client().boxes().create(BoxRequest.defaults().withName("box").withDetached());

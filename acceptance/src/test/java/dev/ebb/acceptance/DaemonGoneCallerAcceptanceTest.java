@@ -187,7 +187,7 @@ final class DaemonGoneCallerAcceptanceTest {
     }
   }
 
-  /** What is told of commands until a box is gone. */
+  /** Returns the events about commands until a box is gone. */
   private static List<BoxEvent> untilGone(BoxEvents events) throws IOException {
     var ofCommands = new ArrayList<BoxEvent>();
     while (true) {

@@ -91,7 +91,7 @@ final class DaemonHeapAcceptanceTest {
     for (Box box : hostile.boxes().list(BoxQuery.all())) {
       hostile.boxes().remove(box.id(), true);
     }
-    // What the request for the figure itself takes.
+    // The heap that the request for the figure itself takes.
     await().atMost(DaemonProcess.PATIENCE).until(() -> kept() <= 32 * 1024);
   }
 
@@ -187,7 +187,7 @@ final class DaemonHeapAcceptanceTest {
   }
 
   @Test
-  void aListingOfAnyLengthIsTold() throws Exception {
+  void aListingOfAnyLengthIsAnswered() throws Exception {
     Box box =
         hostile
             .boxes()

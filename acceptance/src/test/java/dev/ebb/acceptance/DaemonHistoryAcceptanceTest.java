@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a daemon finds of boxes that ended before it came: some of it, and the rest goes. */
+/** The history of boxes that ended before a daemon started: it keeps some, and forgets the rest. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(300)
@@ -28,7 +28,7 @@ final class DaemonHistoryAcceptanceTest {
 
   @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
 
-  /** One that was stopped under a daemon that was killed. */
+  /** A box that was stopped under a daemon that was killed afterwards. */
   private String stopOne() throws Exception {
     EbbClient client = daemon.client();
     Box box = client.boxes().create(BoxRequest.defaults().withDetached());

@@ -84,7 +84,7 @@ final class DaemonHostileContextAcceptanceTest {
 
   @ParameterizedTest
   @MethodSource("ends")
-  void anInterpreterThatEndsTellsHow(String language, String code, String kind, int number)
+  void theEndOfAnInterpreterIsReported(String language, String code, String kind, int number)
       throws Exception {
     String context = create(language);
     String before = language.equals("javascript") ? "console.log('before');\n" : "";
@@ -150,7 +150,7 @@ final class DaemonHostileContextAcceptanceTest {
     assertThat(cell.stdout().text()).contains("parent\n", "child\n");
     assertThat(cell.stderr().text()).contains("ValueError: mine").doesNotContain("<ebb>");
     assertThat(plain(cell)).isEqualTo("1");
-    // It goes on in the child when the parent has ended its cell.
+    // The child continues when the parent has ended its cell.
     run(
         python,
         """
@@ -202,7 +202,7 @@ final class DaemonHostileContextAcceptanceTest {
   }
 
   @Test
-  void whatIsShownIsBoundedAndTheRestIsToldOf() throws Exception {
+  void displaysAreBoundedAndTheRestIsReportedAsLost() throws Exception {
     String python = create("python");
     CellResult cell =
         run(
@@ -288,7 +288,9 @@ final class DaemonHostileContextAcceptanceTest {
     assertThat(contexts.inspect(python).broken()).contains("no cell that runs");
   }
 
-  /** As by a thread that an earlier cell left behind: nothing of it is taken for the next one's. */
+  /**
+   * A thread that an earlier cell left behind sends this: nothing of it counts for the next cell.
+   */
   @Test
   void aWordOfAnEarlierCellBreaksTheContext() throws Exception {
     String python = create("python");

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Cells that send sockets to the engine whose close takes for ever. */
+/** Cells that send sockets to the engine; closing these takes for ever. */
 @Tag("kernel")
 @Timeout(180)
 final class DaemonHostileDescriptorAcceptanceTest {

@@ -35,12 +35,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a box is said to hold is what the host shows to one that shares no code with Ebb. */
+/** The holdings that Ebb reports for a box agree with a program that shares no code with Ebb. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
 final class DaemonInventoryAcceptanceTest {
-  /** Listens at four ports, keeps a zombie and a child, and says so. */
+  /** Listens at four ports, keeps a zombie and a child, and then prints a line. */
   private static final String PLANT =
       """
       import os, signal, socket, time
@@ -161,7 +161,7 @@ final class DaemonInventoryAcceptanceTest {
     assertThat(client.boxes().remove("full", true).clean()).isTrue();
   }
 
-  /** Of the ports of the host those of its processes are a box's, and no others. */
+  /** Of the ports of the host, only those of its processes belong to a box. */
   @Test
   void inTheNetworkOfTheHostItsOwnPortsAreListed() throws Exception {
     String listen =

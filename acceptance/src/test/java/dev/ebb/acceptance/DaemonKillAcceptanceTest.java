@@ -41,7 +41,7 @@ final class DaemonKillAcceptanceTest {
   private String box;
   private Execs execs;
 
-  /** What the daemon has below it while no command runs. */
+  /** The processes below the daemon while no command runs. */
   private Set<Long> idle;
 
   @BeforeEach
@@ -80,7 +80,7 @@ final class DaemonKillAcceptanceTest {
     await().atMost(DaemonProcess.PATIENCE).until(() -> commands().size() >= atLeast);
   }
 
-  /** What runs in the box beside its own two. */
+  /** Returns the processes in the box beside its own two. */
   private Set<Long> commands() {
     Set<Long> below = HostProcesses.below(DAEMON.pid());
     below.removeAll(idle);
@@ -180,7 +180,7 @@ final class DaemonKillAcceptanceTest {
   }
 
   @Test
-  void nobodyEscapesByLeavingTheTree() throws IOException {
+  void noProcessEscapesByLeavingTheTree() throws IOException {
     String daemonised = "setsid sh -c 'setsid sleep 600 & setsid sleep 601 &' & wait; ";
     Exec exec = startReady(daemonised + "echo ready; sleep 600");
     awaitProcesses(4);

@@ -49,8 +49,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * Many callers work with few names at once, each answer is written down with its times, and each
- * must be one that a single caller could have had: of names, boxes and commands.
+ * Many callers work with few names at once. Each answer is recorded with its times, and must be
+ * possible for a single caller: of names, boxes and commands.
  */
 @Tag("kernel")
 @LeakChecked
@@ -66,10 +66,10 @@ final class DaemonLinearAcceptanceTest {
   private final Map<String, Queue<Operation>> histories = new ConcurrentHashMap<>();
   private final Queue<String> wrong = new ConcurrentLinkedQueue<>();
 
-  /** Boxes of which somebody asked for the end. */
+  /** Boxes that a caller asked to end. */
   private final Set<String> ended = ConcurrentHashMap.newKeySet();
 
-  /** Boxes under whose commands somebody took them away. */
+  /** Boxes that a caller removed while their commands ran. */
   private final Queue<String> killed = new ConcurrentLinkedQueue<>();
 
   @Test
@@ -149,7 +149,7 @@ final class DaemonLinearAcceptanceTest {
     }
   }
 
-  /** What an answer means: the steps that it took. */
+  /** Returns the meaning of an answer: the steps that the call took. */
   private interface Call {
     List<Step> make() throws IOException;
   }

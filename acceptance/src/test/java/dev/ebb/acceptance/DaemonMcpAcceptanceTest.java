@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Agents: the official clients of MCP, and those that no client would be. */
+/** Agents: the official clients of MCP, and clients that break the protocol. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(300)
@@ -143,7 +143,7 @@ final class DaemonMcpAcceptanceTest {
         assertThat(released.box()).isEqualTo(box);
         assertThat(released.document().isTrue("clean")).isTrue();
         assertThat(released.document().string("certificate")).contains("nothing left");
-        // What carries messages for it sees the end of its stdin, and says so.
+        // The bridge of an agent sees the end of its stdin, and passes it on.
         assertThat(next(events, "ended").reason())
             .isEqualTo(where[0].equals("http") ? "vanished" : "deleted");
         client.waitFor();
@@ -205,16 +205,16 @@ final class DaemonMcpAcceptanceTest {
       process.outputWriter().flush();
     }
 
-    JsonObject hear() throws IOException {
+    JsonObject read() throws IOException {
       return Json.readObject(said.readLine());
     }
 
     String begin() throws IOException {
       say(McpWire.INITIALIZE);
-      assertThat(hear().object("result").object("serverInfo").string("name")).isEqualTo("ebb");
+      assertThat(read().object("result").object("serverInfo").string("name")).isEqualTo("ebb");
       say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
       say(McpWire.run("echo hi"));
-      return hear().object("result").object("structuredContent").string("box");
+      return read().object("result").object("structuredContent").string("box");
     }
   }
 
@@ -251,17 +251,17 @@ final class DaemonMcpAcceptanceTest {
   }
 
   @Test
-  void whatIsNoMessageIsToldSoAndTheSessionGoesOn() throws Exception {
+  void anInvalidMessageIsRefusedAndTheSessionGoesOn() throws Exception {
     Pipe pipe = pipe();
     pipe.begin();
     for (String line : List.of("{", "[]", "nonsense", "{\"jsonrpc\":\"2.0\",\"id\":null}")) {
       pipe.say(line);
-      assertThat(pipe.hear().object("error").number("code")).as(line).isBetween(-32700L, -32600L);
+      assertThat(pipe.read().object("error").number("code")).as(line).isBetween(-32700L, -32600L);
     }
     pipe.say("x".repeat((16 << 20) + 1));
-    assertThat(pipe.hear().object("error").string("message")).contains("more than 16777216 bytes");
+    assertThat(pipe.read().object("error").string("message")).contains("more than 16777216 bytes");
     pipe.say(McpWire.run("echo still here"));
-    JsonObject ran = pipe.hear().object("result").object("structuredContent");
+    JsonObject ran = pipe.read().object("result").object("structuredContent");
     assertThat(ran.object("stdout").string("text")).isEqualTo("still here\n");
     pipe.process().outputWriter().close();
     assertThat(pipe.process().waitFor()).isZero();
@@ -314,9 +314,9 @@ final class DaemonMcpAcceptanceTest {
     assertThat(by(ours).post(session, ping).status()).isEqualTo(404);
   }
 
-  /** What is told of its progress is as good a sign as any other word. */
+  /** A progress message shows that the daemon is alive, like any other message. */
   @Test
-  void aCallerWhoGoesWhileProgressIsToldTakesTheCommandAlong() throws Exception {
+  void aCallerThatDisconnectsDuringProgressEndsItsCommand() throws Exception {
     var wire = by(daemon.key());
     String session = wire.begin();
     try (EbbClient client = daemon.client()) {

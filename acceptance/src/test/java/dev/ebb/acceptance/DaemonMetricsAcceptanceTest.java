@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What Prometheus scrapes, and what is drawn and alarmed from it. */
+/** The metrics that Prometheus scrapes, and the board and alerts that use them. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)

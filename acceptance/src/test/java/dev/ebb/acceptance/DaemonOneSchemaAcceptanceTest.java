@@ -35,19 +35,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A thing has one name, whoever tells of it: REST, {@code --json}, MCP, or the Java client. */
+/** A thing has the same name everywhere: in REST, {@code --json}, MCP, and the Java client. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
 final class DaemonOneSchemaAcceptanceTest {
   private static final String SCRIPT = "echo out; echo err >&2; exit 3";
 
-  /** Where a client reads on, which REST says of output alone; and whose a box is. */
+  /** Members that only MCP has for a command: where a client reads on, and truncation. */
   private static final Set<String> OF_MCP = Set.of("stdoutOffset", "stderrOffset", "truncated");
 
   @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
 
-  /** The names of all members, with those of the objects in them but for counts by kind. */
+  /** Returns the names of all members, and of the objects in them except counts by kind. */
   private static Set<String> names(JsonObject document) throws JsonException {
     var names = new TreeSet<String>();
     for (String name : document.members().keySet()) {
@@ -86,11 +86,11 @@ final class DaemonOneSchemaAcceptanceTest {
     String body = wire.post(session, McpWire.run("echo out; echo err >&2; exit 3")).body();
     JsonObject answer =
         Json.readObject(body.substring(body.indexOf('{'), body.lastIndexOf('}') + 1));
-    JsonObject told = answer.object("result").object("structuredContent");
-    var others = names(told);
+    JsonObject structured = answer.object("result").object("structuredContent");
+    var others = names(structured);
     others.removeAll(names(rest()));
     assertThat(others).isSubsetOf(OF_MCP);
-    assertThat(names(told)).contains("number", "status", "exitCode", "stdout.text");
+    assertThat(names(structured)).contains("number", "status", "exitCode", "stdout.text");
     assertThat(wire.end(session)).isEqualTo(204);
   }
 
@@ -146,7 +146,7 @@ final class DaemonOneSchemaAcceptanceTest {
     return names;
   }
 
-  /** As JSON names them; the document itself is no member. */
+  /** The names of members in JSON; the document itself is not a member. */
   private static Set<String> components(Class<? extends Record> type) {
     var names = new TreeSet<String>();
     for (RecordComponent each : List.of(type.getRecordComponents())) {

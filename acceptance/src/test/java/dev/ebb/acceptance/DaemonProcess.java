@@ -76,7 +76,7 @@ final class DaemonProcess
     return daemon;
   }
 
-  /** Ends one that was started so, with all its boxes. */
+  /** Ends a daemon that was started in this way, with all its boxes. */
   void endAt() throws Exception {
     hasFailed = true;
     end();
@@ -105,7 +105,7 @@ final class DaemonProcess
       removeAll();
       closeClients();
     } else if (process != null) {
-      // Another extension may have skipped the test before it was started.
+      // Another extension may have skipped the test before the daemon was started.
       end();
     }
   }
@@ -194,19 +194,19 @@ final class DaemonProcess
     assertThat(process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
   }
 
-  /** Of one that was killed: now its boxes are orphans of ours. */
+  /** After a kill of the daemon: its boxes are now orphans of this process. */
   void killKeeper() {
     long last = supervisors.getLast();
     assertThat(ProcessHandle.of(last).orElseThrow().destroyForcibly()).isTrue();
     awaitReaped(List.of(last));
   }
 
-  /** Of the daemon itself. */
+  /** Returns the pid of the daemon itself. */
   long pid() {
     return pid;
   }
 
-  /** What a shell sees: the outer of the two processes around the daemon. */
+  /** Returns the process that a shell sees: the outer of the two processes around the daemon. */
   Process process() {
     return requireNonNull(process);
   }
@@ -246,7 +246,7 @@ final class DaemonProcess
     return made.text().strip();
   }
 
-  /** How many threads it has, but for those that come and go to write its log. */
+  /** Returns the number of its threads, except the short-lived ones that write its log. */
   int threads() throws IOException {
     try (var tasks = Files.list(Path.of("/proc/" + pid() + "/task"))) {
       return (int) tasks.filter(task -> !WRITERS.contains(nameOf(task))).count();
@@ -267,7 +267,7 @@ final class DaemonProcess
     }
   }
 
-  /** One of its figures, for which the key of an admin is needed. */
+  /** Returns one of its metrics, which needs the key of an admin. */
   long gauge(String admin, String name) throws IOException {
     return Wire.ask(uri(), "GET", "/metrics", "", "Authorization: Bearer " + admin)
         .body()

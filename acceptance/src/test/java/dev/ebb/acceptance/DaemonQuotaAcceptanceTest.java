@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a tenant may have at a time. */
+/** The quotas of a tenant. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(300)
@@ -54,7 +54,7 @@ final class DaemonQuotaAcceptanceTest {
       boxes.add(a.boxes().create(box(64, 10)));
     }
     assertBeyond("boxes", () -> a.boxes().create(box(64, 10)));
-    // What is another's is not counted, and what was refused has left nothing.
+    // Boxes of another tenant do not count, and a refused request leaves nothing.
     b.boxes().remove(b.boxes().create(box(64, 10)).id(), true);
     assertThat(a.boxes().list(BoxQuery.all())).hasSize(3);
 

@@ -49,7 +49,7 @@ final class DaemonRaceAcceptanceTest {
 
   @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
-  /** What each of them came to, all begun at the same moment. */
+  /** Runs all at the same moment; returns the result of each. */
   private static <T> List<T> atOnce(int count, Callable<T> call) throws Exception {
     var go = new CountDownLatch(1);
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -122,7 +122,7 @@ final class DaemonRaceAcceptanceTest {
     assertThat(outcome(() -> client.boxes().create(other, "key"))).isEqualTo("conflict");
     assertThat(client.boxes().create(other, "other").id()).isNotEqualTo(id);
 
-    // One that failed leaves nothing, and its key is free again.
+    // A failed creation leaves nothing, and its key is free again.
     BoxRequest impossible = BoxRequest.defaults().withName("n").withFile("/proc/a", Output.of(""));
     for (int i = 0; i < 3; i++) {
       var failed = atOnce(5, () -> outcome(() -> client.boxes().create(impossible, "third")));
@@ -257,7 +257,7 @@ final class DaemonRaceAcceptanceTest {
       client.execs(name).start(ticker);
       await().atMost(DaemonProcess.PATIENCE).until(() -> written(client, name) > 0);
       assertThat(client.boxes().pause(name).state()).isEqualTo(BoxState.PAUSED);
-      // What was in the pipe when the command froze still arrives.
+      // Output that was in the pipe when the command froze still arrives.
       await().atMost(DaemonProcess.PATIENCE).until(() -> isQuiet(client, name));
     }
     long before = written(client, "resumed");
@@ -295,7 +295,7 @@ final class DaemonRaceAcceptanceTest {
     return client.execs(box).inspect(1).stdoutBytes();
   }
 
-  /** For as long as ten ticks take. */
+  /** Lasts ten ticks. */
   private static boolean isQuiet(EbbClient client, String box) throws Exception {
     long before = written(client, box);
     TimeUnit.MILLISECONDS.sleep(100);
@@ -303,7 +303,7 @@ final class DaemonRaceAcceptanceTest {
   }
 
   @Test
-  void aBoxWhoseInitIsKilledHasDiedAndItsCommandIsLost() throws Exception {
+  void aBoxWithAKilledInitHasDiedAndItsCommandIsLost() throws Exception {
     EbbClient client = DAEMON.client();
     client.boxes().create(BoxRequest.defaults().withName("doomed"));
     client.execs("doomed").start(ExecRequest.of("sh", "-c", "echo ready; exec sleep 1000"));

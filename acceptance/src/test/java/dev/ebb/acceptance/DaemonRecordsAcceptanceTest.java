@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a daemon knows of boxes that ended with the daemon before it. */
+/** The records of boxes that ended with the previous daemon. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(300)

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What the next daemon makes of what the last one left, when not all is as it should be. */
+/** The recovery of a damaged state that the last daemon left. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -57,7 +57,7 @@ final class DaemonRecoveryAcceptanceTest {
     }
   }
 
-  /** Those of an instance; neighbours make and remove others meanwhile. */
+  /** Returns the cgroups of an instance; other runtimes make and remove theirs meanwhile. */
   private static List<Path> cgroups(Path instance) throws IOException {
     var found = new ArrayList<Path>();
     Files.walkFileTree(
@@ -116,7 +116,7 @@ final class DaemonRecoveryAcceptanceTest {
   }
 
   @Test
-  void aKeyWhoseDaemonDiedBeforeTheBoxWasDetachedMakesANewOne() throws Exception {
+  void aKeyMakesANewBoxIfTheDaemonDiedBeforeTheDetach() throws Exception {
     daemon.stop();
     daemon.start(Map.of("JAVA_TOOL_OPTIONS", "-Debb.fault=SEND_DETACH:crash"));
     var request = BoxRequest.defaults().withName("once").withDetached();

@@ -73,7 +73,7 @@ final class DaemonRemovalAcceptanceTest {
   }
 
   @Test
-  void otherRequestsAreToldThatItWasRemovedAndOtherTenantsNothing() throws Exception {
+  void otherRequestsLearnOfTheRemovalAndOtherTenantsDoNot() throws Exception {
     EbbClient a = DAEMON.client(DAEMON.key("--tenant", "a"));
     EbbClient b = DAEMON.client(DAEMON.key("--tenant", "b"));
     Box box = box(a, "mine");

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A name server that hears everything and says nothing. */
+/** A name server that receives everything and answers nothing. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -32,7 +32,7 @@ final class DaemonResolverAcceptanceTest {
   @RegisterExtension
   final DaemonProcess daemon = new DaemonProcess(DaemonResolverAcceptanceTest::prefix, Map.of());
 
-  /** It is the only one that the daemon knows, which has mounts of its own. */
+  /** The daemon has mounts of its own, so this is the only name server that it knows. */
   private static List<String> prefix() {
     TestHost.require(Feature.ROOT);
     String command =
@@ -51,7 +51,7 @@ final class DaemonResolverAcceptanceTest {
     assumeTrue(isOwn, "host lacks a resolver without detours");
   }
 
-  /** It is asked twice, for 2 s each; by itself the resolver would wait for 5. */
+  /** The daemon asks it twice, for 2 s each; by default the resolver would wait for 5 s. */
   @Test
   void holdsAThreadForLessThanTheTimeOfTheResolver() throws Exception {
     try (var server = new DatagramSocket(null);

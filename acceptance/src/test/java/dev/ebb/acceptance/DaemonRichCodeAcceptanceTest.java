@@ -66,7 +66,7 @@ final class DaemonRichCodeAcceptanceTest {
   // --- in a context ---
 
   @Test
-  void codeInAContextKeepsItsStateAndTellsItsFiles() throws Exception {
+  void codeInAContextKeepsItsStateAndReturnsItsFiles() throws Exception {
     String python = context("python");
     RichResult first =
         client.runRich(
@@ -105,7 +105,7 @@ final class DaemonRichCodeAcceptanceTest {
   }
 
   @Test
-  void anInterpreterThatEndsTellsWhyAndWhatWasWritten() throws Exception {
+  void theEndOfAnInterpreterIsReportedWithItsCauseAndOutput() throws Exception {
     String bash = context("bash");
     RichResult last = client.runRich(Code.inContext(box, bash, "echo hi > out.txt; exit 3"));
     assertThat(last.outcome()).isEqualTo("died");
@@ -162,7 +162,7 @@ final class DaemonRichCodeAcceptanceTest {
 
   /** A caller that hangs up ends code and box. */
   @Test
-  void aCallerWhoGoesTakesAllOfItAlong() throws Exception {
+  void aCallerThatDisconnectsEndsAllOfIt() throws Exception {
     Code endless = Code.of("python", "print('up')\nwhile True: pass");
     try (CellFollowing following = client.runRichAndFollow(endless)) {
       CellEvent event = following.next().orElseThrow();

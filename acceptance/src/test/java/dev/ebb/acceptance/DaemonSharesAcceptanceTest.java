@@ -21,14 +21,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** One tenant that takes all it can get of something leaves enough of it to the others. */
+/** A tenant that uses as much as it can of a resource leaves enough of it to the others. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
 final class DaemonSharesAcceptanceTest {
   private static final int CONNECTIONS = 16;
 
-  /** Opens connections to the proxy, as many as there are, and says nothing on them. */
+  /** Opens as many connections to the proxy as it allows, and sends nothing on them. */
   private static final String HOLD =
       """
       import signal, socket
@@ -104,7 +104,7 @@ final class DaemonSharesAcceptanceTest {
     }
   }
 
-  /** What a cell shows is kept until the cell is answered, on account of its tenant. */
+  /** Displays of a cell are kept until the cell is answered, and count for its tenant. */
   @Test
   void whatCellsShowCountsForTheirTenant() throws Exception {
     EbbClient a = daemon.client(daemon.key("--tenant", "a"));

@@ -35,7 +35,7 @@ final class DaemonSilentFloodAcceptanceTest {
 
   @RegisterExtension final DaemonProcess daemon = new DaemonProcess("--connections", "64");
 
-  /** Opens connections from each of the addresses in turn, until it is told to end. */
+  /** Opens connections from each of the addresses in turn, until the test ends it. */
   private Thread flood(List<String> addresses, AtomicBoolean isOver) {
     return Thread.ofPlatform()
         .start(

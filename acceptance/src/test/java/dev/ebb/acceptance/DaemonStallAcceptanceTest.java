@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon whose poller does not turn any more, as one whose thread the kernel does not let go. */
+/** A daemon with a stalled poller, as if the kernel did not let its thread go. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

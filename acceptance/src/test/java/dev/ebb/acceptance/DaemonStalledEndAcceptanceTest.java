@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon whose poller does not turn any more is told to end. */
+/** A daemon with a stalled poller gets SIGTERM. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

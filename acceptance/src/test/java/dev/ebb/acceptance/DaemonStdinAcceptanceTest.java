@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What commands are given to read. */
+/** The stdin of commands. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -145,7 +145,7 @@ final class DaemonStdinAcceptanceTest {
   }
 
   @Test
-  void writingToWhoNeverReadsWaitsUntilItEnds() throws Exception {
+  void writingToACommandThatNeverReadsWaitsForItsEnd() throws Exception {
     Exec deaf = start("echo ready; sleep 600");
     var writers = new ArrayList<CompletableFuture<Void>>();
     for (int i = 0; i < 3; i++) {

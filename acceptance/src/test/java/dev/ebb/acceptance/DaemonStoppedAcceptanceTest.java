@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon that was stopped for a while says of what happened meanwhile what is true. */
+/** A daemon that was stopped for a while reports correctly what happened meanwhile. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -85,7 +85,7 @@ final class DaemonStoppedAcceptanceTest {
     assertThat(exec.duration()).isLessThan(LONG_STOP);
   }
 
-  /** What ended in time is told as that, and what lives on time has the rest of its time. */
+  /** Commands that ended in time are reported so, and deadlines are extended by the stop. */
   @Test
   @Tag("long")
   void nothingIsOutOfTimeForAStopOfTheDaemon() throws Exception {

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What looks like Ebb's and is not: nothing that cleans up after Ebb touches it. */
+/** Foreign resources that look like Ebb's: no cleanup of Ebb touches them. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -48,7 +48,7 @@ final class DaemonStrangerAcceptanceTest {
       process.destroyForcibly().waitFor();
     }
     for (Path path : made.reversed()) {
-      // One that did not outlive the test fails it, and must not keep the others here.
+      // A process that died too early fails the test, and must not keep the others alive.
       if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
         delete(path);
       }
@@ -56,7 +56,7 @@ final class DaemonStrangerAcceptanceTest {
   }
 
   private static void delete(Path path) throws IOException {
-    // Those of a cgroup cannot be removed, and need not be.
+    // Files of a cgroup cannot be removed, and need not be.
     boolean isCgroup = Files.exists(path.resolve("cgroup.procs"));
     try (Stream<Path> all = Files.walk(path)) {
       for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
@@ -142,7 +142,7 @@ final class DaemonStrangerAcceptanceTest {
     files.add(link);
   }
 
-  /** A dead instance whose ledger claims what is others'. */
+  /** A dead instance with a ledger that claims resources of others. */
   private Path forge(Process process, HostBox other, Path foreign) throws IOException {
     Path forged = Files.createDirectory(daemon.home().resolve("instances").resolve(FORGED));
     String boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What commands write, by every route and for every kind of reader. */
+/** The output of commands, by every route and for every kind of reader. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(240)
@@ -248,7 +248,7 @@ final class DaemonStreamAcceptanceTest {
     assertThat(Arrays.mismatch(actual, expected)).as("first difference by %s", route).isNegative();
   }
 
-  // --- who reads ---
+  // --- readers ---
 
   @Test
   void aReaderThatGivesUpDisturbsNoOther() throws Exception {

@@ -72,7 +72,7 @@ final class DaemonStuckDrainAcceptanceTest {
                     .anyMatch(held -> "D".equals(held.state())));
 
     long begun = System.nanoTime();
-    // Not by Process, which would close what it says.
+    // Not through Process, which would close its output.
     assertThat(daemon.process().toHandle().destroy()).isTrue();
     assertThat(daemon.process().waitFor(BOUND.toMillis(), TimeUnit.MILLISECONDS))
         .as("ended in time")

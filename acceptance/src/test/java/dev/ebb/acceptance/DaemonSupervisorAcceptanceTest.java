@@ -96,7 +96,7 @@ final class DaemonSupervisorAcceptanceTest {
   }
 
   @Test
-  void aDaemonWhoseInnerSupervisorIsKilledServesOnAndEndsWell() throws Exception {
+  void aDaemonWithAKilledInnerSupervisorServesOnAndEndsCleanly() throws Exception {
     Set<Long> all = work();
     kill(parent(daemon.pid()));
     await()

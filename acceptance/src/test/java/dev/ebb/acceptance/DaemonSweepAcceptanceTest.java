@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a daemon finds without a record of it, by itself and when asked. */
+/** Resources without a record that a daemon finds, by itself and on request. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -36,7 +36,7 @@ final class DaemonSweepAcceptanceTest {
     client.execs("mine").start(ExecRequest.of("sleep", "1000"));
   }
 
-  /** A directory among those of the daemon's boxes. */
+  /** A directory beside those of the daemon's boxes. */
   private static Path plant(Path home) throws IOException {
     try (var instances = Files.list(home.resolve("instances"))) {
       Path planted = instances.findFirst().orElseThrow().resolve(NOBODY);
@@ -69,7 +69,7 @@ final class DaemonSweepAcceptanceTest {
   }
 
   @Test
-  void itSweepsByItselfAndTells() throws Exception {
+  void itSweepsByItselfAndReports() throws Exception {
     EbbClient other = often.client();
     other.boxes().create(BoxRequest.defaults().withName("theirs"));
     try (var events = other.events()) {

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @LeakChecked
 @Timeout(120)
 final class DaemonTerminalAcceptanceTest {
-  /** Of three million zero bytes. */
+  /** A hash of three million zero bytes. */
   private static final String ZEROS_SHA_256 =
       "35bce4eae54ec8e6cc2868baa8d157914d6ae2858811b4cc0c078c94460fa26f";
 
@@ -45,7 +45,7 @@ final class DaemonTerminalAcceptanceTest {
     return execs.start(ExecRequest.of("sh", "-c", script).withTerminal(new TerminalSize(24, 80)));
   }
 
-  /** What a session has shown so far. */
+  /** Returns what a session has shown so far. */
   private static final class Screen {
     private final TerminalSession session;
     private final StringBuilder shown = new StringBuilder();

@@ -23,7 +23,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A removal that cannot finish is told by its certificate at every door, and finished later. */
+/**
+ * A removal that cannot finish is reported by its certificate at every door, and finished later.
+ */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)

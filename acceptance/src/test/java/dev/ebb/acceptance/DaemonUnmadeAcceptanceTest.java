@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon whose boxes take a while to be made, and then cannot be. */
+/** A daemon that takes a while to make a box, and then fails. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
@@ -66,7 +66,7 @@ final class DaemonUnmadeAcceptanceTest {
     return Wire.ask(daemon.uri(), method, target, body, key);
   }
 
-  /** A request that waits for the box is told that there is none, and not why. */
+  /** The answer to a request that waits for the box is that there is none, without the reason. */
   @Test
   void workWithABoxThatIsNeverMadeIsNotFound() throws Exception {
     var creation = aside(() -> ask("POST", "/v1/boxes", "{\"name\":\"late\"}"));
@@ -75,7 +75,7 @@ final class DaemonUnmadeAcceptanceTest {
         .until(() -> ask("GET", "/v1/boxes/late", "").status() == 200);
     var exec = aside(() -> ask("POST", "/v1/boxes/late/execs", "{\"command\":[\"true\"]}"));
     var read = aside(() -> ask("GET", "/v1/boxes/late/files?path=x", ""));
-    // They wait. One that comes later is told the same.
+    // They wait. A later request gets the same answer.
     for (int i = 0; i < 3; i++) {
       assertThat(ask("GET", "/v1/boxes/late", "").status()).isEqualTo(200);
     }

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A daemon whose stderr is a full pipe without a reader. */
+/** A daemon with a full pipe without a reader as its stderr. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

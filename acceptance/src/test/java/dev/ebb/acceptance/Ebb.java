@@ -31,7 +31,7 @@ final class Ebb {
     this.environment = Map.copyOf(environment);
   }
 
-  /** What one call did. */
+  /** The result of one call. */
   static final class Outcome {
     private final int code;
     private final byte[] stdout;
@@ -88,7 +88,7 @@ final class Ebb {
     builder.environment().putAll(environment);
     builder.environment().put("EBB_HOME", home.toString());
     builder.environment().put("EBB_BUILD", "never");
-    // What a test counts on the host is then its own doing.
+    // Then a test counts only its own resources on the host.
     builder.environment().put("EBB_POOL_MAX", "0");
     builder.environment().put("EBB_TEST_SECRET", "s3cret");
     return builder.start();

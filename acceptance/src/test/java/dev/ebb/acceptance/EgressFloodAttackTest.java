@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** One tenant takes all connections of the proxy that it can get; another fetches something. */
+/** One tenant takes as many connections of the proxy as it can; another fetches something. */
 @Tag("attack")
 @Tag("kernel")
 @LeakChecked
@@ -28,8 +28,8 @@ final class EgressFloodAttackTest {
   private static final int OF_BOX = 120;
 
   /**
-   * Every third says nothing, the others wait for an answer that does not come; then the oldest is
-   * always replaced by a new one.
+   * Every third connection sends nothing, the others wait for an answer that does not come; then a
+   * new connection always replaces the oldest.
    */
   private static final String HOLD =
       """
@@ -64,7 +64,7 @@ final class EgressFloodAttackTest {
           "--egress-connections",
           Integer.toString(CONNECTIONS));
 
-  /** Fetches a page by the proxy; curl tells what became of it. */
+  /** Fetches a page by the proxy; curl prints the result. */
   static ExecRequest fetch(String url) {
     return ExecRequest.of(
         "curl", "-s", "--noproxy", "", "-m", "25", "-o", "/dev/null", "-w", "%{http_code}", url);

@@ -17,7 +17,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 
-/** What a dead daemon left of boxes that were stopped, and more of the same, written by hand. */
+/** Records that a dead daemon left of stopped boxes, and more such records written by the test. */
 final class EndedBoxes {
   private static final Pattern AT = Pattern.compile("(?<= at=)\\d+");
 
@@ -25,13 +25,13 @@ final class EndedBoxes {
   private final Path first;
   private int copies;
 
-  /** Of one box that is there. */
+  /** Copies the record of one box. */
   EndedBoxes(Path home, String box) throws IOException {
     this.home = home;
     first = StateFile.ledger(home).path().resolveSibling(box);
   }
 
-  /** One more that ended so long before the first; its id. */
+  /** Adds a box that ended this long before the first; returns its id. */
   String copy(Duration before) throws IOException {
     copies++;
     Path box = first.resolveSibling("bc0de%08x".formatted(copies));
@@ -62,7 +62,7 @@ final class EndedBoxes {
         StandardOpenOption.APPEND);
   }
 
-  /** As an earlier Ebb did. */
+  /** Writes a record as an earlier version of Ebb did. */
   private static String escape(Path path) {
     return URLEncoder.encode(path.toString(), UTF_8);
   }

@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What a reader of a command's events has seen. */
+/** The events that a reader of a command has received. */
 final class Followed {
   private final ByteArrayOutputStream stdout = new ByteArrayOutputStream();
   private final ByteArrayOutputStream stderr = new ByteArrayOutputStream();
@@ -47,7 +47,7 @@ final class Followed {
     return true;
   }
 
-  /** Bytes that were told as lost. */
+  /** Bytes that were reported as lost. */
   long lost() {
     return lost;
   }

@@ -38,7 +38,7 @@ final class HeapWalkAttackTest {
   private static final int MIB = 1 << 20;
   private static final String LONG = "x".repeat(3 * MIB);
 
-  /** Those that last for as long as the caller listens. */
+  /** Requests that last for as long as the caller listens. */
   private static final Set<String> STREAMS = Set.of("/v1/events", "/mcp");
 
   private static final Set<String> METHODS = Set.of("get", "post", "put", "delete");
@@ -98,7 +98,7 @@ final class HeapWalkAttackTest {
 
   /** So that nothing is left of one route when the next is walked. */
   private void walkInABoxOfItsOwn(
-      EbbClient a, String method, String path, Map<String, Map<Integer, Integer>> told)
+      EbbClient a, String method, String path, Map<String, Map<Integer, Integer>> seen)
       throws IOException, InterruptedException {
     Box box =
         a.boxes().create(BoxRequest.defaults().withLimits(new Limits(512L << 20, 256, null, null)));
@@ -106,13 +106,13 @@ final class HeapWalkAttackTest {
     assertThat(
             ask("POST", "/v1/boxes/" + box.id() + "/contexts", "{\"language\":\"bash\"}").status())
         .isEqualTo(201);
-    walk(method, path, box.id(), told);
+    walk(method, path, box.id(), seen);
     for (Box each : a.boxes().list(BoxQuery.all())) {
       a.boxes().remove(each.id(), true);
     }
   }
 
-  private void walk(String method, String path, String box, Map<String, Map<Integer, Integer>> told)
+  private void walk(String method, String path, String box, Map<String, Map<Integer, Integer>> seen)
       throws InterruptedException {
     String target =
         path.replace("{box}", box)
@@ -127,7 +127,7 @@ final class HeapWalkAttackTest {
     String body = method.equals("GET") || method.equals("DELETE") ? "" : body(path);
     var threads = new ArrayList<Thread>();
     Map<Integer, Integer> statuses =
-        told.computeIfAbsent(method + " " + path, _ -> new TreeMap<>());
+        seen.computeIfAbsent(method + " " + path, _ -> new TreeMap<>());
     int times = body.length() > MIB ? TIMES / 5 : TIMES;
     for (int i = 0; i < ROUNDS_AT_A_TIME; i++) {
       threads.add(
@@ -207,7 +207,7 @@ final class HeapWalkAttackTest {
     EbbClient a = daemon.client(key);
     EbbClient b = daemon.client(daemon.key("--tenant", "b"));
     JsonObject paths = Json.readObject(ask("GET", "/v1/openapi.json", "").body()).object("paths");
-    var told = new TreeMap<String, Map<Integer, Integer>>();
+    var seen = new TreeMap<String, Map<Integer, Integer>>();
     for (String path : paths.members().keySet()) {
       for (String method : paths.object(path).members().keySet()) {
         boolean isEnd =
@@ -215,14 +215,14 @@ final class HeapWalkAttackTest {
         boolean isOurs = method.equals("delete") && path.equals("/v1/boxes/{box}");
         boolean isStream = method.equals("get") && STREAMS.contains(path);
         if (METHODS.contains(method) && !isEnd && !isOurs && !isStream) {
-          walkInABoxOfItsOwn(a, method.toUpperCase(java.util.Locale.ROOT), path, told);
+          walkInABoxOfItsOwn(a, method.toUpperCase(java.util.Locale.ROOT), path, seen);
         }
       }
       assertThat(b.run(BoxRequest.defaults(), ExecRequest.of("true")).exec().exitCode()).isZero();
     }
     walkMcp();
-    told.forEach((route, statuses) -> System.out.println("attack: " + route + " " + statuses));
-    assertThat(told.values()).noneSatisfy(each -> assertThat(each).containsKey(500));
+    seen.forEach((route, statuses) -> System.out.println("attack: " + route + " " + statuses));
+    assertThat(seen.values()).noneSatisfy(each -> assertThat(each).containsKey(500));
     for (Box each : a.boxes().list(BoxQuery.all())) {
       a.boxes().remove(each.id(), true);
     }

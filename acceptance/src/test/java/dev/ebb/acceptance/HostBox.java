@@ -12,7 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What a box had on the host at one moment. */
+/** The resources of a box on the host at one moment. */
 record HostBox(String id, String name, List<Long> pids, List<Path> cgroups) {
   static HostBox look(EbbClient client, String name) throws IOException {
     Box box = client.boxes().inspect(name);

@@ -35,7 +35,7 @@ final class HostProcesses {
     return found;
   }
 
-  /** The same without what makes boxes, which stays with its daemon. */
+  /** Returns them without the processes that make boxes, which stay with their daemon. */
   static Set<Long> boxedBelow(long daemon) {
     return below(daemon).stream().filter(pid -> !isForkserver(pid)).collect(Collectors.toSet());
   }
@@ -72,7 +72,7 @@ final class HostProcesses {
     return parents;
   }
 
-  /** Negative for one that has gone meanwhile. */
+  /** Negative for a process that has gone meanwhile. */
   private static long parent(Path entry) {
     try {
       String stat = Files.readString(entry.resolve("stat"), StandardCharsets.ISO_8859_1);
@@ -82,7 +82,7 @@ final class HostProcesses {
     }
   }
 
-  /** Those of them that were not reaped. */
+  /** Returns those that were not reaped. */
   static Set<Long> zombiesBelow(long ancestor) {
     return below(ancestor).stream().filter(HostProcesses::isZombie).collect(Collectors.toSet());
   }

@@ -3,7 +3,7 @@ package dev.ebb.acceptance;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What programs of each language look like that do the same. */
+/** Programs with the same effect in each language. */
 final class LanguageSamples {
   /**
    * Programs of one language.

@@ -20,13 +20,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** One tenant looks up names that no server answers; another looks up one that is found. */
+/** One tenant looks up names that no server answers; another looks up a name that resolves. */
 @Tag("attack")
 @Tag("kernel")
 @LeakChecked
 @Timeout(900)
 final class NameFloodAttackTest {
-  /** A box whose names take long stands back, so that the flood needs new ones for each turn. */
+  /** A box with slow names stands back, so that the flood needs new boxes for each turn. */
   private static final int BOXES = 16;
 
   private static final String NETWORK = "allow=*.example.org:*";

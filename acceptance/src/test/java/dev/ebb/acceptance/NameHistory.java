@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * steps that change something are tried in every order, so the search is short.
  */
 final class NameHistory {
-  /** The state of a box, as far as callers can tell. */
+  /** The state of a box, as far as callers can observe it. */
   enum Phase {
     CREATING,
     RUNNING,
@@ -87,7 +87,7 @@ final class NameHistory {
     /** Empty: not now. */
     Optional<Model> at(Model now, int operation);
 
-    /** What it sees while it is not possible yet. */
+    /** What the operation sees while it is not possible yet. */
     default Model watch(Model now, int operation) {
       return now;
     }
@@ -146,8 +146,8 @@ final class NameHistory {
   }
 
   /**
-   * Operations of which each overlaps with another, in the order of their calls. The search visits
-   * each moment once, from a list of those still to visit.
+   * Overlapping operations, in the order of their calls. The search visits each moment once, from a
+   * list of those still to visit.
    */
   private static final class Block {
     private final List<Operation> operations;

@@ -76,7 +76,7 @@ final class NameHistoryTest {
 
   @Test
   void twoSeeTheSameOrder() {
-    // Seen as gone, then as running again, while somebody stops it.
+    // Seen as gone, then as running again, while a caller stops it.
     var stopping = at(2, 9, find("a"), beginEnd("a"), end("a"));
     assertThat(
             judge(

@@ -11,8 +11,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * A name server of the loopback: names that begin with {@code quick} lead to 127.0.0.1, of all
- * others it says nothing, so that each look-up of one takes as long as the resolver waits.
+ * A name server of the loopback: names that begin with {@code quick} lead to 127.0.0.1, other names
+ * get no answer, so that each look-up of one takes as long as the resolver waits.
  */
 final class NameServer implements AutoCloseable {
   private static final String ADDRESS = "127.53.53.53";

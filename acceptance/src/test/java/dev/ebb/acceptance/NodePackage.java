@@ -34,11 +34,11 @@ final class NodePackage {
   }
 
   /**
-   * Installs one.
+   * Installs a package.
    *
    * @param resources the directory of its files beside this class
-   * @param files those of them beside package.json and its lock
-   * @param environment for what runs there
+   * @param files the files to copy beside package.json and its lock
+   * @param environment for the programs that run there
    */
   static NodePackage install(String resources, List<String> files, Map<String, String> environment)
       throws IOException, InterruptedException {
@@ -91,7 +91,7 @@ final class NodePackage {
     return directory;
   }
 
-  /** What a script says, which must succeed. */
+  /** Returns the output of a script, which must succeed. */
   String run(String script, String... arguments) throws IOException, InterruptedException {
     Process node = start(script, arguments);
     node.getOutputStream().close();

@@ -121,7 +121,7 @@ class OrdinaryUserAcceptanceTest {
   }
 
   @Test
-  void doctorSaysWhoseUidABoxHas() throws Exception {
+  void doctorReportsTheUidOfABox() throws Exception {
     var run = ebb("doctor");
     assertThat(run.out())
         .contains("uid " + USER + " without CAP_SETUID: all boxes run as this user")
@@ -130,7 +130,7 @@ class OrdinaryUserAcceptanceTest {
     assertThat(run.code()).isZero();
   }
 
-  /** As systemd hands one to a user: the directory and three of its files are theirs. */
+  /** Delegates a cgroup as systemd does: the user owns the directory and three of its files. */
   @Test
   void aDelegatedSubtreeIsUsedAndGivenBackEmpty() throws Exception {
     TestHost.require(Feature.PURE_V2);

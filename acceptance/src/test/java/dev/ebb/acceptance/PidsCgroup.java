@@ -51,13 +51,13 @@ final class PidsCgroup implements BeforeEachCallback, AfterEachCallback {
     }
   }
 
-  /** What runs a command in it. */
+  /** Returns the prefix that runs a command in it. */
   List<String> runner() {
     String join = "echo $$ > " + path.resolve("cgroup.procs") + " && exec \"$0\" \"$@\"";
     return List.of("sh", "-c", join, TestHost.root().resolve("beds/none/run").toString());
   }
 
-  /** What runs a command in it that sees the host as it is. */
+  /** Returns the prefix that runs a command in it with an unchanged view of the host. */
   List<String> filler() {
     return List.of(
         "sh", "-c", "echo $$ > " + path.resolve("cgroup.procs") + " && exec \"$0\" \"$@\"");

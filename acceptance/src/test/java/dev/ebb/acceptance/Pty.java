@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** {@code ./ebb} on a terminal, as a person has it; python owns the pseudoterminal. */
+/** Runs {@code ./ebb} on a terminal, as a person does; python owns the pseudoterminal. */
 final class Pty {
   /**
    * Waits until the terminal is raw, if keys are to go to the command, or for a while, if it is our
@@ -47,7 +47,10 @@ final class Pty {
       os.write(1, said)
       """;
 
-  /** A window of one size, and of another once the first was said; ends when that was, too. */
+  /**
+   * Sets one window size, and another once the command printed the first; ends when it printed
+   * both.
+   */
   private static final String RESIZER =
       """
       import fcntl, os, pty, select, struct, sys, termios, time
@@ -76,8 +79,8 @@ final class Pty {
 
   private Pty() {}
 
-  /** What became of it; a code below zero is a signal. */
-  record Outcome(int code, String said) {}
+  /** The result of a run; a code below zero is a signal. */
+  record Outcome(int code, String output) {}
 
   /**
    * Runs it.
@@ -95,7 +98,9 @@ final class Pty {
     return drive(home, driver, arguments);
   }
 
-  /** Runs it in a window of 30 rows and 100 columns, then 50 and 132 when it has said the first. */
+  /**
+   * Runs it in a window of 30 rows and 100 columns, then 50 and 132 when it has printed the first.
+   */
   static Outcome resize(Path home, String... arguments) throws Exception {
     return drive(home, List.of("python3", "-c", RESIZER), arguments);
   }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the README shows is what a reader gets. */
+/** The commands of the README have the output that it shows. */
 @Tag("kernel")
 @LeakChecked
 class ReadmeAcceptanceTest {
@@ -86,7 +86,7 @@ class ReadmeAcceptanceTest {
         assertThat(curl.waitFor()).isZero();
         assertThat(answer).contains("\"stdout\":{\"text\":\"42\\n\"}").contains("\"clean\":true");
       }
-      // What is shown of an answer is in the last one, piece by piece.
+      // Each piece of output that the README shows is in the last answer.
       String shown =
           readme()
               .lines()

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** One tenant runs as many commands as it can; another wants to run one. */
+/** One tenant runs as many commands as it can; another tenant runs one. */
 @Tag("attack")
 @Tag("kernel")
 @LeakChecked

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** One tenant takes all it can get of what all share; another wants to run a command. */
+/** One tenant takes as much as it can of all shared resources; another tenant runs a command. */
 @Tag("attack")
 @Tag("kernel")
 @LeakChecked

@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * Connections over TCP that show no key and say nothing, from many addresses, to a daemon with the
- * usual bounds; its owner at the unix socket and a caller with a key want to be served.
+ * TCP connections without a key that send nothing, from many addresses, to a daemon with the usual
+ * bounds; meanwhile its owner at the unix socket and a caller with a key make requests.
  */
 @Tag("attack")
 @Tag("kernel")

@@ -47,8 +47,8 @@ final class SoakAcceptanceTest {
             reports.toString());
     builder.environment().put("EBB_HOME", host.home().toString());
     builder.environment().put("EBB_BUILD", "never");
-    Path said = reports.resolve("said");
-    Process process = builder.redirectErrorStream(true).redirectOutput(said.toFile()).start();
+    Path output = reports.resolve("output");
+    Process process = builder.redirectErrorStream(true).redirectOutput(output.toFile()).start();
     try {
       assertThat(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).as("it ends").isTrue();
     } finally {
@@ -57,7 +57,7 @@ final class SoakAcceptanceTest {
     return process.exitValue();
   }
 
-  /** A few small packages that import each other, as those of a shared directory do. */
+  /** A few small packages that import each other, like packages of a shared directory. */
   private void makePackages() throws IOException {
     for (int i = 0; i < 5; i++) {
       Path directory = Files.createDirectory(packages.resolve("package" + i));
@@ -73,7 +73,7 @@ final class SoakAcceptanceTest {
 
   private void runAndRequireFlat(String runs, String clients) throws Exception {
     makePackages();
-    assertThat(soak(runs, clients)).as(Files.readString(reports.resolve("said"))).isZero();
+    assertThat(soak(runs, clients)).as(Files.readString(reports.resolve("output"))).isZero();
     assertThat(report().isTrue("clean")).isTrue();
     assertThat(report().number("runs")).isEqualTo(Long.parseLong(runs));
     assertThat(Files.readString(reports.resolve("report.html")))
@@ -92,9 +92,9 @@ final class SoakAcceptanceTest {
     runAndRequireFlat("20000", "50");
   }
 
-  /** What a run does is looked at: a package that cannot be imported is a failure. */
+  /** The soak checks what a run does: a package that cannot be imported is a failure. */
   @Test
-  void aRunThatDoesNotDoWhatItShouldIsTold() throws Exception {
+  void aRunWithAWrongResultIsReported() throws Exception {
     Files.writeString(packages.resolve("broken.py"), "raise ImportError('never')\n");
     assertThat(soak("20", "2")).isEqualTo(1);
     assertThat(report().isTrue("clean")).isFalse();

@@ -12,7 +12,7 @@ import java.util.zip.CRC32C;
 record StateFile(Path path) {
   private static final int SEAL = 9;
 
-  /** Of the only instance in a home. */
+  /** The state files of the only instance in a home. */
   static StateFile ledger(Path home) throws IOException {
     try (var instances = Files.list(home.resolve("instances"))) {
       return new StateFile(instances.findFirst().orElseThrow().resolve("ledger"));

@@ -33,13 +33,13 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * <p>A measurement above the bound is repeated, {@value #ATTEMPTS} times in all: other work of the
- * host makes single calls slow, a share that is not kept makes all measurements slow.
+ * host makes single calls slow, a violated share makes all measurements slow.
  */
 final class TenantFlood {
   static final BoxRequest SMALL =
       BoxRequest.defaults().withLimits(new Limits(64L << 20, 32, null, null));
 
-  /** B's ordinary call, unless a flood has one that fits better. */
+  /** B's ordinary call, unless a flood defines a better one. */
   static final Probe RUN =
       new Probe(
           "run",
@@ -59,12 +59,12 @@ final class TenantFlood {
   /** An idle p99 below it is taken as this: the scheduler alone moves it by that much. */
   private static final long NOISE_NANOS = TestHost.patience(Duration.ofMillis(100)).toNanos();
 
-  /** One call of a tenant. */
+  /** A call of a tenant. */
   interface Call {
     void on(EbbClient client) throws IOException, InterruptedException;
   }
 
-  /** What B does, and what that is called in the table. It fails when B is not served. */
+  /** B's call, and its name in the table. It fails when B is not served. */
   record Probe(String name, Call call) {}
 
   /** Begins a flood; closing what it returns ends it. */
@@ -107,7 +107,7 @@ final class TenantFlood {
     b = daemon.client(daemon.key("--tenant", "b"));
   }
 
-  /** For a flood that does not use the client. */
+  /** Returns the address, for a flood that does not use the client. */
   String keyOfA() {
     return keyOfA;
   }

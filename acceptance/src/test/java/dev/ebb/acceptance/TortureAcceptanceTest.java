@@ -47,20 +47,20 @@ final class TortureAcceptanceTest {
     }
   }
 
-  /** With what it says on both streams in a file. */
+  /** Starts it with both output streams in a file. */
   private Process start(String... options) throws IOException {
     var words = new ArrayList<>(List.of(TestHost.root().resolve("ebb").toString(), "torture"));
     words.addAll(List.of(options));
     var builder = new ProcessBuilder(words).redirectErrorStream(true);
     builder.environment().put("EBB_HOME", host.home().toString());
     builder.environment().put("EBB_BUILD", "never");
-    Process process = builder.redirectOutput(said().toFile()).start();
+    Process process = builder.redirectOutput(outputFile().toFile()).start();
     started.add(process);
     return process;
   }
 
-  private Path said() {
-    return reports.resolve("said");
+  private Path outputFile() {
+    return reports.resolve("output");
   }
 
   private int codeOf(Process process) throws Exception {
@@ -72,7 +72,7 @@ final class TortureAcceptanceTest {
     return host.home().resolve("side");
   }
 
-  /** Any file below the homes of torture whose name matches. */
+  /** Returns whether a file below the homes of torture matches the name pattern. */
   private boolean has(String glob) throws IOException {
     if (!Files.exists(side())) {
       return false;
@@ -81,7 +81,7 @@ final class TortureAcceptanceTest {
       var matcher = side().getFileSystem().getPathMatcher("glob:" + side() + "/" + glob);
       return all.anyMatch(matcher::matches);
     } catch (UncheckedIOException e) {
-      // It changes while it is looked at.
+      // The directory changes while the test reads it.
       return false;
     }
   }
@@ -89,7 +89,7 @@ final class TortureAcceptanceTest {
   @Test
   void aMinuteLeavesNothingAndIsReported() throws Exception {
     int code = codeOf(start("--minutes", "1", "--seed", "1", "--report", reports.toString()));
-    assertThat(code).as(Files.readString(said())).isZero();
+    assertThat(code).as(Files.readString(outputFile())).isZero();
     byte[] json = Files.readAllBytes(reports.resolve("report.json"));
     var report = Json.readObject(json);
     assertThat(report.isTrue("clean")).isTrue();
@@ -108,7 +108,7 @@ final class TortureAcceptanceTest {
   @Test
   void theOracleSeesEachPlantedViolation() throws Exception {
     int code = codeOf(start("--oracle-selftest"));
-    String text = Files.readString(said());
+    String text = Files.readString(outputFile());
     assertThat(code).as(text).isZero();
     assertThat(text).contains("seen       I2", "seen       I7", "seen       I8", "seen       I9");
     assertThat(text).contains("seen       I12", "seen       I13", "seen       I14 ");
@@ -141,12 +141,12 @@ final class TortureAcceptanceTest {
   }
 
   @Test
-  void oneThatIsCalledOffEndsInGoodOrder() throws Exception {
+  void aCancelledTortureEndsCleanly() throws Exception {
     Process torture = start("--minutes", "10", "--seed", "2");
     await().atMost(DaemonProcess.PATIENCE).until(() -> has("*/instances/*/b*"));
     torture.destroy();
-    assertThat(codeOf(torture)).as(Files.readString(said())).isEqualTo(TERMINATED);
-    assertThat(said()).content().contains("clean: nothing was left");
+    assertThat(codeOf(torture)).as(Files.readString(outputFile())).isEqualTo(TERMINATED);
+    assertThat(outputFile()).content().contains("clean: nothing was left");
     assertThat(side()).doesNotExist();
   }
 

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** One tenant has as many boxes as it can get, each of which has a uid; another wants one. */
+/** One tenant has as many boxes as it can get, each with its own uid; another tenant makes one. */
 @Tag("attack")
 @Tag("kernel")
 @LeakChecked

@@ -12,7 +12,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
-/** One connection, written to byte by byte, as no client would. */
+/** A raw connection, for requests that no client would send. */
 final class Wire implements Closeable {
   private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
   private static final int HEAD_MOST = 1 << 20;
@@ -26,9 +26,9 @@ final class Wire implements Closeable {
   }
 
   /**
-   * What came back.
+   * The answer.
    *
-   * @param status 0 when the connection just ended
+   * @param status 0 when the connection ended without one
    */
   record Answer(int status, String head, String body) {
     boolean isRefusal() {
@@ -81,7 +81,7 @@ final class Wire implements Closeable {
     write(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** What the other end does not take is lost: it may have answered already. */
+  /** Bytes that the daemon does not take are lost: it may have answered already. */
   boolean write(byte[] bytes) {
     try {
       socket.getOutputStream().write(bytes);
@@ -108,7 +108,7 @@ final class Wire implements Closeable {
     return parse(bytes.toString(StandardCharsets.UTF_8));
   }
 
-  /** What comes until it holds {@code word}. */
+  /** Reads until the input contains {@code word}; returns it. */
   String until(String word) throws IOException {
     var bytes = new ByteArrayOutputStream();
     byte[] piece = new byte[8 * 1024];

@@ -33,7 +33,7 @@ class DeadlineTest {
   }
 
   @Test
-  void untilKeepsAnInterruptAndPausesAllTheSame() {
+  void untilKeepsAnInterruptAndStillPauses() {
     var looks = new AtomicInteger();
     Thread.currentThread().interrupt();
     boolean isMet =

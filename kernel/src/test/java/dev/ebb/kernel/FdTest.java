@@ -51,7 +51,7 @@ class FdTest {
     }
   }
 
-  /** What the kernel says of the descriptor's flags. */
+  /** Returns the descriptor's flags from the kernel. */
   static int flags(Fd fd) throws KernelException, IOException {
     try (var use = fd.new Use()) {
       return Files.readAllLines(Path.of("/proc/self/fdinfo/" + use.number())).stream()
@@ -119,7 +119,7 @@ class FdTest {
   }
 
   @Test
-  void readTellsTheEndFromNothingYet() throws KernelException {
+  void readDistinguishesTheEndFromNothingYet() throws KernelException {
     var owner = new Scope();
     var pipe = Fd.pipe(scope, owner);
     pipe.read().nonBlocking();
@@ -133,7 +133,7 @@ class FdTest {
   }
 
   @Test
-  void writeTellsThatAFullPipeWouldWait() throws KernelException {
+  void writeReportsThatAFullPipeWouldWait() throws KernelException {
     var pipe = Fd.pipe(scope, scope);
     pipe.write().nonBlocking();
     byte[] chunk = new byte[1 << 16];

@@ -41,7 +41,7 @@ class FilesystemTest {
   }
 
   @Test
-  void removingTellsWhatIsInTheWay() throws KernelException, IOException {
+  void removingReportsWhatIsInTheWay() throws KernelException, IOException {
     Path parent = directory.resolve("parent");
     Filesystem.mkdir(parent, 0700);
     Path file = Files.createFile(parent.resolve("file"));
@@ -69,7 +69,7 @@ class FilesystemTest {
   }
 
   @Test
-  void directoriesAreToldFromFilesAndLinks() throws KernelException, IOException {
+  void directoriesAreDistinguishedFromFilesAndLinks() throws KernelException, IOException {
     assertThat(Filesystem.directories(directory)).isEmpty();
     var made = new ArrayList<Path>();
     for (int i = 0; i < 500; i++) {

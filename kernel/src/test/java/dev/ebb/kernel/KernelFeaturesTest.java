@@ -29,9 +29,9 @@ class KernelFeaturesTest {
           CLOSE_RANGE   | false | close_range (5.9), so descriptors are closed one by one
           MOUNT_SETATTR | false | mount_setattr (5.12), so --mount and --packages are refused to root
           """)
-  void whatIsMissingIsToldWithWhatFollows(SystemCall absent, boolean isVital, String told) {
+  void aMissingFeatureIsReportedWithItsEffect(SystemCall absent, boolean isVital, String text) {
     assertThat(KernelFeatures.missing(without(EnumSet.of(absent))))
-        .containsExactly(new KernelFeatures.Lack(told, isVital));
+        .containsExactly(new KernelFeatures.Lack(text, isVital));
   }
 
   @Test
@@ -48,7 +48,7 @@ class KernelFeaturesTest {
   }
 
   @Test
-  void aFilterOfNamespacesIsToldByWhateverItAnswers() {
+  void aFilterOfNamespacesIsDetectedByAnyErrorItReturns() {
     assertThat(KernelFeatures.areNamespacesForbidden(without(Set.of()))).isFalse();
     for (Errno errno : EnumSet.complementOf(EnumSet.of(Errno.EINVAL))) {
       assertThat(KernelFeatures.areNamespacesForbidden((_, _) -> -errno.number()))

@@ -194,7 +194,7 @@ class OrderedLockTest {
     }
   }
 
-  /** As many as run at a time, and none of them gives way. */
+  /** As many threads as run at a time, and none of them yields. */
   @Test
   void virtualThreadsThatAreNotScheduledAreFound() throws Exception {
     int carriers =

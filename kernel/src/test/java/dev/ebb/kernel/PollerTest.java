@@ -392,7 +392,7 @@ class PollerTest {
   }
 
   @Test
-  void catchingUpHearsWhateverAWatchReadsInPieces() throws Exception {
+  void catchingUpWaitsForAWatchThatReadsInPieces() throws Exception {
     var read = new AtomicInteger();
     var pipe = Fd.pipe(scope, scope);
     int size = 1000;
@@ -419,7 +419,7 @@ class PollerTest {
   }
 
   @Test
-  void aPollerThatIsAlwaysBusyCatchesUpAllTheSame() throws Exception {
+  void aPollerThatIsAlwaysBusyStillCatchesUp() throws Exception {
     var busy = new AtomicReference<Poller.Watch>();
     Fd event = Fd.event(scope);
     raise(event);

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class ReadinessCloseTest {
   @Test
-  void nobodyWaitsForWhatIsClosedEvenIfItIsArmedMeanwhile() throws Exception {
+  void noThreadWaitsForAClosedDescriptorEvenIfItIsArmedMeanwhile() throws Exception {
     try (var scope = new Scope()) {
       var poller = Poller.start(scope, "readiness-poller");
       Fd.Pipe pipe = Fd.pipe(scope, scope);

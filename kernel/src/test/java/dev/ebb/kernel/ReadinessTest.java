@@ -63,7 +63,7 @@ class ReadinessTest {
     var writable = new Readiness(scope, poller, pipe.write(), Interest.WRITE);
     byte[] chunk = new byte[1 << 16];
     awaitDispatch();
-    // As a writer does: arm, try, wait.
+    // Works like a writer: arm, try, wait.
     writable.arm();
     assertThat(pipe.write().write(chunk, 0, chunk.length)).isEqualTo(chunk.length);
     writable.arm();

@@ -221,7 +221,7 @@ class UnixSocketTest {
   }
 
   @Test
-  void drainingTellsWhetherDescriptorsAreLeft() throws KernelException {
+  void drainingReportsWhetherDescriptorsAreLeft() throws KernelException {
     peer.send(HELLO, 0, HELLO.length, List.of());
     assertThat(ours.drain()).isTrue();
     assertThatThrownBy(() -> peer.send(HELLO, 0, 1, List.of()))

@@ -11,7 +11,7 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What a door may use: HTTP, the services, and values of the runtime. */
+/** A door may use HTTP, the services, and values of the runtime. */
 class ArchitectureTest {
   /** Fewer means that the importer looked in the wrong place. */
   private static final int LEAST_CLASSES = 30;

@@ -10,7 +10,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
-/** What the daemon publishes of the door is what the door does. */
+/** The routes that the daemon publishes for the door are those of the door. */
 class McpDoorTest {
   @Test
   void theOpenApiDocumentHasItsRoutes() {
@@ -33,7 +33,7 @@ class McpDoorTest {
     assertThat(served(true)).containsExactly("delete /mcp");
   }
 
-  /** No route is handled here, so nobody needs sessions. */
+  /** No route is handled here, so no sessions are needed. */
   @SuppressWarnings("NullAway")
   private static Set<String> served(boolean onlyEnding) {
     var served = new TreeSet<String>();

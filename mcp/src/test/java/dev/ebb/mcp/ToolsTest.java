@@ -18,7 +18,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What a model reads of a tool is what the tool does. */
+/** The description of a tool for models agrees with the tool. */
 class ToolsTest {
   /** No tool comes so far that it would need a box. */
   @SuppressWarnings("NullAway")

@@ -115,7 +115,7 @@ class AdmissionTest {
         refused++;
       }
     }
-    // From 80 on one at a time: those that hold a permit keep the others out.
+    // From 80 % on one at a time: holders of a permit keep the others out.
     assertThat(permits).hasSize(14);
     assertThat(refused).isEqualTo(86);
     permits.forEach(Permit::close);

@@ -241,7 +241,7 @@ class PressureWatchTest {
     assertThat(watch.explain(other, begun)).isSameAs(other);
   }
 
-  /** What a publisher calls may wait for a thread that reads or asks for admission. */
+  /** A listener of a publisher may wait for a thread that reads or requests admission. */
   @Test
   void nothingIsPublishedUnderTheLockOfTheReadings() throws Exception {
     var isPublishing = new CountDownLatch(1);

@@ -26,7 +26,7 @@ class ArchitectureTest {
   private static final String ROOT = "dev.ebb.";
   private static final String KERNEL = "kernel";
 
-  /** Each may use only itself and those before it. */
+  /** Each package may use only itself and those before it. */
   private static final List<List<String>> LAYERS =
       List.of(
           List.of(KERNEL),
@@ -167,7 +167,7 @@ class ArchitectureTest {
     assertThat(sleepers).isEmpty();
   }
 
-  /** A lock without a place in LockOrder is one whose order nobody checks. */
+  /** The order of a lock without a place in LockOrder is not checked. */
   @Test
   void everyLockHasItsPlaceInTheOrder() throws IOException {
     var plain =

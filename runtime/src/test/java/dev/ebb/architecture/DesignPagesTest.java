@@ -44,7 +44,7 @@ class DesignPagesTest {
     return pages;
   }
 
-  /** What users read first. */
+  /** The pages that users read first. */
   private static List<Path> guides() {
     return Stream.of(
             "README.md", "docs/boxes.md", "docs/cli.md", "docs/hosts.md", "docs/operate/daemon.md")

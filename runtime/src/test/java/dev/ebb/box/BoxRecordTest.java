@@ -25,7 +25,7 @@ class BoxRecordTest {
     assertThat(BoxRecord.parse(RECORD.entry())).isEqualTo(RECORD);
   }
 
-  /** As it was written before backends had names. */
+  /** A record from the time before backends had names. */
   @Test
   void aRecordWithoutABackendIsReadAsBefore() throws IOException {
     JournalEntry old =

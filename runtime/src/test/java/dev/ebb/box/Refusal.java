@@ -7,7 +7,7 @@ import dev.ebb.model.ErrorCode;
 import dev.ebb.model.SandboxException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
-/** What a caller is told who asks for something that cannot be. */
+/** The refusal of an impossible request. */
 public final class Refusal {
   private Refusal() {}
 

@@ -151,7 +151,7 @@ class BoxCgroupTest {
       assertThat(cgroup.accounting().occupancy()).contains(new Occupancy(4096, 5));
     }
 
-    /** As Linux before 6.11 does. */
+    /** Behaves like Linux before 6.11. */
     @Test
     void forksRefusedInLeavesCountToo() throws Exception {
       fake.write(fake.create(NAME + "/work/1"), "pids.events", "max 3\n");
@@ -234,7 +234,7 @@ class BoxCgroupTest {
     }
 
     @Test
-    void aCgroupThatCannotBeThawedIsKilledAllTheSameAndReported() throws Exception {
+    void aCgroupThatCannotBeThawedIsKilledAndReported() throws Exception {
       Path state = version1("freezer").resolve("freezer.state");
       Files.delete(state);
       Files.createDirectory(state);

@@ -282,7 +282,7 @@ class CgroupRemovalKernelTest {
   }
 
   @Test
-  void waitingForOneThatCannotDieEndsWithAnInterrupt() throws Exception {
+  void waitingForAProcessThatCannotDieEndsWithAnInterrupt() throws Exception {
     int pid = frozen(real.createVersion1("freezer", ""));
     RealCgroups.move(pid, cgroup.path());
     var outcome = new CompletableFuture<Errno>();

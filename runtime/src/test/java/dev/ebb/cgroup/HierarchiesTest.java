@@ -86,7 +86,7 @@ class HierarchiesTest {
   }
 
   private static String escape(Path path) {
-    // As the kernel prints bytes, and as the detection reads them.
+    // Formats the content as the kernel prints it and the detection reads it.
     return new String(path.toString().getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1)
         .replace("\\", "\\134")
         .replace(" ", "\\040")
@@ -101,7 +101,7 @@ class HierarchiesTest {
     return point;
   }
 
-  /** A file that cannot be opened for writing: to root that is only one that is not there. */
+  /** A file that cannot be opened for writing: for root, only a missing file. */
   private Path readOnly(String name) throws IOException {
     return Files.createDirectories(root.resolve(name));
   }
@@ -186,7 +186,7 @@ class HierarchiesTest {
             root.resolve("pids/other/ebb-1/b1"));
   }
 
-  /** Of a hierarchy that shows only a part, and of a cgroup that cannot be seen. */
+  /** The mount of a hierarchy that shows only a part, and of a cgroup that is not visible. */
   @Test
   void whatCannotBeSeenIsAtTheMount() throws IOException {
     controllers(mounted("unified"), "");

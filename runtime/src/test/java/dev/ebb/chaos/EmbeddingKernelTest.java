@@ -62,7 +62,7 @@ class EmbeddingKernelTest {
     return threads.submit(() -> new ProcessBuilder("sh", "-c", "exit " + code).start().waitFor());
   }
 
-  /** One run; every third after a set-up that fails, for then the reaper is at work. */
+  /** One run; every third follows a set-up that fails, because then the reaper is busy. */
   private Future<ExitCause> run(ExecutorService threads, Engine engine, int code) {
     return threads.submit(
         () -> {

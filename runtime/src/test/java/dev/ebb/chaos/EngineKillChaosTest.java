@@ -85,7 +85,7 @@ class EngineKillChaosTest {
           Eventually.holds(
               gone + " of " + cgroups.size() + " cgroups are gone",
               () -> cgroups.stream().filter(Files::notExists).count() >= gone);
-          if (cgroups.isEmpty()) { // none tells how far it is
+          if (cgroups.isEmpty()) { // no line reports its progress
             chance.pause(SETUP);
           }
           kill(heir);

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a runtime, a box and a command cost while they are there. */
+/** The resources of a runtime, a box and a command while they exist. */
 @Tag("kernel")
 @LeakChecked
 class FootprintKernelTest {
@@ -177,7 +177,9 @@ class FootprintKernelTest {
     }
   }
 
-  /** What each descriptor of a process is, without what differs from run to run. */
+  /**
+   * Returns the kind of each descriptor of a process, without details that differ from run to run.
+   */
   private static List<String> descriptors(int pid) throws IOException {
     return Kin.descriptors(pid).stream()
         .map(

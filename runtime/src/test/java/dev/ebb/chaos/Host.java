@@ -30,12 +30,12 @@ final class Host {
     children = Set.copyOf(ProcFs.children());
   }
 
-  /** Whether a command has a subreaper beside it, where no cgroup tells the execs apart. */
+  /** Whether a command has a subreaper beside it, where no cgroup separates the execs. */
   static boolean hasSubreapers(Engine engine) {
     return engine.hierarchies().mode() == CgroupMode.NONE;
   }
 
-  /** The living processes of its boxes: half-made, they descend from whoever makes them. */
+  /** The living processes of its boxes: those of half-made boxes descend from their maker. */
   List<ProcessRef> members() throws IOException, KernelException {
     if (!hasSubreapers(engine)) {
       return Kin.members(engine.holdings());
@@ -58,14 +58,14 @@ final class Host {
     assertThat(engine.leaks()).as("busy cgroups").isZero();
   }
 
-  /** But those of what makes boxes, which stays with the engine once it is there. */
+  /** Except the processes that make boxes, which stay with the engine. */
   private List<Holding> holdings() {
     return engine.holdings().stream()
         .filter(held -> !held.box().equals(ForkserverBackend.NAME))
         .toList();
   }
 
-  /** The directories right below those of the instance, of which each hierarchy has one. */
+  /** The directories directly below that of the instance in each hierarchy. */
   private List<Path> boxCgroups() throws IOException {
     List<Path> instance = Kin.instanceCgroups(holdings);
     assertThat(instance).hasSameSizeAs(engine.hierarchies().everywhere("any"));

@@ -77,7 +77,7 @@ final class Kin {
     return pids.stream().flatMap(pid -> living(pid).stream()).toList();
   }
 
-  /** What makes boxes and is in none. */
+  /** Processes that make boxes and are in none. */
   static List<Integer> forkservers(List<Holding> ledger) {
     return ledger.stream()
         .filter(holding -> holding.kind() == Kind.PROCESS && isOfForkserver(holding))
@@ -108,7 +108,7 @@ final class Kin {
   /**
    * Every process below this JVM, which is a subreaper, dead or alive, that runs as the user of a
    * box on the ledger; another home, of another JVM, may lend the same users. All boxes of an
-   * ordinary user run as himself, so every process of his that is in a box.
+   * ordinary user run as that user, so this returns every process of the user that is in a box.
    */
   static List<Integer> boxed(List<Holding> ledger) throws IOException {
     boolean shared = !Feature.ROOT.isPresent();
@@ -156,7 +156,7 @@ final class Kin {
     return names;
   }
 
-  /** What its descriptors are. */
+  /** Returns the kinds of its descriptors. */
   static List<String> descriptors(int pid) throws IOException {
     var targets = new ArrayList<String>();
     for (Path fd : entries(directory(pid).resolve("fd"))) {
@@ -184,8 +184,8 @@ final class Kin {
 
   /** Every child of a process, zombies too. */
   static List<Integer> children(int parent) throws IOException {
-    // KERNEL: each thread lists its own. RACE: one that ends leaves them to the first that lives,
-    // so that is asked last.
+    // KERNEL: each thread lists its own. RACE: a thread that ends leaves them to the first living
+    // thread, so that one is read last.
     var children = new LinkedHashSet<Integer>();
     for (Path task : entries(directory(parent).resolve("task")).reversed()) {
       for (String line : lines(task.resolve("children"))) {

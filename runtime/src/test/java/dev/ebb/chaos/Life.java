@@ -36,9 +36,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 
-/** What engines on one home go through: between them they reach every step. */
+/** The lives of engines on one home: together they reach every step. */
 enum Life {
-  /** Of boxes that end with their engine. */
+  /** The life of boxes that end with their engine. */
   ATTACHED {
     @Override
     void live(Path home, Witness witness) {
@@ -56,7 +56,7 @@ enum Life {
     }
   },
 
-  /** Of a box that cannot be made. */
+  /** The life of a box that cannot be made. */
   REFUSED {
     @Override
     void live(Path home, Witness witness) {
@@ -70,7 +70,7 @@ enum Life {
     }
   },
 
-  /** Of a ledger that grows too long while it lists a box. */
+  /** The life of a ledger that grows too long while it lists a box. */
   LISTED {
     @Override
     void live(Path home, Witness witness) {
@@ -84,7 +84,7 @@ enum Life {
     }
   },
 
-  /** Of boxes that outlive their daemon. */
+  /** The life of boxes that outlive their daemon. */
   DETACHED {
     @Override
     void live(Path home, Witness witness) throws Exception {
@@ -95,7 +95,7 @@ enum Life {
     }
   },
 
-  /** Of one who sweeps, and finds what nobody listed. */
+  /** The life of an engine that sweeps, and finds unlisted resources. */
   SWEPT {
     @Override
     void live(Path home, Witness witness) {
@@ -104,7 +104,7 @@ enum Life {
           (engine, _) -> {
             Box box = engine.create(BoxSpec.defaults());
             plant(engine, box);
-            // What would not go at first does then.
+            // Resources that could not be released at first are released then.
             witness.attempt(() -> sweep(engine));
             witness.attempt(() -> sweep(engine));
             witness.release(engine, box);
@@ -112,7 +112,7 @@ enum Life {
     }
   },
 
-  /** Of a guest who finds what a dead daemon left attached. */
+  /** The life of a guest engine that finds attached boxes of a dead daemon. */
   RECOVERED {
     @Override
     void live(Path home, Witness witness) throws Exception {
@@ -135,7 +135,7 @@ enum Life {
     }
   };
 
-  /** What whoever looks is told, after all commands have ended. */
+  /** Reads the state that a caller sees, after all commands have ended. */
   static final String LEAF_LEFT = "a leaf is left";
 
   private static final int MORE_THAN_IS_KEPT = 1000;
@@ -145,7 +145,7 @@ enum Life {
   private static final String FOREVER = "exec sleep 1000";
   private static final Duration SOON = Eventually.SOON;
 
-  /** What is done with one engine. */
+  /** The actions with one engine. */
   interface Part {
     void live(Engine engine, Witness witness) throws Exception;
   }
@@ -193,7 +193,7 @@ enum Life {
     return BoxSpec.defaults().withMount(mount);
   }
 
-  /** As a daemon does with a box that ends with it. */
+  /** Ends a box as a daemon does when the box ends with it. */
   private static void record(Engine engine, Box box, Runnable life) {
     var record = new PastBox(box.id(), box.spec(), Map.of(), Optional.empty(), List.of());
     int begun = engine.past().begin(record);
@@ -303,7 +303,7 @@ enum Life {
     Witness.say("orphaned");
   }
 
-  /** As a daemon leaves it that was killed before the record was begun. */
+  /** Leaves a box as a daemon does that is killed before the record is begun. */
   private static Optional<Path> forgetRecord(Path home, String name) throws Exception {
     try (var files = Files.walk(home.resolve("instances"), 3)) {
       for (Path record : files.filter(file -> file.endsWith("record")).toList()) {

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What recovery touches, and what it must not. */
+/** The resources that recovery releases, and those that it must not touch. */
 @Tag("kernel")
 @LeakChecked
 class RecoveryKernelTest {
@@ -118,7 +118,7 @@ class RecoveryKernelTest {
     }
   }
 
-  /** What a half-made box is found by. */
+  /** The identity by which a half-made box is found. */
   private static Kind holder() {
     return Feature.CGROUPS.isPresent() ? Kind.CGROUP : Kind.PROCESS;
   }
@@ -141,8 +141,8 @@ class RecoveryKernelTest {
   private record Making(ProcessRef outside, ProcessRef bwrap, ProcessRef future) {}
 
   /**
-   * Halts bwrap when it has a child that waits for it: it blocks in telling the child's pid, for
-   * the pipe is full. Empty if we came too late.
+   * Halts bwrap when it has a child that waits for it: it blocks while it writes the child's pid,
+   * because the pipe is full. Empty if we came too late.
    */
   private static Optional<Making> interrupt(int engine) throws Exception {
     Optional<ProcessRef> outside = first(Kin.outsides(engine));

@@ -23,9 +23,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What killed engines left in one home.
+ * Resources that killed engines left in one home.
  *
- * <p>This JVM is a subreaper, so whatever they had started is its child by now.
+ * <p>This JVM is a subreaper, so all processes that they started are its children by now.
  */
 final class Remains {
   private final List<Path> instances;
@@ -43,7 +43,7 @@ final class Remains {
     return remains;
   }
 
-  /** Of an engine that was killed while it had {@code boxes}. */
+  /** Returns the remains of an engine that was killed while it had {@code boxes}. */
   static Remains ofTenant(Path home, int boxes) throws IOException, InterruptedException {
     try (ChildJvm jvm = Tenant.start(home, boxes)) {
       jvm.awaitLine("full");
@@ -119,7 +119,7 @@ final class Remains {
   void dieByThemselves() throws Exception {
     awaitDeath();
     assertThat(Kin.boxed(holdings))
-        .as("those who live on as the user of a box")
+        .as("processes that live on as the user of a box")
         .noneMatch(pid -> Kin.living(pid).isPresent());
   }
 

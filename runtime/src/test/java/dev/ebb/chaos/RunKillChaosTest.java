@@ -81,7 +81,7 @@ class RunKillChaosTest {
     }
   }
 
-  /** The one of an exec whose parent is not. */
+  /** The process of an exec with a parent that is not part of it. */
   private static Optional<ProcessRef> leader(Exec exec) {
     List<Integer> tree = exec.pids();
     return tree.stream()

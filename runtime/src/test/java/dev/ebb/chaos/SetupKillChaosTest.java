@@ -39,7 +39,7 @@ class SetupKillChaosTest {
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
-  /** What only bwrap can make. */
+  /** A box that only bwrap can make. */
   private static final BoxSpec BY_BWRAP =
       BoxSpec.defaults().withFile(new CopiedFile(Path.of("/etc/passwd"), "/workspace/copied"));
 
@@ -82,7 +82,7 @@ class SetupKillChaosTest {
     return Kin.outsides((int) ProcessHandle.current().pid());
   }
 
-  /** The processes of the box whose parent is, or is not, one too. */
+  /** The processes of the box with a parent that is, or is not, in the box too. */
   private static List<ProcessRef> members(Host host, boolean withParent)
       throws IOException, KernelException {
     List<ProcessRef> members = host.members();
@@ -110,7 +110,7 @@ class SetupKillChaosTest {
     assertThat(failures).as("rounds in which the kill hit the set-up").isPositive();
   }
 
-  /** Makes a box while the victims are killed, and releases it should it be there all the same. */
+  /** Makes a box while the victims are killed, and releases it if it was made nevertheless. */
   private static Optional<SandboxException> round(
       Engine engine, Host clean, Victims victims, Chance chance) throws Exception {
     var made = new AtomicBoolean();

@@ -106,7 +106,7 @@ final class StateFilesChaosTest {
         case EMPTY, TRUNCATED, GARBAGE -> hasContent;
         case OLDER, NEWER -> hasVersions;
         case MISSING -> true;
-        // A directory among the output is nobody's to remove, and keeps its box stuck.
+        // Ebb does not remove a directory among the output, which keeps its box stuck.
         case UNREADABLE -> hasContent && place != Place.OUTPUT;
       };
     }
@@ -160,7 +160,7 @@ final class StateFilesChaosTest {
     walk(each);
   }
 
-  /** What the killed daemon left. */
+  /** Returns what the killed daemon left. */
   private record Left(
       Path instance, Map<Path, String> inits, List<ProcessRef> members, Path claim) {
     List<Path> boxes() {
@@ -185,7 +185,7 @@ final class StateFilesChaosTest {
           box, BoxRecord.read(new FileJournal(Path.of(record))).init().orElseThrow().toString());
     }
     assertThat(inits).hasSize(BOXES);
-    // Those of the attached boxes die by themselves.
+    // The processes of attached boxes die by themselves.
     Eventually.holds("attached boxes are gone", () -> remains.members().size() == living());
     return new Left(instance, inits, remains.members(), claim(instance).orElse(Path.of("/none")));
   }
@@ -214,7 +214,7 @@ final class StateFilesChaosTest {
     }
   }
 
-  /** As an ordinary user without cgroups a box has nothing but its directory to be known by. */
+  /** A box of an ordinary user without cgroups is identified only by its directory. */
   private static void requireIdentity() {
     if (!Feature.CGROUPS.isPresent()) {
       TestHost.require(Feature.ROOT);
@@ -323,19 +323,20 @@ final class StateFilesChaosTest {
         adopted.add(each.box().id().value());
         Certificate certificate = engine.release(each.box());
         if (!certificate.isClean() && Files.isDirectory(path)) {
-          // A directory in the place of a file is not ours to remove: it is told of.
+          // Ebb does not remove a directory in the place of a file: it reports it.
           assertThat(certificate.toString()).contains(path + ": EISDIR");
           remove(path);
           certificate = engine.release(each.box());
         }
         assertThat(certificate.isClean()).as(certificate.toString()).isTrue();
       }
-      // Those of attached boxes, and of released ones, fell to us.
+      // This process inherited those of attached and of released boxes.
       TestHost.reapOrphans();
       assertThat(engine.audit(false)).as("what only a sweep found").isEmpty();
     }
     for (Path box : left.boxes()) {
-      // Without cgroups and its directory nothing says the name of a box: its processes are told.
+      // Without cgroups and its directory nothing shows the name of a box: its processes are
+      // reported.
       boolean isToldByInit =
           !Feature.CGROUPS.isPresent() && released.contains(left.inits().get(box));
       assertThat(adopted.contains(name(box)) || released.contains(name(box)) || isToldByInit)
@@ -368,7 +369,10 @@ final class StateFilesChaosTest {
     }
   }
 
-  /** What is said of one instance; a sweep also tells of claims that neighbours abandoned. */
+  /**
+   * Returns the findings of one instance; a sweep also reports claims that other runtimes
+   * abandoned.
+   */
   private List<Recovery.Finding> sweep(Path instance, boolean dryRun) throws IOException {
     return HomeTools.sweep(host.home(), dryRun).stream()
         .filter(finding -> finding.instance().equals(name(instance)))
@@ -380,9 +384,9 @@ final class StateFilesChaosTest {
     return requireNonNull(box.getParent());
   }
 
-  /** A sweep without a daemon finds a lost instance, too, and a dry run only tells. */
+  /** A sweep without a daemon finds a lost instance, too, and a dry run only reports. */
   @Test
-  void aSweepFindsAnInstanceWhoseDirectoryIsGone() throws Exception {
+  void aSweepFindsAnInstanceWithoutItsDirectory() throws Exception {
     requireIdentity();
     Left left = killDaemon();
     remove(left.instance());
@@ -401,7 +405,7 @@ final class StateFilesChaosTest {
     return !Subtrees.find().of(name(instance)).isEmpty();
   }
 
-  /** Also of those that die with their daemon, a moment later. */
+  /** Also processes that die with their daemon, a moment later. */
   private static boolean hasMembers(Path instance) throws KernelException {
     for (Path cgroup : Subtrees.find().of(name(instance))) {
       if (!new Cgroup(cgroup).allProcs().isEmpty()) {
@@ -421,7 +425,7 @@ final class StateFilesChaosTest {
     TestHost.reapOrphans();
   }
 
-  /** Another home, whose daemon was killed with its boxes, was removed with all that is in it. */
+  /** Another home was removed with all its content after its daemon was killed with its boxes. */
   private Path removeAnotherHome() throws Exception {
     Path other = host.home().resolveSibling("other-" + System.nanoTime());
     Path instance;
@@ -488,9 +492,9 @@ final class StateFilesChaosTest {
     assertThat(hasCgroups(instance)).isFalse();
   }
 
-  /** An instance whose process lives is nobody's to release, though its directory is gone. */
+  /** An instance with a living process is never released, even if its directory is gone. */
   @Test
-  void aLivingInstanceWhoseDirectoryIsGoneIsLeftAlone() throws Exception {
+  void aLivingInstanceWithoutItsDirectoryIsLeftAlone() throws Exception {
     requireIdentity();
     Left left;
     try (ChildJvm patron = Patron.start(host.home(), 1, FOREVER)) {
@@ -512,9 +516,12 @@ final class StateFilesChaosTest {
     assertNothingIsLeft(left);
   }
 
-  /** The lock of a living instance was removed by hand: whoever takes a new one is not its heir. */
+  /**
+   * The lock of a living instance was removed by hand: a process that takes a new lock does not
+   * inherit the instance.
+   */
   @Test
-  void aLivingInstanceWhoseLockIsGoneIsLeftAlone() throws Exception {
+  void aLivingInstanceWithoutItsLockIsLeftAlone() throws Exception {
     try (ChildJvm patron = Patron.start(host.home(), 1, FOREVER)) {
       patron.awaitLine("ready");
       var remains = Remains.of(host.home());

@@ -95,7 +95,7 @@ final class StepChaosTest {
       said = jvm.lines();
     }
     if (at.life != Life.SWEPT) {
-      // What is to be swept is there because nobody listed it.
+      // The resources to sweep exist because no ledger lists them.
       Remains.of(home).assertListed();
     }
     if (ENDS_WITH_ITS_ENGINE.contains(at.life)) {
@@ -124,7 +124,7 @@ final class StepChaosTest {
     return ChildJvm.startWith(options, main, arguments.toArray(String[]::new));
   }
 
-  /** What the next daemon finds is what the last one had said, and can be released. */
+  /** The next daemon finds what the last one had reported, and can release it. */
   private static void inherit(Path home, List<String> said) throws Exception {
     try (Engine engine = Engine.openForDaemon(home)) {
       assertThat(engine.recovered())
@@ -159,7 +159,7 @@ final class StepChaosTest {
 
   @ParameterizedTest
   @EnumSource(Life.class)
-  void aFailureIsToldAndLeavesNothing(Life life) throws Exception {
+  void aFailureIsReportedAndLeavesNothing(Life life) throws Exception {
     List<String> steps =
         cases()
             .filter(each -> each.life == life && each.step.errno().isPresent())

@@ -22,7 +22,7 @@ import java.util.stream.Stream;
 
 /** Lives a life again and again, in each of which another step fails. */
 final class Trial {
-  /** Steps whose failure the engine tolerates and need not report. */
+  /** Steps with failures that the engine tolerates and need not report. */
   private static final Set<Step> SILENT =
       EnumSet.of(
           Step.OPEN_NEXT_LEDGER,
@@ -33,7 +33,7 @@ final class Trial {
           Step.SEND_FORGET,
           Step.RECOVER_MEMBERS);
 
-  /** What a line starts with that says how a step failed. */
+  /** The prefix of a line that reports how a step failed. */
   static final String GOOD = "good: ";
 
   static final String BAD = "BAD: ";
@@ -55,8 +55,8 @@ final class Trial {
   }
 
   /**
-   * Arguments: a home, the name of a life, and those of steps. Prints a line for each step, among
-   * others.
+   * Arguments: a home, the name of a life, and the names of steps. Prints a line for each step,
+   * among others.
    */
   public static void main(String[] arguments) throws Exception {
     Path home = Path.of(arguments[0]);
@@ -77,7 +77,7 @@ final class Trial {
     }
     require(
         SILENT.contains(step) || told.stream().anyMatch(each -> each.contains(step.name())),
-        "was told to nobody");
+        "was not reported");
     require(
         step == Step.REMOVE_LEAF || told.stream().noneMatch(each -> each.endsWith(Life.LEAF_LEFT)),
         "left a leaf");

@@ -15,12 +15,12 @@ final class Witness {
   private boolean wasOpen;
   private boolean excused;
 
-  /** What may fail. */
+  /** Work that may fail. */
   interface Deed {
     void run() throws Exception;
   }
 
-  /** What may fail, or give something. */
+  /** Work that may fail, or return a value. */
   interface Making<T> {
     T make() throws Exception;
   }
@@ -30,7 +30,7 @@ final class Witness {
     return List.copyOf(told);
   }
 
-  /** What must never be, whatever failed. */
+  /** Reports a state that must never occur, whatever failed. */
   List<String> wrongs() {
     return List.copyOf(wrongs);
   }
@@ -44,7 +44,7 @@ final class Witness {
     excused = true;
   }
 
-  /** For the parent of this JVM, should it die. */
+  /** Prints a line for the parent of this JVM, in case this JVM dies. */
   static void say(String line) {
     System.out.println(line);
   }
@@ -70,7 +70,7 @@ final class Witness {
     }
   }
 
-  /** Of what must fail: why. */
+  /** Returns why work that must fail did fail. */
   String expectRefusal(Making<?> making) {
     int before = told.size();
     Optional<?> made = attemptTo(making);
@@ -84,7 +84,7 @@ final class Witness {
   void withEngine(Making<Engine> opening, Life.Part life) {
     Optional<Engine> engine = attemptTo(opening);
     if (engine.isEmpty()) {
-      // What the one before left waits for the next.
+      // The next engine finds what the previous one left.
       excused |= wasOpen;
       return;
     }
@@ -106,7 +106,7 @@ final class Witness {
     return engine;
   }
 
-  /** What is not released at first is released in the end. */
+  /** Everything that is not released at first is released in the end. */
   void release(Engine engine, Box box) {
     for (int i = 0; i < 2; i++) {
       Optional<Certificate> certificate = attemptTo(() -> engine.release(box));

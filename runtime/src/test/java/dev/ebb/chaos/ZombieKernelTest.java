@@ -27,7 +27,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class ZombieKernelTest {
   private static final int ZOMBIES = 10_000;
 
-  /** Forks and never waits, says when it is done, and then ends or does not. */
+  /** Forks and never waits, prints a line when it is done, and then ends or does not. */
   private static final String FORKER =
       """
       import os, sys, time

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What reads names, lines and frames that a box chose does bounded work for each byte. */
+/** Readers of names, lines and frames that a box chose do bounded work for each byte. */
 class CodeWorkTest {
   @ParameterizedTest
   @ValueSource(strings = {"*a", "**a", "?", "{a,aa}*", "a*{,a}"})

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is known of a working directory without looking at it. */
+/** The facts about a working directory that are known without reading it. */
 class WorkspaceFilesTest {
   private static FileEntry entry(String name, long size) {
     return new FileEntry(
@@ -30,7 +30,7 @@ class WorkspaceFilesTest {
     assertThat(known.isCut()).isFalse();
   }
 
-  /** Two words for one file, or one that is elsewhere: then it has to be looked at. */
+  /** Two names for one file, or a file elsewhere: then the directory has to be read. */
   @ParameterizedTest
   @ValueSource(
       strings = {

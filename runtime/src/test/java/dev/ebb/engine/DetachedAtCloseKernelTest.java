@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Detached boxes, and their files, whose init does not listen at the wrong moment. */
+/** Detached boxes, and their files, when their init does not listen at a critical moment. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -106,9 +106,9 @@ final class DetachedAtCloseKernelTest {
     }
   }
 
-  /** A box whose detach succeeded lives on, although its engine was closing. */
+  /** A box that was detached successfully lives on, although its engine was closing. */
   @Test
-  void oneThatIsDetachedWhileItsEngineClosesLivesOn() throws Exception {
+  void aBoxDetachedWhileItsEngineClosesLivesOn() throws Exception {
     Engine engine = Engine.openForDaemon(host.home());
     Box box = withFile(engine);
     int init = box.footprint().initPid();
@@ -129,7 +129,7 @@ final class DetachedAtCloseKernelTest {
 
   /** In the other order the detach fails. */
   @Test
-  void oneThatIsDetachedAfterItsEngineEndedItIsRefused() throws Exception {
+  void aDetachAfterTheEngineEndedTheBoxIsRefused() throws Exception {
     Engine engine = Engine.openForDaemon(host.home());
     Box box = withFile(engine);
     engine.close();
@@ -139,10 +139,10 @@ final class DetachedAtCloseKernelTest {
     }
   }
 
-  /** What init does not take for longer than anybody waits fails, and costs the box nothing. */
+  /** A message that init does not take in time fails, and does not harm the box. */
   @Test
   @Tag("long")
-  void oneWhoseInitStandsStillForLongLosesNothing() throws Exception {
+  void aBoxWithALongStoppedInitLosesNothing() throws Exception {
     Engine engine = Engine.openForDaemon(host.home());
     Box box = withFile(engine);
     detach(box);

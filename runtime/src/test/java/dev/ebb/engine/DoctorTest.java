@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Hosts that lack something: each is told with its consequence and its remedy. */
+/** Hosts that lack something: doctor reports each with its consequence and its remedy. */
 class DoctorTest {
   private static final String NEW = "6.18.0";
   private static final long DOCKERS_CAPABILITIES = 0xa80425fbL;
@@ -80,7 +80,7 @@ class DoctorTest {
   }
 
   @Test
-  void aHostWhoseHandlerOfCoresIsBehindASocket() {
+  void aHostWithAHandlerOfCoresBehindASocket() {
     for (String socket : List.of("@/run/coredump.sock", "@@/run/coredump.sock")) {
       assertDegraded(
           Doctor.cores(new CorePattern(socket)), socket + ": a command", "kernel.core_pattern");
@@ -118,7 +118,7 @@ class DoctorTest {
   }
 
   @Test
-  void aUserWhoCannotBecomeAnother() {
+  void aUserThatCannotBecomeAnother() {
     assertFine(Doctor.user(capabilities(DOCKERS_CAPABILITIES), true), "a host uid of its own");
     assertDegraded(
         Doctor.user(capabilities(0), false),
@@ -185,7 +185,7 @@ class DoctorTest {
     assertFine(Doctor.cgroups(hybrid), "mode hybrid: both");
   }
 
-  /** What is there already counts, and the JVM's own threads are among it. */
+  /** Existing processes count, and the JVM's own threads are among them. */
   @Test
   void tooFewProcessesForBoxes() {
     assertDegraded(
@@ -222,7 +222,7 @@ class DoctorTest {
   }
 
   @Test
-  void whatCannotBeReadIsToldAndTheRestIsLookedAt() {
+  void anUnreadableValueIsReportedAndTheRestIsChecked() {
     assertDegraded(
         Doctor.attempt(
             "pids",

@@ -319,13 +319,13 @@ final class EgressLifeKernelTest {
     }
     assertThat(internet.in(one, "echo", internet.place())).isEqualTo("ECHO origin 1000");
     assertThat(asked)
-        .as("what nobody waits for any more is not looked up")
+        .as("a name that no connection waits for is not looked up")
         .containsExactlyInAnyOrder("stuck.test", "origin.test", "origin.test");
   }
 
   /** Each of them could hold a thread, and there are three. */
   @Test
-  void boxesWhoseNamesAreSlowKeepOnlyEachOtherWaiting() throws Exception {
+  void boxesWithSlowNamesDelayOnlyEachOther() throws Exception {
     var end = new CountDownLatch(1);
     var asked = new ConcurrentLinkedQueue<String>();
     resolveSlowly(end, asked);
@@ -334,7 +334,7 @@ final class EgressLifeKernelTest {
     try {
       for (int i = 0; i < 3; i++) {
         hostile.add(box("*:*"));
-        // The threads of those whose names are prompt: one each, and no more than that.
+        // The threads for boxes with prompt names: one each, and no more than that.
         assertThat(internet.in(hostile.getLast(), "echo", "late.test:443"))
             .startsWith("HTTP/1.1 502 ");
       }
@@ -359,7 +359,7 @@ final class EgressLifeKernelTest {
     assertThat(internet.in(hostile.getFirst(), "echo", internet.place()))
         .as("when its turn comes")
         .isEqualTo("ECHO origin 1000");
-    assertThat(asked).as("whoever was told is not looked for").containsOnlyOnce("stuck.test");
+    assertThat(asked).as("an answered name is not looked up").containsOnlyOnce("stuck.test");
   }
 
   @Test
@@ -379,7 +379,7 @@ final class EgressLifeKernelTest {
       end.countDown();
     }
     assertThat(internet.in(stays, "echo", internet.place())).isEqualTo("ECHO origin 1000");
-    assertThat(asked).filteredOn("stuck.test"::equals).as("by who was there").hasSize(2);
+    assertThat(asked).filteredOn("stuck.test"::equals).as("by the boxes that were open").hasSize(2);
     assertThat(internet.engine().release(stays).isClean()).isTrue();
     await().atMost(SOON).until(() -> threads().isEmpty());
   }
@@ -425,7 +425,7 @@ final class EgressLifeKernelTest {
       String small = Integer.toString(16 << 20);
       assertThat(internet.in(quick, "big", "http://" + internet.place() + "/big?" + small, small))
           .isEqualTo("same");
-      // What the two sockets and one buffer hold, not what the server has to say.
+      // The capacity of the two sockets and one buffer, not all that the server sends.
       assertThat(internet.engine().egress().received()).isLessThan((16 << 20) + (32 << 20));
     }
   }

@@ -36,7 +36,7 @@ final class EgressToolsKernelTest {
     Assumptions.assumeTrue(Files.exists(Path.of(tool)), "host lacks " + tool);
   }
 
-  /** All that it says, whatever becomes of it. */
+  /** Returns all its output, whether it succeeds or not. */
   private String sh(BoxSpec spec, String script) throws Exception {
     var run = internet.engine().run(roomy(spec), Prober.sh("exec 2>&1; " + script));
     assertThat(run.certificate().isClean()).isTrue();
@@ -52,7 +52,7 @@ final class EgressToolsKernelTest {
       String use = " && PYTHONPATH=/workspace/lib python3 -c 'import tide; print(tide.word)'";
       assertThat(sh(allowing("index.test:" + registry.port()), PIP + index + "tide" + use))
           .isEqualTo("low");
-      // For an index over http pip does not print the reason, whichever side refuses it.
+      // For an index over http, pip does not print the reason of a refusal.
       assertThat(sh(allowing("other.test"), PIP + index + "tide" + use))
           .contains("No matching distribution found for tide");
       assertThat(sh(allowing("other.test"), PIP + "https://index.test/simple tide" + use))

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a program that embeds the engine can run without a daemon: commands, code, contexts. */
+/** A program that embeds the engine runs commands, code and contexts without a daemon. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(value = 3, unit = TimeUnit.MINUTES)

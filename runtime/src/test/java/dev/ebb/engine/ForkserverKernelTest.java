@@ -107,7 +107,7 @@ final class ForkserverKernelTest {
   }
 
   @Test
-  void whoeverMakesOneBoxAndEndsPaysForNoForkserver() throws Exception {
+  void anEngineThatMakesOneBoxStartsNoForkserver() throws Exception {
     try (Engine guest = Engine.open(host.home())) {
       Box first = guest.create(BoxSpec.defaults());
       assertThat(first.footprint().backend()).contains(Bubblewrap.NAME);
@@ -198,9 +198,9 @@ final class ForkserverKernelTest {
     assertThat(engine().leaks()).isZero();
   }
 
-  /** As a clone is left that was never announced: dead, and known by its uid alone. */
+  /** A clone that was never announced: dead, and known by its uid alone. */
   @Test
-  void whoeverDiedUnannouncedIsReapedWithTheEngine() throws Exception {
+  void aCloneThatDiedUnannouncedIsReapedWithTheEngine() throws Exception {
     TestHost.require(Feature.ROOT);
     int uid = ProcFs.uid(box().footprint().initPid()).orElseThrow();
     String user = Integer.toString(uid);
@@ -251,7 +251,9 @@ final class ForkserverKernelTest {
     assertThat(inotifyInstances(other, "")).isEqualTo(all).isNotEqualTo("0");
   }
 
-  /** As many as it could take, then does {@code more}; what that leaves behind still has them. */
+  /**
+   * Takes as many as it can, then runs {@code more}; processes that this leaves still hold them.
+   */
   private String inotifyInstances(Box box, String more) throws IOException, InterruptedException {
     String script =
         """
@@ -266,7 +268,7 @@ final class ForkserverKernelTest {
     }
   }
 
-  /** The kernel would let nobody but root of the host look into another's box. */
+  /** The kernel would let only root of the host look into another box. */
   @Test
   void aBoxsNamespacesAreItsOwn() throws IOException, KernelException {
     TestHost.require(Feature.ROOT);

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 final class HistoryTest {
   private static final Instant NOW = Instant.parse("2026-11-16T12:00:00Z");
 
-  /** Of what ended so many minutes ago. */
+  /** A box that ended this many minutes ago. */
   private static List<Integer> expired(History history, Integer... minutes) {
     return history.expired(List.of(minutes), each -> NOW.minus(Duration.ofMinutes(each)), NOW);
   }

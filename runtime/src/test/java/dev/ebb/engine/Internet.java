@@ -34,7 +34,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 final class Internet implements BeforeEachCallback, AfterEachCallback {
   static final Duration SOON = TestHost.patience(Duration.ofSeconds(30));
 
-  /** What is below 127.0.0.1 is as closed as ever. */
+  /** Addresses below 127.0.0.1 stay closed. */
   static final EgressSettings SETTINGS =
       EgressSettings.DEFAULT.withOpened(List.of(AddressBlock.parse("127.0.0.1/32")));
 
@@ -100,7 +100,7 @@ final class Internet implements BeforeEachCallback, AfterEachCallback {
     return List.copyOf(lookedUp);
   }
 
-  /** What was decided, in order. */
+  /** Returns the decisions, in order. */
   List<String> outcomes() {
     return decisions.stream()
         .map(each -> each.destination() + " " + each.outcome().word())
@@ -116,7 +116,7 @@ final class Internet implements BeforeEachCallback, AfterEachCallback {
     return ExecSpec.of(Prober.python("egress.py", words));
   }
 
-  /** What it came to in a box of its own. */
+  /** Returns the result in a box of its own. */
   String inBox(BoxSpec spec, String... words) throws IOException, InterruptedException {
     return prober.run(spec, attempt(words));
   }

@@ -33,14 +33,14 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What code in a box can see, reach and take. Each test also shows the attempt where it works. */
+/** The isolation of code in a box. Each test also runs its attempt where it succeeds. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
 final class IsolationKernelTest {
   private static final String INIT = "1";
 
-  /** For a probe: make an ordinary process to try it on. */
+  /** Tells the probe to make an ordinary process as its target. */
   private static final String A_CHILD = "0";
 
   @RegisterExtension final Prober prober = new Prober();
@@ -148,7 +148,7 @@ final class IsolationKernelTest {
     assertThat(Files.readString(Path.of("/proc/self/environ"))).contains("PATH=");
   }
 
-  /** The daemon of one command, given the stdout of another, is no longer heard once that ended. */
+  /** The daemon of one command that has the stdout of another is no longer read once that ended. */
   @Test
   void aPipePassedToAnotherExecEndsWithItsOwn() throws IOException, InterruptedException {
     Box box = prober.engine().create(BoxSpec.defaults());

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What of the host a box is shown, and that it gets no more of it. */
+/** The parts of the host that a box is shown, and no others. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(60)

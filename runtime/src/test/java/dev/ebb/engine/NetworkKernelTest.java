@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What of the network a box can reach: by default nothing, and never what has no namespace. */
+/** The network that a box can reach: nothing by default, and never sockets without a namespace. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(60)
@@ -58,7 +58,7 @@ final class NetworkKernelTest {
     }
   }
 
-  /** With the host's network they are reached: docs/threat-model.md says so. */
+  /** With the host's network they are reached, as docs/threat-model.md states. */
   @Test
   void aBoxReachesNoAbstractSocketOfTheHost() throws IOException, InterruptedException {
     try (var listener = Listener.open()) {

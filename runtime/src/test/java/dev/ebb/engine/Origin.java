@@ -31,7 +31,7 @@ record Origin(Process process, String address, int port) implements AutoCloseabl
     return open("127.0.0.1", "origin");
   }
 
-  /** What it was asked so far. */
+  /** Returns the requests so far. */
   String log() throws IOException {
     return ask("/log");
   }

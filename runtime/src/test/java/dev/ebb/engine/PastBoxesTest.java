@@ -149,7 +149,7 @@ class PastBoxesTest {
   }
 
   @Test
-  void aDiskThatTakesNothingIsToldOfAndNothingFails() throws Exception {
+  void aFullDiskIsReportedAndNothingFails() throws Exception {
     PastBoxes past = open(store(Kept.FILES));
     // Root writes to whatever is a file.
     Files.createDirectory(file());
@@ -184,7 +184,7 @@ class PastBoxesTest {
           Files.writeString(file(), text.substring(0, text.length() - 30), ISO_8859_1);
       case GARBAGE -> Files.writeString(file(), "\0\1\377nonsense\n=\n@\n", ISO_8859_1);
       case OLDER, NEWER -> {
-        // An entry that says less, or what only another version knows.
+        // An entry with fewer fields, or with fields that only another version knows.
         var odd = how == Damage.OLDER ? JournalEntry.about("ended") : JournalEntry.about("moved");
         new FileRecordStore(home, home).history().append(odd.with("number", 9).with("to", "moon"));
       }

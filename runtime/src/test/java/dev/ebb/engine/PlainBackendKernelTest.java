@@ -41,7 +41,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** One backend more than the engine has, whose boxes can do less; see docs/design/making.md. */
+/** An additional backend that makes boxes with fewer capabilities; see docs/design/making.md. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -155,7 +155,7 @@ final class PlainBackendKernelTest {
   }
 
   @Test
-  void oneThatCannotMakeABoxNowIsReplacedByNoOther() throws Exception {
+  void aNamedBackendThatCannotMakeABoxIsNotReplaced() throws Exception {
     Engine engine = withPlain();
     List<Holding> before = engine.holdings();
     assertRefused(

@@ -26,15 +26,15 @@ import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Makes one and the same attempt (see probe.py) in a box and where nothing stops it, so that a test
- * which passes is known to be able to fail.
+ * Makes the same attempt (see probe.py) in a box and where nothing stops it, which shows that the
+ * test is able to fail.
  */
 final class Prober implements BeforeEachCallback, AfterEachCallback {
   private static final String PYTHON = "/usr/bin/python3";
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final int NOBODY = 54_321;
 
-  /** What a box is made of, without its precautions. */
+  /** The parts of a box, without its precautions. */
   private static final List<String> PLAIN =
       List.of(
           "bwrap --unshare-user --unshare-pid --uid 1000 --gid 1000 --ro-bind /usr /usr",
@@ -75,7 +75,7 @@ final class Prober implements BeforeEachCallback, AfterEachCallback {
     return host.home();
   }
 
-  /** One attempt in a box of its own. */
+  /** Makes one attempt in a box of its own. */
   String inBox(String... attempt) throws IOException, InterruptedException {
     return inBox(BoxSpec.defaults(), attempt);
   }
@@ -92,7 +92,7 @@ final class Prober implements BeforeEachCallback, AfterEachCallback {
     return run.stdout().text().strip();
   }
 
-  /** One attempt in a box that lives on. */
+  /** Makes one attempt in a box that lives on. */
   String in(Box box, String... attempt) throws IOException, InterruptedException {
     try (Exec exec = engine().start(box, probe(attempt))) {
       var result = exec.await(PATIENCE).orElseThrow();
@@ -101,7 +101,9 @@ final class Prober implements BeforeEachCallback, AfterEachCallback {
     }
   }
 
-  /** One attempt on the host, as root: the control for what other users cannot do there. */
+  /**
+   * Makes one attempt on the host, as root: the control for attempts that other users cannot make.
+   */
   static String onHostAsRoot(String... attempt) throws IOException, InterruptedException {
     TestHost.require(Feature.ROOT);
     return onHost(attempt);
@@ -112,7 +114,7 @@ final class Prober implements BeforeEachCallback, AfterEachCallback {
     return run(python("probe.py", attempt));
   }
 
-  /** One attempt on the host, as a user without rights; as this user, if it has none. */
+  /** Makes one attempt on the host, as a user without rights; as this user, if it has none. */
   static String onHostAsNobody(String... attempt) throws IOException, InterruptedException {
     return Feature.ROOT.isPresent() ? onHostAs(NOBODY, attempt) : onHost(attempt);
   }
@@ -124,7 +126,7 @@ final class Prober implements BeforeEachCallback, AfterEachCallback {
     return run(words);
   }
 
-  /** One attempt in a sandbox that bwrap alone makes, with more options. */
+  /** Makes one attempt in a sandbox that bwrap alone makes, with more options. */
   static String inPlainBwrap(List<String> options, String... attempt)
       throws IOException, InterruptedException {
     return run(plainBwrap(options, attempt));

@@ -29,7 +29,7 @@ final class SeccompKernelTest {
   private static final Pattern RULE =
       Pattern.compile("\\b(?:DENY|DENY_IF|ABSENT|NO_FAMILY_IF)\\((\\w+)[,)]");
 
-  /** What a host may forbid to root, too: by lockdown, sysctl or its own sandbox. */
+  /** Calls that a host may forbid even to root: by lockdown, sysctl or its own sandbox. */
   private static final Set<String> MAY_BE_FORBIDDEN =
       Set.of(
           "bpf",

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What is claimed on the host for the boxes of a home. */
+/** The uids that are claimed on the host for the boxes of a home. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -95,7 +95,7 @@ class UidsKernelTest {
     try {
       return Files.readSymbolicLink(link).startsWith(home);
     } catch (IOException e) {
-      // Another's, which went.
+      // A claim of another home, which was removed.
       return false;
     }
   }

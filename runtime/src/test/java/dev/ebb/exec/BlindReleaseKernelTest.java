@@ -35,7 +35,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** An engine that cannot look into a cgroup, or cannot use its cgroup.kill, kills all the same. */
+/** An engine that cannot read a cgroup, or cannot use its cgroup.kill, still kills. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

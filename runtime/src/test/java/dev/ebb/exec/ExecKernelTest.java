@@ -61,7 +61,7 @@ final class ExecKernelTest {
     assertThat(cause.code()).isEqualTo(code);
   }
 
-  /** What a shell says of a child that was killed. */
+  /** The exit code of a shell for a killed child. */
   @ParameterizedTest
   @ValueSource(ints = {137, 143})
   void theExitCodesOfKilledChildrenReadAsKilled(int code) throws IOException, InterruptedException {
@@ -111,7 +111,7 @@ final class ExecKernelTest {
   }
 
   @Test
-  void aScriptWhoseInterpreterIsMissingIsNotFound() throws IOException, InterruptedException {
+  void aScriptWithoutItsInterpreterIsNotFound() throws IOException, InterruptedException {
     Box box = bench.box();
     bench.run(box, sh("echo '#!/no/such/interpreter' > script; chmod +x script"));
     assertThat(bench.run(box, ExecSpec.of("./script")).cause().code()).isEqualTo(127);
@@ -157,7 +157,7 @@ final class ExecKernelTest {
   }
 
   @Test
-  void theCallersPathIsTheOneThatIsSearched() throws IOException, InterruptedException {
+  void theCallersPathIsSearched() throws IOException, InterruptedException {
     var spec = ExecSpec.of("true");
     assertThat(bench.run(spec).cause()).isEqualTo(new Exited(0));
     assertThat(bench.run(spec.withEnvironment(Map.of("PATH", "/nowhere"))).cause().code())

@@ -35,8 +35,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Each limit stops what exceeds it, says so, and leaves a box that still works. Beside each limit
- * stands its control: the same program below the limit, or without it, succeeds.
+ * Each limit stops a command that exceeds it, reports that, and leaves a box that still works. Each
+ * limit has a control: the same program succeeds below the limit, or without it.
  */
 @Tag("kernel")
 @LeakChecked
@@ -93,8 +93,8 @@ final class ExhaustionKernelTest {
   }
 
   /**
-   * It may end before it can be killed; then its own exit status counts, and the memory figure
-   * shows what happened.
+   * The command may end before it can be killed; then its own exit status counts, and the memory
+   * figure shows what happened.
    */
   @Test
   void aShellThatSucceedsInSpiteOfItsStarvedChildShowsIt()
@@ -153,7 +153,7 @@ final class ExhaustionKernelTest {
 
   // --- pids ---
 
-  /** Forks until it is refused and says how many children it had. */
+  /** Forks until it is refused and prints how many children it had. */
   private static final ExecSpec FORKER =
       python(
           """
@@ -183,7 +183,7 @@ final class ExhaustionKernelTest {
     bench.assertUsable(box);
   }
 
-  /** Without cgroups a refused process cannot be told from one that just fits. */
+  /** Without cgroups a refused process cannot be distinguished from one that just fits. */
   @Test
   void belowThePidsLimitNothingIsRefused() throws IOException, InterruptedException {
     var run = bench.run(Limits.defaults().withPids(bench.hasSubreapers() ? 52 : 51), FORKER);
@@ -395,7 +395,7 @@ final class ExhaustionKernelTest {
     assertThat(run.cause()).isEqualTo(new Exited(0));
   }
 
-  /** Init shares the box's processors, and must end it all the same. */
+  /** Init shares the box's processors, and must still end the command. */
   @Test
   void aThrottledCommandIsEndedAtItsTimeout() throws IOException, InterruptedException {
     var spec = python("while True: pass").withTimeout(Duration.ofMillis(300));

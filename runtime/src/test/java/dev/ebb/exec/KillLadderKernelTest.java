@@ -138,7 +138,7 @@ final class KillLadderKernelTest {
     assertIdle(box);
   }
 
-  /** As a killed command that says it did well is still a killed one. */
+  /** A killed command that exits with 0 still counts as killed. */
   @Test
   void aCommandThatExitsWithZeroWhenKilledHasTheCodeOfSigterm()
       throws IOException, InterruptedException {
@@ -210,7 +210,7 @@ final class KillLadderKernelTest {
     assertThat(Workbench.await(exec).cause()).isEqualTo(new Killed(new Exit(0, 15)));
   }
 
-  /** It may be anywhere between clone(2) and its first instruction. */
+  /** The command may be anywhere between clone(2) and its first instruction. */
   @Test
   void aCommandIsKilledHoweverEarly() throws IOException, InterruptedException, KernelException {
     Box box = bench.box();
@@ -224,12 +224,12 @@ final class KillLadderKernelTest {
   }
 
   @Test
-  void ofSeveralCommandsInABoxOnlyTheOneThatIsKilledEnds()
+  void onlyTheKilledOneOfSeveralCommandsEnds()
       throws IOException, InterruptedException, KernelException {
     Box box = bench.box();
     var execs = new ArrayList<Exec>();
     for (int i = 0; i < 5; i++) {
-      // With a child each, to see that the trees are told apart.
+      // Each has a child, to check that the trees are distinguished.
       execs.add(bench.start(box, sh("sleep 1000 & echo ready; read w; exit " + i).withInput()));
     }
     execs.forEach(exec -> awaitOutput(exec, "ready"));

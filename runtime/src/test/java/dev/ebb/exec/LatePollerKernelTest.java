@@ -46,7 +46,7 @@ final class LatePollerKernelTest {
     Exec.ladderSlack = usual;
   }
 
-  /** Nothing is heard for so long from when this returns. */
+  /** Blocks the poller for this long from when this returns. */
   private static void makeLate(Box box) throws KernelException, InterruptedException {
     var isLate = new CountDownLatch(1);
     box.execSite()

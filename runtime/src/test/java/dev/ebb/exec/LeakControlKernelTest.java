@@ -32,7 +32,7 @@ final class LeakControlKernelTest {
 
   @Test
   void aBoxThatIsNotReleasedIsALeak() throws IOException {
-    // What makes boxes stays with the engine.
+    // Processes that make boxes stay with the engine.
     bench.engine().release(bench.box());
     bench.engine().release(bench.box());
     var before = Snapshot.take();
@@ -80,8 +80,7 @@ final class LeakControlKernelTest {
   }
 
   @Test
-  void aDaemonThatIsKeptIsALeakAndOneThatIsNotKeptIsNone()
-      throws IOException, InterruptedException {
+  void aDaemonThatIsKeptIsALeakAndAReleasedOneIsNot() throws IOException, InterruptedException {
     Box box = bench.box();
     var before = Snapshot.take();
     run(box, sh("sleep 1000 &"));

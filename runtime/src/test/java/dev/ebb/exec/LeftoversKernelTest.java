@@ -25,7 +25,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a command leaves running when it ends: killed by default, kept and listed on request. */
+/** Processes that a command leaves running: killed by default, kept and listed on request. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -124,7 +124,7 @@ final class LeftoversKernelTest {
       throws IOException, InterruptedException {
     Exec exec = bench.start(bench.box(), keep ? FLOODS.withKeep() : FLOODS);
     ExecResult result = Workbench.await(exec);
-    // It may reach the output limit before its leader has ended: the cause is no concern here.
+    // The command may reach the output limit before its leader ends: this test ignores the cause.
     assertThat(text(exec.stdout())).startsWith("daemon\n");
     assertThat(exec.stdout().isEnd(result.stdoutSize())).isTrue();
   }

@@ -66,7 +66,7 @@ final class OperatorKernelTest {
     assertThat(bench.run(box, sh("true | true")).cause()).as("room again").isEqualTo(new Exited(0));
   }
 
-  /** It may be started, but then it cannot fork. */
+  /** The command may start, but then it cannot fork. */
   private void requireRefused(Box box) throws InterruptedException {
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(() -> bench.run(box, sh("true | true")))

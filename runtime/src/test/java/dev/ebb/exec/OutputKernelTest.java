@@ -137,7 +137,7 @@ final class OutputKernelTest {
     assertThat(result.loss()).isEqualTo(new OutputLoss(100000 - 65536, 0, EFBIG));
   }
 
-  /** Of this JVM, and of the inits it starts meanwhile. */
+  /** The limit of this JVM, and of the inits that it starts meanwhile. */
   private static void limitFileSize(String soft) throws IOException, InterruptedException {
     var self = Long.toString(ProcessHandle.current().pid());
     var prlimit = new ProcessBuilder("prlimit", "--pid", self, "--fsize=" + soft + ":");
@@ -201,7 +201,7 @@ final class OutputKernelTest {
     assertThat(run.result().stdoutSize()).isEqualTo(CAP.bytes());
   }
 
-  /** Whether it is noticed before or after the command has ended by itself. */
+  /** The loss may be noticed before or after the command has ended by itself. */
   @Test
   void oneByteMoreThanTheCapIsCut() throws IOException, InterruptedException {
     for (int i = 0; i < 10; i++) {

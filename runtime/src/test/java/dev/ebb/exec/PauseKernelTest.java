@@ -51,7 +51,7 @@ final class PauseKernelTest {
 
     box.pause();
     assertThat(box.state()).isEqualTo(BoxState.PAUSED);
-    // What was in the pipe when the command froze still arrives.
+    // Output that was in the pipe when the command froze still arrives.
     eventually().until(() -> isQuiet(exec));
     box.pause();
     assertThatExceptionOfType(SandboxException.class)
@@ -91,7 +91,7 @@ final class PauseKernelTest {
     }
   }
 
-  /** For as long as ten ticks take. */
+  /** Lasts ten ticks. */
   private static boolean isQuiet(Exec exec) throws InterruptedException {
     long size = exec.stdout().size();
     return !exec.stdout().await(size, Deadline.in(Duration.ofMillis(100)));
@@ -132,7 +132,7 @@ final class PauseKernelTest {
   }
 
   @Test
-  void aBoxWhoseInitWasKilledIsLostAndThenReleased() throws Exception {
+  void aBoxWithAKilledInitIsLostAndThenReleased() throws Exception {
     List<BoxState> heard = Collections.synchronizedList(new ArrayList<>());
     var engine = bench.engine();
     Box box = engine.create(engine.newId(), BoxSpec.defaults(), heard::add);

@@ -52,7 +52,7 @@ final class StrangersKernelTest {
     Files.writeString(cgroup.path().resolve("cgroup.procs"), Long.toString(stranger.pid()));
   }
 
-  private void assertTold(Engine engine, String where) throws InterruptedException {
+  private void assertReported(Engine engine, String where) throws InterruptedException {
     assertThat(stranger.waitFor()).isEqualTo(128 + 9);
     assertThat(engine.strangers()).isEqualTo(1);
     assertThat(log.lines())
@@ -70,7 +70,7 @@ final class StrangersKernelTest {
       enter(Workbench.cgroup(box).leaf(1));
       exec.stdin().orElseThrow().close();
       assertThat(Workbench.await(exec).leftovers().count()).isEqualTo(1);
-      assertTold(engine, "command");
+      assertReported(engine, "command");
     }
   }
 
@@ -82,7 +82,7 @@ final class StrangersKernelTest {
       awaitOutput(exec, "ready");
       enter(Workbench.cgroup(box).leaf(1));
       exec.killAndAwait(Duration.ZERO);
-      assertTold(engine, "command");
+      assertReported(engine, "command");
     }
   }
 
@@ -92,7 +92,7 @@ final class StrangersKernelTest {
       Box box = engine.create(BoxSpec.defaults());
       enter(Workbench.cgroup(box).init());
       assertThat(engine.release(box).isClean()).isTrue();
-      assertTold(engine, "box");
+      assertReported(engine, "box");
     }
   }
 
@@ -109,7 +109,7 @@ final class StrangersKernelTest {
       init.signal(Signal.STOP);
       exec.kill(Duration.ZERO);
       Thread waiting = Thread.ofVirtual().start(() -> awaitQuietly(exec));
-      assertTold(engine, "command");
+      assertReported(engine, "command");
       init.signal(Signal.CONT);
       waiting.join();
       assertThat(engine.release(box).isClean()).isTrue();
@@ -134,7 +134,7 @@ final class StrangersKernelTest {
       Cgroup stray = Cgroup.create(Workbench.cgroup(box).leaf(777).path());
       enter(stray);
       assertThat(engine.audit(false)).hasSize(1);
-      assertTold(engine, "box");
+      assertReported(engine, "box");
       assertThat(log.lines()).singleElement().asString().contains("box=" + box.id() + " ");
     }
   }

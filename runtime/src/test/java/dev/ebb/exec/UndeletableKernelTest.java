@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class UndeletableKernelTest {
   @RegisterExtension final TestHost host = TestHost.needing(Feature.ROOT, Feature.BWRAP);
 
-  /** What keeps it. */
+  /** The obstacle that keeps the directory. */
   enum Obstacle {
     MOUNT {
       @Override
@@ -94,7 +94,7 @@ final class UndeletableKernelTest {
       } finally {
         run(obstacle.take(logs));
       }
-      // Nobody asks again.
+      // No caller repeats the request.
       eventually().until(() -> box.state() == BoxState.GONE);
       assertThat(logs).doesNotExist();
       assertThat(engine.holdings()).noneMatch(held -> held.box().equals(box.id().value()));

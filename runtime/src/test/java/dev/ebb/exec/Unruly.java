@@ -5,7 +5,7 @@ import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Limits;
 import java.io.IOException;
 
-/** Command trees that are hard to end. Each says "ready" once it stands. */
+/** Command trees that are hard to end. Each prints "ready" once all its processes run. */
 enum Unruly {
   SLEEPER(
       Manner.POLITE,
@@ -110,11 +110,11 @@ enum Unruly {
       except RuntimeError: ready(); rest()
       """);
 
-  /** What it does about SIGTERM. */
+  /** How it reacts to SIGTERM. */
   enum Manner {
     /** All of it dies. */
     POLITE,
-    /** None of it does. */
+    /** None of its processes does. */
     STUBBORN,
     /** Each process that is hit dies, and others are born meanwhile. */
     RECKLESS

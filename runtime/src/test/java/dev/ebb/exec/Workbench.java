@@ -73,13 +73,13 @@ final class Workbench implements BeforeEachCallback, AfterEachCallback {
     return engine().create(BoxSpec.defaults().withLimits(limits));
   }
 
-  /** For what can be shown with cgroups only. */
+  /** For tests that need cgroups. */
   static BoxCgroup cgroup(Box box) {
     TestHost.require(Feature.CGROUPS);
     return (BoxCgroup) Insides.enclosure(box);
   }
 
-  /** Whether a command has a subreaper beside it, where no cgroup tells the execs apart. */
+  /** Whether a command has a subreaper beside it, where no cgroup separates the execs. */
   boolean hasSubreapers() throws IOException {
     return engine().hierarchies().mode() == CgroupMode.NONE;
   }
@@ -140,7 +140,7 @@ final class Workbench implements BeforeEachCallback, AfterEachCallback {
   static byte[] bytes(OutputLog log) {
     var all = new ByteArrayOutputStream();
     byte[] chunk = new byte[CHUNK];
-    // As much as there is now: a flood would keep us here for ever.
+    // Reads only what is there now: a flood would never end.
     for (long size = log.size(); all.size() < size; ) {
       all.write(chunk, 0, log.read(all.size(), chunk));
     }

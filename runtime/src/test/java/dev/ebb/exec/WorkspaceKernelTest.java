@@ -20,7 +20,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Whatever a command puts into its workspace, the box is released all the same. */
+/** A box is released whatever a command puts into its workspace. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

@@ -32,8 +32,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * An init that was taken over sends sockets whose close lasts as long as it wants: no thread of the
- * engine waits for that, neither the one that receives nor the one that ends the box.
+ * A hostile init sends sockets with a close that lasts as long as it wants: no thread of the engine
+ * waits for that, neither the one that receives nor the one that ends the box.
  */
 @Tag("kernel")
 @LeakChecked
@@ -130,7 +130,7 @@ final class HostileDescriptorKernelTest {
     assertThat(channel.awaitHello(Deadline.in(AT_ONCE))).isPresent();
   }
 
-  /** Speaks for init: {@code m} is what it says, {@code lingering()} makes a socket. */
+  /** Acts as init: {@code m} is the message, {@code lingering()} makes a socket. */
   private ForeignProcess init(byte[] m, String code) throws KernelException {
     String message = "m = bytes.fromhex(\"" + HexFormat.of().formatHex(m) + "\")\n";
     return new ForeignProcess(peer, LINGERING + message + code + "\ntime.sleep(1000)\n");

@@ -47,7 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The channel against a peer that says what the test wants. */
+/** The channel against a peer that sends what the test wants. */
 @LeakChecked
 @Timeout(60)
 @SuppressWarnings("try") // an end is closed early here to see what that does
@@ -66,7 +66,7 @@ class InitChannelTest {
   private UnixSocket peer;
   private InitChannel channel;
 
-  /** What an exec is told. */
+  /** Records the events of an exec. */
   private static final class Recorder implements ExecEvents {
     private final List<String> told = new CopyOnWriteArrayList<>();
 
@@ -141,7 +141,7 @@ class InitChannelTest {
     return InitWire.pair(ours, peers, InitChannelTest::closeAtOnce);
   }
 
-  /** What these tests put into a socket can be closed by anyone. */
+  /** Any thread may close the descriptors that these tests send. */
   private static void closeAtOnce(Fd socket, Runnable close) {
     assertThat(socket.toString()).contains("control socket");
     close.run();
@@ -233,7 +233,7 @@ class InitChannelTest {
     }
   }
 
-  /** All that the peer is told until it has {@code size} bytes or sees the end. */
+  /** Returns what the peer receives until it has {@code size} bytes or sees the end. */
   private byte[] hear(int size) {
     var heard = new ByteArrayOutputStream();
     byte[] buffer = new byte[1 << 16];
@@ -291,7 +291,7 @@ class InitChannelTest {
     return channel.awaitHello(Deadline.in(Duration.ofSeconds(10))).isPresent();
   }
 
-  /** It is broken, says so once, and hangs up: that is what ends a box. */
+  /** The channel is broken, reports that once, and closes, which ends the box. */
   private void assertBroken(String reason) throws Exception {
     hearTheEnd();
     soon().until(() -> !log.lines().isEmpty());
@@ -329,9 +329,9 @@ class InitChannelTest {
     assertThat(isUp()).isTrue();
   }
 
-  /** As after a time in which the engine did not run. */
+  /** Simulates a time in which the engine did not run. */
   @Test
-  void whatInitSaidInTimeIsHeardHoweverLateThePollerIs() throws Exception {
+  void messagesSentInTimeCountHoweverLateThePollerIs() throws Exception {
     var isLate = new CountDownLatch(1);
     var gate = new CountDownLatch(1);
     try {
@@ -369,9 +369,9 @@ class InitChannelTest {
     assertThat(log.lines()).isEmpty();
   }
 
-  /** Its init has been told to end, so it would be lost at once. */
+  /** Its init has been ordered to end, so it would be lost at once. */
   @Test
-  void whoIsAnnouncedAfterHisMakerWasLostIsNotUp() throws Exception {
+  void aBoxAnnouncedAfterItsMakerWasLostIsNotUp() throws Exception {
     channel.forsakeUnlessAnnounced();
     sayLaunched();
     say(hello());
@@ -381,7 +381,7 @@ class InitChannelTest {
   }
 
   @Test
-  void whoWasAnnouncedBeforeIsUp() throws Exception {
+  void aBoxAnnouncedBeforeItsMakerWasLostIsUp() throws Exception {
     sayLaunched();
     soon().until(() -> channel.init().isPresent());
     channel.forsakeUnlessAnnounced();
@@ -443,7 +443,7 @@ class InitChannelTest {
   }
 
   @Test
-  void aSocketThatComesLateHarmsNobody() throws Exception {
+  void aSocketThatComesLateDoesNoHarm() throws Exception {
     greet();
     byte[] listen = Protocol.listen(1);
     for (int i = 0; i < 2; i++) {
@@ -500,7 +500,7 @@ class InitChannelTest {
     assertThat(asked.get().orElseThrow().written()).isEmpty();
   }
 
-  /** The flags of the first START that the peer is told. */
+  /** Returns the flags of the first START that the peer receives. */
   private int startFlags() {
     byte[] message = hear(Protocol.HEADER_SIZE);
     return ByteBuffer.wrap(message)
@@ -509,7 +509,7 @@ class InitChannelTest {
   }
 
   @Test
-  void aProgramIsToldOfWithWhatItLeaves() throws Exception {
+  void aProgramIsReportedWithTheFilesItLeaves() throws Exception {
     greet();
     start(new ExecKind.Program());
     assertThat(startFlags()).isEqualTo(Protocol.START_HAS_LEAF | Protocol.START_LIST);
@@ -520,7 +520,7 @@ class InitChannelTest {
   }
 
   @Test
-  void whatCannotBeToldIsNot() throws Exception {
+  void aListingThatFailedOrIsOfAnotherExecIsNotReported() throws Exception {
     greet();
     start(new ExecKind.Program());
     say(message(Protocol.MESSAGE_LISTED, EXEC, report(Errno.E2BIG.number(), "")));
@@ -588,7 +588,7 @@ class InitChannelTest {
   }
 
   @Test
-  void descriptorsThatNobodyAskedForBreakIt() throws Exception {
+  void unrequestedDescriptorsBreakIt() throws Exception {
     try (var passing = new Scope()) {
       Fd nothing = Fd.open(passing, Path.of("/dev/null"), Fd.Flag.READ);
       byte[] message = launched();
@@ -600,7 +600,7 @@ class InitChannelTest {
   // --- messages ---
 
   @Test
-  void theLifeOfAnExecIsToldInOrder() throws Exception {
+  void theLifeOfAnExecIsReportedInOrder() throws Exception {
     greet();
     start();
     say(message(Protocol.MESSAGE_STARTED, EXEC, ints(9, 2)));
@@ -930,7 +930,7 @@ class InitChannelTest {
   }
 
   @Test
-  void whoeverStartsOnAClosedChannelIsToldByAnException() throws Exception {
+  void aStartOnAClosedChannelThrows() throws Exception {
     peerEnd.close();
     hearNothingMore();
     assertThatThrownBy(this::start).isInstanceOf(KernelException.class);
@@ -939,7 +939,7 @@ class InitChannelTest {
 
   // --- a later line ---
 
-  /** To an init that is connected to, and says nothing. */
+  /** Greets an init that is connected and sends nothing. */
   private InitChannel reconnect(Path directory) throws KernelException {
     Fd place = Fd.open(scope, directory, Fd.Flag.READ, Fd.Flag.DIRECTORY);
     UnixSocket.listen(peerEnd, place, LogDirectory.CONTROL);
@@ -999,7 +999,7 @@ class InitChannelTest {
                           init.send(message, 0, message.length, List.of());
                         }
                       } catch (KernelException e) {
-                        // Nobody listens any more.
+                        // No peer listens any more.
                       }
                     });
         brief.close();

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 
 /** {@link Protocol} against init/protocol.h, as a C compiler understands it. */
 class ProtocolTest {
-  /** What is bound by a size or a layout, not by a number of its own. */
+  /** Constants that a size or a layout defines, without a number of their own. */
   private static final Map<String, String> SIZES =
       Map.of(
           "HEADER_SIZE", "message_header",

@@ -119,7 +119,7 @@ class LedgerTest {
     assertThat(Ledger.read(path)).containsExactly(odd, next);
   }
 
-  /** One write of the ledger: where it lies in the file, and what it says. */
+  /** One write of the ledger: its offset in the file, and its content. */
   private record Step(long start, long end, List<Holding> held, List<Holding> struck) {}
 
   private List<Step> steps() throws Exception {

@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a policy allows, and how it is written. */
+/** The names that a policy allows, and its text form. */
 class EgressPolicyTest {
   private static EgressPolicy policy(String... rules) {
     return EgressPolicy.parse(List.of(rules));

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A node that waited for its code does what one that was started with it does. */
+/** A warm node behaves like a node that was started with its code. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)

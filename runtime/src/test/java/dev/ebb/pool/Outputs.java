@@ -4,7 +4,7 @@ import dev.ebb.exec.OutputLog;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
-/** What commands wrote. */
+/** The output of commands. */
 final class Outputs {
   private Outputs() {}
 

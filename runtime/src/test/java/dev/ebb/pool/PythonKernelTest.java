@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A python3 that waited for its code does what one that was started with it does. */
+/** A warm python3 behaves like a python3 that was started with its code. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
@@ -221,7 +221,7 @@ class PythonKernelTest {
   }
 
   @Test
-  void aFileThatCannotBeReadIsPythonsOwnToTell() throws Exception {
+  void pythonItselfReportsAnUnreadableFile() throws Exception {
     WarmRuns.Run run = runs.assertSameOfFiles(ExecSpec.of("python3", "none.py"), Map.of());
     assertThat(run.cause()).isEqualTo(new ExitCause.Exited(2));
     assertThat(run.stderr()).contains("can't open file");

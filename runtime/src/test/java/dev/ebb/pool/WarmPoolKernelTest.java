@@ -74,7 +74,7 @@ final class WarmPoolKernelTest {
     engine.close();
   }
 
-  /** What the engine makes, known here before anybody has it. */
+  /** The boxes that the engine makes, known here before a caller has them. */
   private final class Recorded implements WarmPool.Maker {
     @Override
     public Box make(BoxSpec spec, Optional<Interpreter> interpreter) {
@@ -230,7 +230,7 @@ final class WarmPoolKernelTest {
     return planted;
   }
 
-  /** Whoever asks next gets another one, or none. */
+  /** The next caller gets another box, or none. */
   private void requireRefused(Box planted, Fate fate) throws Exception {
     assertThat(take(BoxSpec.defaults()).map(Box::id)).isNotEqualTo(Optional.of(planted.id()));
     await(() -> poisoned.containsKey(id(planted)));
@@ -240,16 +240,16 @@ final class WarmPoolKernelTest {
   }
 
   @Test
-  void oneWhoseInitWasKilledIsNotHandedOut() throws Exception {
+  void aBoxWithAKilledInitIsNotHandedOut() throws Exception {
     Box planted = only();
     planted.execSite().sandbox().init().orElseThrow().signal(Signal.KILL);
-    // One that is dying is silent first.
+    // A dying box is silent first.
     await(() -> planted.state() != BoxState.RUNNING);
     requireRefused(planted, Fate.DEAD);
   }
 
   @Test
-  void oneWhoseInitDoesNotAnswerIsNotHandedOut() throws Exception {
+  void aBoxWithASilentInitIsNotHandedOut() throws Exception {
     Box planted = only();
     planted.execSite().sandbox().init().orElseThrow().signal(Signal.STOP);
     requireRefused(planted, Fate.SILENT);
@@ -289,7 +289,7 @@ final class WarmPoolKernelTest {
   }
 
   @Test
-  void oneThatIsTooOldIsNotHandedOut() throws Exception {
+  void aBoxThatIsTooOldIsNotHandedOut() throws Exception {
     fill(new PoolPolicy(1, 1, Duration.ofMillis(300), Map.of(), List.of()));
     await(() -> destroyed(Fate.AGED) >= 2);
     assertThat(poisoned).as("age is no poison").isEmpty();
@@ -307,7 +307,7 @@ final class WarmPoolKernelTest {
   @Test
   void itsMemoryIsThatOfTheOrder() throws Exception {
     Box box = specialised(Limits.defaults().withMemory(ByteSize.mebibytes(40)));
-    // Without cgroups memory is looked at now and then: whoever shall be seen must stay.
+    // Without cgroups memory is read now and then: a process must stay to be seen.
     String eater = "import time; x = b'x' * (80 << 20); time.sleep(20)";
     Exec exec = engine.start(box, ExecSpec.of("/usr/bin/python3", "-c", eater));
     assertThat(exec.await().cause()).isInstanceOf(ExitCause.OutOfMemory.class);
@@ -355,7 +355,7 @@ final class WarmPoolKernelTest {
         print(time.process_time() - before)
         """; // of one second, without what the interpreter's own start took
     assertThat(Double.parseDouble(output(box, "/usr/bin/python3", "-c", burn).strip()))
-        .isLessThan(isSlow() ? 0.8 : 0.35); // emulated, time is told by ticks
+        .isLessThan(isSlow() ? 0.8 : 0.35); // on an emulator, ticks measure the time
   }
 
   private static boolean isSlow() {

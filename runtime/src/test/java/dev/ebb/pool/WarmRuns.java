@@ -23,7 +23,7 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.awaitility.Awaitility;
 
-/** Runs a command by an interpreter that has waited for it, and by one that has not. */
+/** Runs a command by a warm interpreter, and by a new one. */
 final class WarmRuns implements AutoCloseable {
   private static final Duration PATIENCE = TestHost.patience(Duration.ofSeconds(30));
 
@@ -32,7 +32,7 @@ final class WarmRuns implements AutoCloseable {
   private final UnaryOperator<PoolPolicy> how;
   private WarmPool pool;
 
-  /** What can be compared of a run: everything but its time. */
+  /** The comparable parts of a run: everything but its time. */
   record Run(ExitCause cause, String stdout, String stderr) {}
 
   WarmRuns(Path home, Interpreter interpreter) {
@@ -82,7 +82,7 @@ final class WarmRuns implements AutoCloseable {
     return take(spec);
   }
 
-  /** Whether one waits or not. */
+  /** Takes a box that waits for {@code spec}; it may have a warm interpreter or not. */
   PoolItem take(ExecSpec spec) throws InterruptedException {
     PoolItem item = pool.take(BoxSpec.defaults(), PlannedStart.of(spec)).orElseThrow();
     assertThat(item.waitsFor(spec)).isTrue();
@@ -144,7 +144,7 @@ final class WarmRuns implements AutoCloseable {
     return cold;
   }
 
-  /** What a program has left in a file, and how it ended, is the same. */
+  /** Asserts that the content of a file, and the end of the program, are the same. */
   void assertSameIn(String file, ExecSpec spec) throws Exception {
     Box box = engine.create(BoxSpec.defaults());
     String cold = leftIn(file, engine.start(box, spec), box);

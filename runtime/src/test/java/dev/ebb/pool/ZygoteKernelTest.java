@@ -35,9 +35,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** A python3 that is a copy does what one that was started does, and is as apart from others. */
+/** A copied python3 behaves like a new one, and is isolated like one. */
 final class ZygoteKernelTest extends PythonKernelTest {
-  /** What a process is and may do, in words that are the same whoever started it. */
+  /** Describes a process and its rights, independent of how it was started. */
   private static final String LOOK =
       """
       import ctypes, os, re
@@ -97,7 +97,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
     return new WarmRuns(home, Interpreter.PYTHON, policy -> policy.withCopies(copies));
   }
 
-  /** Whatever was run here, it was not for want of one that it was the same. */
+  /** Checks that a zygote existed, so the results are not equal only for lack of a copy. */
   @AfterEach
   void thereWasOne() {
     Awaitility.await().until(() -> !canBe || wasKilled || !zygotes().isEmpty());
@@ -248,7 +248,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
     for (int i = 0; i < runs; i++) {
       seen.add(run(python("print(hash('seed'))")).stdout());
     }
-    // One that was copied often enough may have just gone, and the next not be there yet.
+    // A zygote that was copied often enough may have ended, before the next one is ready.
     Awaitility.await()
         .atMost(TestHost.patience(Duration.ofSeconds(10)))
         .until(() -> zygotes().size() == 1);
@@ -272,7 +272,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
 
   /** No more than one waits, so most of these cannot have. */
   @Test
-  void whoFindsNoneIsGivenACopyThatIsMadeForHim() throws Exception {
+  void aRunThatFindsNoneGetsACopyMadeForIt() throws Exception {
     var spec = python("import sys; print(input(), len(sys.argv))").withInput();
     var items = new ArrayList<>(List.of(copy(spec)));
     for (int i = 0; i < 4; i++) {
@@ -285,7 +285,7 @@ final class ZygoteKernelTest extends PythonKernelTest {
     }
   }
 
-  /** What it touches for the first time is a fault of a page; the one who waits shall have few. */
+  /** Each first access is a page fault; a waiting interpreter should have few. */
   @Test
   void itHasTouchedWhatAProgramNeedsBeforeItIsHandedOut() throws Exception {
     var spec = python("print(open('/proc/self/stat').read().rsplit(')')[1].split()[7])");

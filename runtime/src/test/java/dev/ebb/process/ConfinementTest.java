@@ -25,7 +25,7 @@ class ConfinementTest {
       33 27 0:46 / /mnt/proc/sys rw,relatime - tmpfs tmpfs rw
       """;
 
-  /** What docker adds by default: read-only paths, files and directories that are hidden. */
+  /** Mounts that docker adds by default: read-only paths, hidden files and directories. */
   private static final String DOCKER =
       """
       612 590 0:67 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw

@@ -66,7 +66,7 @@ class ProcFsTest {
 
   /** KERNEL: the first thread of such a process shows as a zombie, while the process lives. */
   @Test
-  void aProcessWhoseFirstThreadEndedIsNoZombie() throws Exception {
+  void aProcessWithAnEndedFirstThreadIsNoZombie() throws Exception {
     int pid =
         children.python(
             """

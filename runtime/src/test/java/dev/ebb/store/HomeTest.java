@@ -52,7 +52,7 @@ class HomeTest {
     scope.close();
   }
 
-  /** An instance whose runtime was killed. */
+  /** An instance of a killed runtime. */
   private Instance dead(String... subjects) throws Exception {
     try (var brief = new Scope()) {
       Instance instance = home.create(brief, DEAD, UidRange.NONE);
@@ -169,7 +169,7 @@ class HomeTest {
               return isAlive(process);
             });
     assertThat(claimed).isEmpty();
-    assertThat(asked).as("nobody waits for a claimer").hasValueBetween(1, 9);
+    assertThat(asked).as("no thread waits for a claimer").hasValueBetween(1, 9);
     claimer.close();
     assertThat(claimDead()).hasSize(1);
   }
@@ -325,7 +325,7 @@ class HomeTest {
    */
   @ParameterizedTest
   @ValueSource(strings = {"", "uids=0\n", "\0\0\0\0", "boot=\n"})
-  void anInstanceWhoseBootIsUnknownIsOfAnEarlierOne(String content) throws Exception {
+  void anInstanceWithAnUnknownBootIsOfAnEarlierOne(String content) throws Exception {
     Instance instance = dead("17@4711");
     rewrite(instance, content);
     assertThat(claimDead()).singleElement().matches(dead -> !dead.sameBoot());

@@ -37,7 +37,7 @@ class LogDirectoryTest {
     }
   }
 
-  /** As long as there is a directory to write to. */
+  /** While there is a directory to write to. */
   private static boolean write(Path record) throws IOException {
     for (int i = 0; i < WRITES; i++) {
       try {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What every store of records promises. */
+/** The guarantees of every store of records. */
 class RecordStoreTest {
   @TempDir Path home;
 

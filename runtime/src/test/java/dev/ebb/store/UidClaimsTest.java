@@ -52,7 +52,7 @@ class UidClaimsTest {
     return home.create(scope, PROCESS, uids);
   }
 
-  /** Of a process that was killed. */
+  /** A claim of a killed process. */
   private static Instance dead(Home home, UidRange uids) throws Exception {
     try (var brief = new Scope()) {
       return home.createForDaemon(brief, PROCESS, uids);

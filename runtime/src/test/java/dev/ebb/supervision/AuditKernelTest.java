@@ -97,7 +97,7 @@ class AuditKernelTest {
     return engine.hierarchies().everywhere(instance());
   }
 
-  /** Tells, then mends, then has nothing to tell. */
+  /** Reports, then mends, then has nothing to report. */
   private List<Finding> sweep() {
     List<Finding> planned = engine.audit(true);
     assertThat(planned).allMatch(finding -> finding.fate() instanceof Fate.Planned);
@@ -130,7 +130,7 @@ class AuditKernelTest {
   }
 
   @Test
-  void cgroupsThatNobodyListedGoWithWhoIsInThem() throws Exception {
+  void unlistedCgroupsAreRemovedWithTheirProcesses() throws Exception {
     TestHost.require(Feature.CGROUPS);
     List<Path> planted = cgroups().stream().map(root -> root.resolve(NOBODY)).toList();
     for (Path path : planted) {
@@ -155,7 +155,7 @@ class AuditKernelTest {
   }
 
   @Test
-  void whoRunsAsAUserThatNobodyHasEnds() throws Exception {
+  void aProcessWithTheUidOfNoBoxIsKilled() throws Exception {
     TestHost.require(Feature.ROOT);
     orphan("exec");
     ProcessRef stray = ofIdleUser();
@@ -164,7 +164,7 @@ class AuditKernelTest {
   }
 
   @Test
-  void whoRunsAsTheSameUserInTheCgroupOfAnotherInstanceIsLeftAlone() throws Exception {
+  void aProcessWithTheSameUidInAnotherInstancesCgroupIsLeftAlone() throws Exception {
     TestHost.require(Feature.ROOT);
     TestHost.require(Feature.CGROUPS);
     long self = ProcessHandle.current().pid();
@@ -179,7 +179,7 @@ class AuditKernelTest {
   }
 
   @Test
-  void whoRunsAsTheSameUserInABoxOfAContainerIsLeftAlone() throws Exception {
+  void aProcessWithTheSameUidInABoxOfAContainerIsLeftAlone() throws Exception {
     TestHost.require(Feature.ROOT);
     assertLeftAlone(orphan("exec unshare --pid --fork unshare --pid --fork"));
   }
@@ -221,7 +221,7 @@ class AuditKernelTest {
   }
 
   @Test
-  void aDirectoryThatNobodyListedGoes() throws Exception {
+  void anUnlistedDirectoryIsRemoved() throws Exception {
     Path planted = directory().resolve(NOBODY);
     Files.createDirectory(planted);
     Files.writeString(planted.resolve("1.stdout"), "x");
@@ -276,7 +276,7 @@ class AuditKernelTest {
     engine.release(next);
   }
 
-  /** Left by an engine that went, they have nobody. */
+  /** They have no owner after their engine was closed. */
   @Test
   void linesOfNoBoxAreStruckOnceNothingOfItIsLeft() throws Exception {
     Path inTheWay = failToMakeABox();
@@ -326,7 +326,7 @@ class AuditKernelTest {
   }
 
   @Test
-  void whatALivingBoxHasLostIsTold() throws Exception {
+  void resourcesThatALivingBoxLostAreReported() throws Exception {
     Path lost = box.execSite().directory().logs().path();
     Files.move(lost, host.home().resolve("elsewhere"));
     assertThat(engine.audit(false))
@@ -337,7 +337,7 @@ class AuditKernelTest {
   }
 
   @Test
-  void aMountInTheHomeIsToldAndLeft() throws Exception {
+  void aMountInTheHomeIsReportedAndLeft() throws Exception {
     TestHost.require(Feature.ROOT);
     // Named so, a neighbour's leak check knows it to be of this JVM.
     Path point =

@@ -64,7 +64,7 @@ class SideHomesTest {
     return home.path().resolve("side");
   }
 
-  /** Of one whose process is dead. */
+  /** The home of a dead process. */
   private Path leave() throws KernelException {
     return leave(homes);
   }
@@ -195,7 +195,7 @@ class SideHomesTest {
   }
 
   @Test
-  void aHomeIsNotPurgedUnderOneThatIsInUse() throws Exception {
+  void aHomeIsNotPurgedWhileASideHomeIsInUse() throws Exception {
     Path dead = leave();
     try (var scope = new Scope()) {
       Path made = homes.create(scope);

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 /** The packages of the server, as docs/design/daemon.md has them. */
 class LayersTest {
-  /** Each may use only itself and those before it. */
+  /** Each package may use only itself and those before it. */
   private static final List<String> LAYERS =
       List.of(
           "dev.ebb.server.schema",
@@ -30,7 +30,10 @@ class LayersTest {
           "dev.ebb.server.rest",
           "dev.ebb.server");
 
-  /** A door uses those above it, and no other door; one in a module of its own has its own test. */
+  /**
+   * A door uses the packages above it, and no other door; a door in its own module has its own
+   * test.
+   */
   private static final Set<String> DOORS = Set.of("dev.ebb.server.rest");
 
   /** Fewer means that the importer looked in the wrong place. */
@@ -77,7 +80,7 @@ class LayersTest {
   }
 
   @Test
-  void noPackageUsesOneThatComesAfterIt() {
+  void noPackageUsesALaterOne() {
     assertThat(upwardEdges(LAYERS)).isEmpty();
   }
 
@@ -86,7 +89,7 @@ class LayersTest {
     assertThat(upwardEdges(LAYERS.reversed())).hasSizeGreaterThan(100);
   }
 
-  /** What a box is made of is the engine's business. */
+  /** The parts of a box are internal to the engine. */
   @Test
   void theDoorsDoNotReachBehindTheEngine() {
     assertThat(classes)

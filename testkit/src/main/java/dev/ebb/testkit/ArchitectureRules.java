@@ -50,7 +50,7 @@ public interface ArchitectureRules {
 
   /** An order of packages has no cycles. */
   @Test
-  default void noPackageUsesOneThatComesAfterIt() {
+  default void noPackageUsesALaterOne() {
     assertThat(packages()).doesNotHaveDuplicates();
     assertThat(ModuleClasses.of(module()).usesAgainst(packages())).isEmpty();
   }

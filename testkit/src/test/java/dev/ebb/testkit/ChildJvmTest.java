@@ -52,7 +52,7 @@ class ChildJvmTest {
     }
   }
 
-  /** What runs there. */
+  /** The program that runs in the child. */
   public static final class Main {
     private Main() {}
 

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 
 class FakeClockTest {
   @Test
-  void timePassesOnlyWhenTold() {
+  void timePassesOnlyWhenATestAdvancesIt() {
     var clock = new FakeClock();
     var start = clock.instant();
     assertThat(clock.instant()).isEqualTo(start);

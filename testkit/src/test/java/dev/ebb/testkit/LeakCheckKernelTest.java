@@ -62,7 +62,7 @@ class LeakCheckKernelTest {
                       .redirectInput(Path.of("/dev/null").toFile())
                       .redirectError(ProcessBuilder.Redirect.DISCARD)
                       .start();
-              // The end of its output says that it has moved.
+              // The end of its output shows that it has moved.
               try (var output = process.getInputStream()) {
                 assertThat(output.readAllBytes()).isEmpty();
               }
@@ -134,7 +134,7 @@ class LeakCheckKernelTest {
         "loop device");
   }
 
-  /** One cgroup in another, as a box lies in its instance. */
+  /** A cgroup in another, like a box in its instance. */
   private static Plant.Weed cgroup(Path hierarchy) throws Exception {
     Path instance = instance(hierarchy);
     Path box = instance.resolve("box");

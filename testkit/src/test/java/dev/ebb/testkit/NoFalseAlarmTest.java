@@ -17,7 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What the JDK does on its own account for the first time is no leak. */
+/** Resources that the JDK itself opens at first use are no leak. */
 class NoFalseAlarmTest {
   private final Snapshot before = Snapshot.take();
 

@@ -13,7 +13,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What vanishes between the open and the read is absent, and no failure of the look. */
+/** An entry that vanishes between open and read counts as absent, not as a failure. */
 final class ProcTest {
   @TempDir Path directory;
 

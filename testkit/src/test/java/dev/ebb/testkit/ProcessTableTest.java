@@ -15,7 +15,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** To which owner a process belongs. */
+/** The owner of a process. */
 class ProcessTableTest {
   private static final int BOX_UID = 0x7000_0001;
 

@@ -4,7 +4,7 @@ import dev.ebb.testkit.ArchitectureRules;
 import java.util.List;
 import java.util.Set;
 
-/** What proves Ebb never uses the runtime, which it judges. */
+/** Torture never uses the runtime, which it judges. */
 class ArchitectureTest implements ArchitectureRules {
   @Override
   public String module() {

@@ -22,7 +22,7 @@ class TimesToGoneTest {
   }
 
   @Test
-  void boxesAreToldApartBySize() {
+  void boxesAreGroupedBySize() {
     var times = new TimesToGone();
     List.of(0, 1, 2, 10, 11, 100, 101, 5000)
         .forEach(processes -> times.add(processes, Duration.ofMillis(processes)));

@@ -221,7 +221,7 @@ class TarTest {
 
   @Test
   @Timeout(30)
-  void nobodyWaitsForTheWriterOfAPipe() throws Exception {
+  void unpackingDoesNotWaitForTheWriterOfAPipe() throws Exception {
     Process made = new ProcessBuilder("mkfifo", from.resolve("pipe").toString()).start();
     assertThat(made.waitFor()).isZero();
     Files.writeString(from.resolve("plain"), "content");

@@ -92,7 +92,7 @@ class PlainTest {
     assertThat(passing).isEqualTo(streams);
   }
 
-  /** Every verb that asks a daemon, with one that answers as a box would have it. */
+  /** Every command that calls a daemon, with a server that sends what a hostile box would. */
   @Test
   void noVerbPassesOnWhatAnAnswerHolds(@TempDir Path directory) throws Exception {
     Path verbs =
@@ -138,7 +138,7 @@ class PlainTest {
                 AllVerbs.class,
                 verbs.toString())) {
       jvm.awaitExit(Duration.ofSeconds(90));
-      // As bytes: a control of the second set is two of them in UTF-8.
+      // A control character of the second set has two bytes in UTF-8.
       String said = new String(jvm.describe().getBytes(ISO_8859_1), UTF_8);
       assertThat(said).contains("\\u001b[2J").contains("-- cp " + verbs(directory));
       assertThat(daemon.asked()).isGreaterThan(20);
@@ -152,7 +152,7 @@ class PlainTest {
     return directory.resolve("verbs");
   }
 
-  /** Answers each request with the same: what it is asked for, if it is asked to tell. */
+  /** Answers every request in the same way. */
   private static final class HostileDaemon implements AutoCloseable {
     private static final String WORD = "a\\u001b[2J\\u0007\u009b31m\u007f\u202eb\\r";
     private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());

@@ -22,7 +22,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
 
-/** A server on a real socket that does, with each connection, what a script says. */
+/** A server on a real socket that runs a script for each connection. */
 public final class FakeServer implements AutoCloseable {
   private static final Pattern LENGTH = Pattern.compile("(?i)content-length: (\\d+)");
 
@@ -33,7 +33,7 @@ public final class FakeServer implements AutoCloseable {
   private final List<Throwable> failures = new CopyOnWriteArrayList<>();
   private final Map<Thread, SocketChannel> threads = new ConcurrentHashMap<>();
 
-  /** What is done with one connection; it is closed afterwards. */
+  /** The script for one connection; it is closed afterwards. */
   public interface Script {
     void serve(Peer peer) throws IOException;
   }
@@ -140,7 +140,7 @@ public final class FakeServer implements AutoCloseable {
       return head.toString();
     }
 
-    /** A request whose length is known, head and body. */
+    /** Reads a request of known length, head and body. */
     public String request() throws IOException {
       String head = head();
       var length = LENGTH.matcher(head);

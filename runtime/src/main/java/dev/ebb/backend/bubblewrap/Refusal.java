@@ -33,7 +33,7 @@ public final class Refusal {
     return error + String.join("", remedies.stream().map(remedy -> "\n  " + remedy).toList());
   }
 
-  /** Returns what to do about {@code error}, a error of bwrap; empty if the error is unknown. */
+  /** Returns what to do about {@code error}, a message of bwrap; empty if it is unknown. */
   public static List<String> remedies(String error, Confinement host) {
     if (error.contains("new namespace")) {
       // The next error would be that of /proc, so its remedy is included.

@@ -29,7 +29,7 @@ public final class SpawnPlan {
   }
 
   /** Returns the errors written there, to append to another text. */
-  public static String said(Fd log) throws KernelException {
+  public static String message(Fd log) throws KernelException {
     byte[] text = new byte[MAX_LOG];
     int n = log.readAt(0, text, 0, text.length);
     return n <= 0 ? "" : ": " + new String(text, 0, n, StandardCharsets.UTF_8).strip();

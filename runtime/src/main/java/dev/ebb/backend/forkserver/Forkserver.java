@@ -201,7 +201,7 @@ final class Forkserver {
       if (!ready) {
         String how = lost ? "cannot be started" : "was not ready in time";
         throw new Launch.SetupException(
-            "the forkserver " + how + Refusal.explain(SpawnPlan.said(log)));
+            "the forkserver " + how + Refusal.explain(SpawnPlan.message(log)));
       }
     } finally {
       state.unlock();
@@ -385,7 +385,7 @@ final class Forkserver {
     String said = "";
     try {
       process.signal(Signal.KILL);
-      said = SpawnPlan.said(log);
+      said = SpawnPlan.message(log);
     } catch (KernelException e) {
       // RACE: the thread that lost it first has ended it, logged its messages, and closed it.
       if (!e.is(Errno.EBADF)) {

@@ -150,7 +150,7 @@ class BwrapCommandLineTest {
         .containsExactly("root", "box", "nobody");
   }
 
-  /** The visible pair: every option is one that this host's bwrap knows. */
+  /** The visible pair: this host's bwrap knows every option. */
   @Test
   void everyOptionIsInTheHelpOfBwrap() throws Exception {
     Path program = Path.of("/usr/bin/bwrap");

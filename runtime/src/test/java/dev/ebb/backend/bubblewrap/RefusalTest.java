@@ -25,7 +25,7 @@ class RefusalTest {
 
   private static final Confinement FREE = host("");
 
-  /** What it does to us, by one letter each. */
+  /** Returns a host with restrictions, one letter for each. */
   private static Confinement host(String what) {
     return new Confinement(
         what.contains("o") ? 0 : 63304,
@@ -36,7 +36,7 @@ class RefusalTest {
         what.contains("m") ? List.of("/proc/kcore") : List.of());
   }
 
-  private static void assertTold(String said, Confinement host, String... remedies) {
+  private static void assertHelp(String said, Confinement host, String... remedies) {
     List<String> told = Refusal.remedies("ebb-init: " + said, host);
     assertThat(told).as(said).hasSize(remedies.length);
     for (int i = 0; i < remedies.length; i++) {
@@ -56,30 +56,30 @@ class RefusalTest {
     "m, " + MASKED
   })
   void withoutANamespaceTheReasonIsReported(String host, String remedy) {
-    assertTold(NO_NAMESPACE, host(host), remedy);
-    assertTold("bwrap: Creating new namespace failed: No space left", host(host), remedy);
+    assertHelp(NO_NAMESPACE, host(host), remedy);
+    assertHelp("bwrap: Creating new namespace failed: No space left", host(host), remedy);
   }
 
-  /** It may be there for other reasons. */
+  /** The restriction may exist for other reasons. */
   @Test
   void aFilterThatForbidsNoNamespaceIsNotBlamedForIt() {
-    assertTold(NO_NAMESPACE, host("s"));
-    assertTold(NO_NAMESPACE, host("sa"), APP_ARMOR);
+    assertHelp(NO_NAMESPACE, host("s"));
+    assertHelp(NO_NAMESPACE, host("sa"), APP_ARMOR);
   }
 
   @Test
   void everythingMissingIsReportedAtOnce() {
-    assertTold(NO_NAMESPACE, host("nm"), SECCOMP, MASKED);
-    assertTold(NO_NAMESPACE, host("na"), SECCOMP, APP_ARMOR);
-    assertTold(NO_NAMESPACE, host("nam"), SECCOMP, APP_ARMOR, MASKED);
-    assertTold(NO_NAMESPACE, host("om"), SWITCHED_OFF, MASKED);
+    assertHelp(NO_NAMESPACE, host("nm"), SECCOMP, MASKED);
+    assertHelp(NO_NAMESPACE, host("na"), SECCOMP, APP_ARMOR);
+    assertHelp(NO_NAMESPACE, host("nam"), SECCOMP, APP_ARMOR, MASKED);
+    assertHelp(NO_NAMESPACE, host("om"), SWITCHED_OFF, MASKED);
   }
 
   @Test
   void aMaskedProcIsRecognizedByItsErrno() {
     String said = "bwrap: Can't mount proc on /newroot/proc: ";
-    assertTold(said + "Operation not permitted", host("m"), MASKED);
-    assertTold(said + "Permission denied", host("m"), DENIED);
+    assertHelp(said + "Operation not permitted", host("m"), MASKED);
+    assertHelp(said + "Permission denied", host("m"), DENIED);
   }
 
   /** Each call of a box, taken out of the profile: ProfileTest of the container bed. */
@@ -93,34 +93,34 @@ class RefusalTest {
         "unshare user ns"
       })
   void aForbiddenCallIsRecognizedByItsErrno(String call) {
-    assertTold("bwrap: " + call + ": Operation not permitted", host("s"), SECCOMP);
-    assertTold("bwrap: " + call + ": Operation not permitted", FREE);
-    assertTold("bwrap: " + call + ": Permission denied", host("s"), DENIED);
+    assertHelp("bwrap: " + call + ": Operation not permitted", host("s"), SECCOMP);
+    assertHelp("bwrap: " + call + ": Operation not permitted", FREE);
+    assertHelp("bwrap: " + call + ": Permission denied", host("s"), DENIED);
   }
 
   @Test
   void aUidThatCannotBeMappedIsRootsOrAppArmors() {
-    assertTold("bwrap: setting up uid map: Operation not permitted", FREE, UID_MAP);
-    assertTold("bwrap: setting up uid map: Permission denied", host("a"), APP_ARMOR);
+    assertHelp("bwrap: setting up uid map: Operation not permitted", FREE, UID_MAP);
+    assertHelp("bwrap: setting up uid map: Permission denied", host("a"), APP_ARMOR);
   }
 
   @Test
   void aSecurityModuleSaysPermissionDenied() {
-    assertTold("bwrap: Can't mount tmpfs on /newroot/tmp: Permission denied", FREE, DENIED);
-    assertTold("bwrap: Can't bind mount /oldroot/usr: Permission denied", host("s"), DENIED);
+    assertHelp("bwrap: Can't mount tmpfs on /newroot/tmp: Permission denied", FREE, DENIED);
+    assertHelp("bwrap: Can't bind mount /oldroot/usr: Permission denied", host("s"), DENIED);
   }
 
   @Test
   void anUnknownRefusalIsNotGuessed() {
-    assertTold("", host("orasm"));
-    assertTold("bwrap: Can't find source path /nowhere: No such file or directory", host("sm"));
-    assertTold("bwrap: execvp ebb-init: Permission denied", host("sm"));
+    assertHelp("", host("orasm"));
+    assertHelp("bwrap: Can't find source path /nowhere: No such file or directory", host("sm"));
+    assertHelp("bwrap: execvp ebb-init: Permission denied", host("sm"));
   }
 
   @Test
   void kubernetesIsRecognizedToo() {
-    assertTold(NO_NAMESPACE, host("nm"), "seccompProfile {type: Localhost,", "procMount: Unmasked");
-    assertTold("bwrap: setting up uid map: Operation not permitted", FREE, "runAsUser: 1000");
-    assertTold("bwrap: pivot_root: Permission denied", FREE, "appArmorProfile {type: Unconfined}");
+    assertHelp(NO_NAMESPACE, host("nm"), "seccompProfile {type: Localhost,", "procMount: Unmasked");
+    assertHelp("bwrap: setting up uid map: Operation not permitted", FREE, "runAsUser: 1000");
+    assertHelp("bwrap: pivot_root: Permission denied", FREE, "appArmorProfile {type: Unconfined}");
   }
 }

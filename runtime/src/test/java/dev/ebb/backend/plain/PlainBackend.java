@@ -24,7 +24,7 @@ public final class PlainBackend implements SandboxBackend {
   private final SandboxBackend bubblewrap;
   private final Capabilities capabilities;
 
-  /** One whose boxes can do what bubblewrap's can, but these. */
+  /** Makes a backend with the capabilities of bubblewrap, except these. */
   public PlainBackend(String name, BackendHost host, Capability... lacked) {
     this.name = name;
     bubblewrap = new Bubblewrap(host, Path.of("/usr/bin/bwrap"));

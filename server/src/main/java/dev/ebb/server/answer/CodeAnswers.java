@@ -77,9 +77,7 @@ public final class CodeAnswers {
           .has("createdAt", TIME, TenantContext::createdAt)
           .may(
               "broken",
-              TEXT.described(
-                  "what violated the protocol of interpreters; it was ended for"
-                      + " that"),
+              TEXT.described("what violated the protocol of interpreters; it was ended for that"),
               TenantContext::broken)
           .may("status", ExecAnswers.STATUS, context -> context.cause().map(ExitCause::status))
           .may("exitCode", ExecAnswers.EXIT_CODE, context -> context.cause().map(ExitCause::code))

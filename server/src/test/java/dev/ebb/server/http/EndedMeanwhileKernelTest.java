@@ -59,7 +59,7 @@ final class EndedMeanwhileKernelTest {
   private Disconnects disconnects;
   private Path socket;
 
-  /** What happens to the box in the middle of a request, and then fails. */
+  /** The change to the box in the middle of a request, which then fails. */
   private interface Meanwhile {
     void happens(TenantBox box) throws InterruptedException;
   }
@@ -93,7 +93,7 @@ final class EndedMeanwhileKernelTest {
     engine.close();
   }
 
-  /** One route, which works with a box and fails. */
+  /** A route that works with a box and fails. */
   private final class FailingDoor implements Door {
     @Override
     public String name() {
@@ -156,7 +156,7 @@ final class EndedMeanwhileKernelTest {
   }
 
   @Test
-  void aRefusalIsToldAsItIs() throws Exception {
+  void aRefusalIsAnsweredUnchanged() throws Exception {
     meanwhile = box -> boxes.remove(box, true);
     failure = () -> new Problem(Problem.Code.BAD_REQUEST, "no");
     assertThat(status()).isEqualTo(400);

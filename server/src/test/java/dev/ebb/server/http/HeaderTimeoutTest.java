@@ -66,7 +66,7 @@ class HeaderTimeoutTest {
     socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
   }
 
-  /** Whether the other end has closed; waits a moment for it. */
+  /** Returns whether the server has closed; waits a moment for it. */
   private static boolean isCut(Socket socket) {
     try {
       return socket.getInputStream().read() < 0;

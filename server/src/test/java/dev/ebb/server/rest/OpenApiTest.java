@@ -38,7 +38,7 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The document is what the routes say of themselves, and they say what they do. */
+/** The document contains the descriptions of the routes, and these are correct. */
 class OpenApiTest {
   private static final Pattern REFERENCE = Pattern.compile("\"#/components/(\\w+)/(\\w+)\"");
 
@@ -53,7 +53,7 @@ class OpenApiTest {
     return Json.readObject(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** No route is handled here, so nobody needs boxes. */
+  /** No route is handled here, so no boxes are needed. */
   @SuppressWarnings("NullAway")
   private static List<Route> routes() {
     var house =

@@ -24,7 +24,7 @@ final class SampleDoor implements Door {
   /** A secret that the door gave out itself, for the tenant {@code guest}. */
   static final String LOGIN = "login-1";
 
-  /** One for each number that may be sent. */
+  /** One entry for each number that may be sent. */
   private final Semaphore numbers;
 
   SampleDoor(Semaphore numbers) {

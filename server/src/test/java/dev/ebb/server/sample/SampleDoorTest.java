@@ -102,7 +102,7 @@ class SampleDoorTest {
     disconnects.close();
   }
 
-  /** What came back; the head in lower case. */
+  /** The answer; the head in lower case. */
   private record Answer(int status, String head, String body) {}
 
   private static String text(String line, String body, String... headers) {

@@ -80,7 +80,7 @@ final class BoxRegistryKernelTest {
         false);
   }
 
-  /** What each came to: the id of a box, or a code. */
+  /** Returns each result: the id of a box, or a code. */
   private static List<String> atOnce(Callable<BoxRegistry.Created> creation) throws Exception {
     var barrier = new CyclicBarrier(CALLERS);
     var running = new ArrayList<FutureTask<String>>();
@@ -182,7 +182,7 @@ final class BoxRegistryKernelTest {
     return new SandboxException(ErrorCode.INTERNAL, "cannot open 1.stdout: ENOENT");
   }
 
-  private static ErrorCode told(TenantBox box, RuntimeException failure) {
+  private static ErrorCode reported(TenantBox box, RuntimeException failure) {
     return ((SandboxException) box.meanwhile(failure)).code();
   }
 
@@ -191,20 +191,20 @@ final class BoxRegistryKernelTest {
     TenantBox box = boxes.create(Caller.OWNER, named("n"), Optional.empty()).box();
     var refused = new SandboxException(ErrorCode.BAD_REQUEST, "no such thing");
     var bug = new IllegalStateException("a bug");
-    assertThat(told(box, internal())).as("it lives").isEqualTo(ErrorCode.INTERNAL);
+    assertThat(reported(box, internal())).as("it lives").isEqualTo(ErrorCode.INTERNAL);
     assertThat(box.meanwhile(bug)).isSameAs(bug);
 
     assertThat(box.end(Duration.ZERO, EndedBy.REQUEST).isClean()).isTrue();
     for (RuntimeException failure :
         List.of(internal(), new SandboxException(ErrorCode.SETUP_FAILED, "no"), bug)) {
-      assertThat(told(box, failure)).as("it has ended").isEqualTo(ErrorCode.WRONG_STATE);
+      assertThat(reported(box, failure)).as("it has ended").isEqualTo(ErrorCode.WRONG_STATE);
     }
     assertThat(box.meanwhile(refused)).isSameAs(refused);
 
     assertThat(boxes.remove(box, true).isClean()).isTrue();
     for (RuntimeException failure :
         List.of(internal(), new SandboxException(ErrorCode.SETUP_FAILED, "no"), bug)) {
-      assertThat(told(box, failure)).as("it is removed").isEqualTo(ErrorCode.NOT_FOUND);
+      assertThat(reported(box, failure)).as("it is removed").isEqualTo(ErrorCode.NOT_FOUND);
     }
     assertThat(box.meanwhile(refused)).isSameAs(refused);
   }

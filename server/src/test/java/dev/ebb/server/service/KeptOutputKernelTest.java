@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What is kept of commands, and for how long, with clients that read it and without. */
+/** The retention of the output of commands, with clients that read it and without. */
 @Tag("kernel")
 @LeakChecked
 @Timeout(300)
@@ -104,7 +104,7 @@ final class KeptOutputKernelTest {
     assertThat(box.execs()).containsExactly(first);
   }
 
-  /** Of one that has ended the beginning of its command is kept, and no environment. */
+  /** The beginning of an ended command is kept, and no environment. */
   @Test
   void keptOutputCountsForItsTenant() throws Exception {
     int length = 100_000;

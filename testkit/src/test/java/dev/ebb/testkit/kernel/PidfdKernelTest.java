@@ -96,7 +96,7 @@ class PidfdKernelTest {
   }
 
   @Test
-  void nobodyBearsTheNumberOfAReapedProcess() throws Exception {
+  void noProcessHasThePidOfAReapedProcess() throws Exception {
     Pidfd child = sleeper();
     child.signal(Signal.KILL);
     Children.awaitExit(child);

@@ -26,7 +26,7 @@ final class Signals {
 
   private Signals() {}
 
-  /** What is undone in the end. */
+  /** The state that is restored at the end. */
   interface Changed extends AutoCloseable {
     @Override
     void close();
@@ -40,7 +40,7 @@ final class Signals {
   static Changed blockAll() {
     var arena = Arena.ofConfined();
     MemorySegment all = arena.allocate(SIGNAL_SET_SIZE);
-    // Not those a JVM needs for itself: SIGSEGV and its like are never blocked when they strike.
+    // Not those a JVM needs for itself: synchronous signals such as SIGSEGV are never blocked.
     all.fill((byte) 0xff);
     MemorySegment before = arena.allocate(SIGNAL_SET_SIZE);
     mask(SIG_BLOCK, all, before);

@@ -190,7 +190,7 @@ class SpawnKernelTest {
   }
 
   @Test
-  void exitCodesAndSignalsAreToldApart() throws Exception {
+  void exitCodesAndSignalsAreDistinguished() throws Exception {
     for (int code : new int[] {0, 1, 127, 130, 255}) {
       var status = Children.awaitExit(shell("exit " + code));
       assertThat(status.isExit()).isTrue();

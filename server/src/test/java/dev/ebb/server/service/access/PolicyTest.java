@@ -21,7 +21,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a tenant may let its boxes reach. */
+/** The destinations that a tenant may allow its boxes. */
 class PolicyTest {
   private static final Caller TENANT = new Caller("acme", false);
   private static final Caller ADMIN = new Caller("acme", true);
@@ -85,7 +85,7 @@ class PolicyTest {
     Files.setPosixFilePermissions(closed, PosixFilePermissions.fromString("---------"));
     var policy = new Policy(List.of(allowed), List.of(), false, EgressPolicy.NOTHING, Caps.NONE);
     for (boolean isPackages : new boolean[] {false, true}) {
-      Set<String> told = new HashSet<>();
+      Set<String> messages = new HashSet<>();
       for (Path path :
           List.of(
               secret,
@@ -99,9 +99,9 @@ class PolicyTest {
               allowed.resolve("absent"),
               allowed.resolve("../secret"),
               allowed.resolve("../absent"))) {
-        told.add(refusal(policy, path, isPackages));
+        messages.add(refusal(policy, path, isPackages));
       }
-      assertThat(told).hasSize(1);
+      assertThat(messages).hasSize(1);
     }
     assertThatCode(
             () ->
