@@ -125,7 +125,7 @@ final class BoxTools {
         .formatted(
             box.id(),
             box.order().name().map(name -> " (" + name + ")").orElse(""),
-            box.state().word(),
+            box.state().wireName(),
             box.running(),
             call.session().owns(box) ? ", of this session" : "");
   }

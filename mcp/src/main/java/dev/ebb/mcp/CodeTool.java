@@ -154,7 +154,7 @@ final class CodeTool {
     return reply(
         IN_CONTEXT,
         told.reply(),
-        new Came(runner.word(), "run", told.outcome(), Optional.of(told.written())));
+        new Came(runner.wireName(), "run", told.outcome(), Optional.of(told.written())));
   }
 
   private CodeTask task(Fields arguments) {

@@ -61,7 +61,7 @@ final class ContextCode {
               Cell.Result result = run.cell().result().orElseThrow();
               return new Told(
                   reply(context, run.cell(), result, isRestarted),
-                  result.outcome().word(),
+                  result.outcome().wireName(),
                   run.written(call));
             });
   }
@@ -83,7 +83,7 @@ final class ContextCode {
       throw new Problem(
           Problem.Code.BAD_REQUEST,
           "context \"%s\" is one of %s, not of %s; choose another name"
-              .formatted(name, context.order().runner().word(), runner.word()));
+              .formatted(name, context.order().runner().wireName(), runner.wireName()));
     }
     return context;
   }

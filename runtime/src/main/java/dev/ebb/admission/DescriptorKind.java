@@ -19,7 +19,7 @@ public enum DescriptorKind {
 
   private static final String DELETED_MARK = " (deleted)";
 
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT);
   }
 

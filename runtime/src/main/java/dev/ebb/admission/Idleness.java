@@ -30,9 +30,11 @@ final class Idleness {
    */
   static Map<String, Integer> sample(Readings readings, int connections) throws KernelException {
     var counts = new TreeMap<String, Integer>();
-    readings.descriptors().forEach((kind, count) -> counts.put("descriptor " + kind.word(), count));
+    readings
+        .descriptors()
+        .forEach((kind, count) -> counts.put("descriptor " + kind.wireName(), count));
     counts.merge(
-        "descriptor " + DescriptorKind.SOCKET.word(),
+        "descriptor " + DescriptorKind.SOCKET.wireName(),
         -connections,
         (all, callers) -> Math.max(0, all + callers));
     for (Path task : Filesystem.directories(Path.of("/proc/self/task"))) {

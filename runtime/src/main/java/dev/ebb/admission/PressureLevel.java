@@ -16,7 +16,7 @@ public enum PressureLevel {
     return compareTo(other) >= 0;
   }
 
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT);
   }
 }

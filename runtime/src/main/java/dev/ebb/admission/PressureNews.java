@@ -60,17 +60,17 @@ final class PressureNews {
     LOG.log(
         level.isAtLeast(before) ? Level.WARNING : Level.INFO,
         "event=pressure_{0} {1}",
-        level.word(),
+        level.wireName(),
         reading);
     var data = describe(reading);
-    data.put("level", level.word());
-    data.put("before", before.word());
+    data.put("level", level.wireName());
+    data.put("before", before.wireName());
     publisher.publish("pressure", data);
   }
 
   static Map<String, Object> describe(Reading reading) {
     var data = new LinkedHashMap<String, Object>();
-    data.put("resource", reading.resource().word());
+    data.put("resource", reading.resource().wireName());
     data.put("use", reading.use());
     if (reading.hasLimit()) {
       data.put("limit", reading.limit());

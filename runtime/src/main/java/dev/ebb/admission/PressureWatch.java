@@ -141,7 +141,7 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
           ErrorCode.PRESSURE,
           String.valueOf(e.getMessage()),
           e.retryAfter(),
-          facts(e.reading(), e.reason().word()));
+          facts(e.reading(), e.reason().wireName()));
     }
   }
 
@@ -165,7 +165,7 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
             ErrorCode.PRESSURE,
             failure.getMessage() + "; too little was left: " + worst,
             RETRY,
-            facts(worst, Refusal.Reason.FULL.word()));
+            facts(worst, Refusal.Reason.FULL.wireName()));
     explained.addSuppressed(failure);
     return explained;
   }

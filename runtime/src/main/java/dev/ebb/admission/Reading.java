@@ -31,6 +31,6 @@ public record Reading(
   @Override
   public String toString() {
     return "%s %d of %s (%.0f %%, %s)"
-        .formatted(resource.word(), use, hasLimit() ? limit : "any", percent, source);
+        .formatted(resource.wireName(), use, hasLimit() ? limit : "any", percent, source);
   }
 }

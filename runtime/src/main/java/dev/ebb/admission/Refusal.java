@@ -17,7 +17,7 @@ public final class Refusal extends Exception {
     /** The caller has left. */
     LEFT;
 
-    public String word() {
+    public String wireName() {
       return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
   }

@@ -32,7 +32,7 @@ public enum Resource {
     return left >= plenty;
   }
 
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT);
   }
 }

@@ -34,7 +34,7 @@ public record BoxEnd(Instant at, Certificate certificate, Map<String, String> no
             .with("at", at.toEpochMilli())
             .with("took", certificate.took().toNanos());
     for (var each : certificate.released().entrySet()) {
-      entry = entry.with(RELEASED + each.getKey().word(), each.getValue());
+      entry = entry.with(RELEASED + each.getKey().wireName(), each.getValue());
     }
     for (var each : note.entrySet()) {
       entry = entry.with(NOTE + each.getKey(), each.getValue());
@@ -63,8 +63,8 @@ public record BoxEnd(Instant at, Certificate certificate, Map<String, String> no
   static BoxEnd parse(BoxId box, JournalEntry entry) throws IOException {
     var released = new EnumMap<Kind, Integer>(Kind.class);
     for (Kind kind : Kind.values()) {
-      if (entry.find(RELEASED + kind.word()).isPresent()) {
-        released.put(kind, entry.integer(RELEASED + kind.word()));
+      if (entry.find(RELEASED + kind.wireName()).isPresent()) {
+        released.put(kind, entry.integer(RELEASED + kind.wireName()));
       }
     }
     // An earlier version wrote only the time.

@@ -113,7 +113,7 @@ final class BoxLifecycle {
       if (!tryBecome(next)) {
         throw new SandboxException(
             ErrorCode.WRONG_STATE,
-            "a box that is " + state.word() + " cannot become " + next.word());
+            "a box that is " + state.wireName() + " cannot become " + next.wireName());
       }
     } finally {
       lock.unlock();
@@ -152,7 +152,7 @@ final class BoxLifecycle {
     try {
       if (state != RUNNING) {
         throw new SandboxException(
-            ErrorCode.WRONG_STATE, "box " + id + " is not running but " + state.word());
+            ErrorCode.WRONG_STATE, "box " + id + " is not running but " + state.wireName());
       }
     } finally {
       lock.unlock();

@@ -207,7 +207,7 @@ final class Release {
         isToForget = true;
         forgetOrKeep();
       } else if (state != BoxState.STUCK) {
-        throw new SandboxException(ErrorCode.WRONG_STATE, "box " + id + " is " + state.word());
+        throw new SandboxException(ErrorCode.WRONG_STATE, "box " + id + " is " + state.wireName());
       }
       return proof();
     } finally {

@@ -11,7 +11,7 @@ public enum CgroupMode {
   /** No writable cgroups. */
   NONE;
 
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT);
   }
 }

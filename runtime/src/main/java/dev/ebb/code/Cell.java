@@ -59,7 +59,7 @@ public final class Cell implements AutoCloseable {
     /** It never ran. */
     CANCELLED;
 
-    public String word() {
+    public String wireName() {
       return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
   }

@@ -39,7 +39,7 @@ public final class Context {
     BUSY,
     ENDED;
 
-    public String word() {
+    public String wireName() {
       return name().toLowerCase(Locale.ROOT);
     }
   }

@@ -38,7 +38,7 @@ final class Frames {
       this.most = most;
     }
 
-    String word() {
+    String wireName() {
       return name().toLowerCase(Locale.ROOT);
     }
   }
@@ -135,7 +135,7 @@ final class Frames {
 
   private static @Nullable Kind kind(String word) {
     for (Kind each : Kind.values()) {
-      if (each.word().equals(word)) {
+      if (each.wireName().equals(word)) {
         return each;
       }
     }

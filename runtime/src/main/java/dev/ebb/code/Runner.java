@@ -68,7 +68,7 @@ public enum Runner {
   /** Returns the runner of a language that has contexts. */
   public static Runner of(Language language) {
     return Stream.of(values())
-        .filter(each -> each.word().equals(language.name()))
+        .filter(each -> each.wireName().equals(language.name()))
         .findFirst()
         .orElseThrow(
             () ->
@@ -78,12 +78,12 @@ public enum Runner {
                         .formatted(
                             language.name(),
                             Stream.of(values())
-                                .map(Runner::word)
+                                .map(Runner::wireName)
                                 .collect(Collectors.joining(", ")))));
   }
 
   /** The name of its language. */
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT);
   }
 

@@ -190,7 +190,7 @@ final class RunnerSession {
     public @Nullable String heard(Frames.Kind kind, byte @Nullable [] body) {
       boolean isRight = take(kind, body);
       wake();
-      return isRight ? null : "a strange " + kind.word();
+      return isRight ? null : "a strange " + kind.wireName();
     }
   }
 

@@ -27,7 +27,7 @@ public record Decision(String box, String destination, Outcome outcome) {
     /** The destination could not be reached. */
     UNREACHABLE;
 
-    public String word() {
+    public String wireName() {
       return name().toLowerCase(Locale.ROOT);
     }
   }

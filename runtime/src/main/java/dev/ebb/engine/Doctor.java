@@ -49,7 +49,7 @@ public final class Doctor {
     /** Boxes do not run. */
     FAILED;
 
-    public String word() {
+    public String wireName() {
       return name().toLowerCase(Locale.ROOT);
     }
   }
@@ -167,7 +167,7 @@ public final class Doctor {
   }
 
   static Check cgroups(Hierarchies hierarchies) throws IOException {
-    String finding = "mode " + hierarchies.mode().word() + ": " + hierarchies.reason();
+    String finding = "mode " + hierarchies.mode().wireName() + ": " + hierarchies.reason();
     if (hierarchies.mode() == CgroupMode.NONE) {
       return degraded(
           "cgroups",

@@ -21,7 +21,7 @@ public enum Phase {
   RECOVERY,
   SWEEP;
 
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT);
   }
 }

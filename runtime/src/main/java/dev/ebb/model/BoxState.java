@@ -16,7 +16,7 @@ public enum BoxState {
   UNREACHABLE,
   GONE;
 
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT);
   }
 

@@ -19,7 +19,7 @@ public record Certificate(
   public record Stuck(Kind kind, String subject, String reason) {
     @Override
     public String toString() {
-      return kind.word() + " " + subject + ": " + reason;
+      return kind.wireName() + " " + subject + ": " + reason;
     }
   }
 
@@ -50,7 +50,7 @@ public record Certificate(
     String counts =
         released.entrySet().stream()
             .sorted(Map.Entry.comparingByKey())
-            .map(entry -> entry.getKey().word() + " " + entry.getValue())
+            .map(entry -> entry.getKey().wireName() + " " + entry.getValue())
             .collect(Collectors.joining(", "));
     String verdict =
         isClean()

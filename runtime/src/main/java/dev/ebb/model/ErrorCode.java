@@ -50,7 +50,7 @@ public enum ErrorCode {
     return retryable;
   }
 
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 }

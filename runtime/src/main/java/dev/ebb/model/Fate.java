@@ -28,7 +28,7 @@ public enum Fate {
     return compareTo(UNFIT) > 0;
   }
 
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT);
   }
 }

@@ -21,7 +21,7 @@ public enum Kind {
   /** A mount in Ebb's home; never on the ledger, for Ebb makes none on the host. */
   MOUNT;
 
-  public String word() {
+  public String wireName() {
     return name().toLowerCase(Locale.ROOT);
   }
 }

@@ -100,7 +100,7 @@ public enum Interpreter {
   }
 
   /** Returns its name in a command. */
-  public String word() {
+  public String wireName() {
     return program;
   }
 

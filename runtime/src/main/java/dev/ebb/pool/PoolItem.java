@@ -114,7 +114,7 @@ public final class PoolItem {
     Deadline.in(START).untilInterrupted(LOOK_AGAIN, () -> exec.isOver() || isWaiting(exec));
     if (exec.isOver() || !isWaiting(exec)) {
       throw new SandboxException(
-          ErrorCode.SETUP_FAILED, interpreter.word() + " does not come to wait for its code");
+          ErrorCode.SETUP_FAILED, interpreter.wireName() + " does not come to wait for its code");
     }
     Duration cpu = box.footprint().usage().map(CgroupUsage::cpu).orElse(Duration.ZERO);
     return new PoolItem(box, Optional.of(new Waiting(exec, cpu)), Optional.of(Baseline.of(box)));

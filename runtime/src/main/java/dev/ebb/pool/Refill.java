@@ -95,7 +95,7 @@ final class Refill {
       if (shelves.isClosed()) {
         throw new InterruptedException();
       }
-      String kind = shelf.interpreter().map(Interpreter::word).orElse("none");
+      String kind = shelf.interpreter().map(Interpreter::wireName).orElse("none");
       LOG.log(Level.WARNING, "event=pool_not_filled interpreter=" + kind, e);
     } finally {
       var took = Duration.ofNanos(System.nanoTime() - begin);

@@ -149,7 +149,7 @@ final class Shelf {
   PoolState.Kind state() {
     Duration oldest = items.isEmpty() ? Duration.ZERO : items.getFirst().age();
     return new PoolState.Kind(
-        interpreter.map(Interpreter::word).orElse(""),
+        interpreter.map(Interpreter::wireName).orElse(""),
         items.size(),
         target(),
         min,

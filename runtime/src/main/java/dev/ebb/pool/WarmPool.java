@@ -197,7 +197,10 @@ public final class WarmPool implements AutoCloseable {
     shelves.wake();
     if (fate.isPoisoned()) {
       LOG.log(
-          Level.WARNING, "event=pool_poisoned box={0} reason={1}", item.box().id(), fate.word());
+          Level.WARNING,
+          "event=pool_poisoned box={0} reason={1}",
+          item.box().id(),
+          fate.wireName());
       listener.accept(item.box(), fate);
     }
   }

@@ -72,7 +72,7 @@ public final class Recovery {
   /** What recovery did about a finding. */
   public sealed interface Fate {
     /** Returns its name, for people and for programs. */
-    default String word() {
+    default String wireName() {
       return switch (this) {
         case Absent _ -> "gone";
         case Released _ -> "released";
@@ -96,7 +96,7 @@ public final class Recovery {
 
     /** Formats it as one line. */
     default String describe() {
-      return reason().isEmpty() ? word() : word() + ": " + reason();
+      return reason().isEmpty() ? wireName() : wireName() + ": " + reason();
     }
 
     /** It was gone already. */

@@ -38,7 +38,7 @@ class GaugesKernelTest {
         .allMatch(reading -> reading.limit() > 0 && reading.percent() < 100);
     for (Resource used : Resource.values()) {
       if (used != Resource.CGROUPS) {
-        assertThat(readings.of(used).use()).as(used.word()).isPositive();
+        assertThat(readings.of(used).use()).as(used.wireName()).isPositive();
       }
     }
   }

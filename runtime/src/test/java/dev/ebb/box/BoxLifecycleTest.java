@@ -87,7 +87,7 @@ class BoxLifecycleTest {
       assertThatThrownBy(() -> lifecycle.become(to))
           .isInstanceOfSatisfying(
               SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.WRONG_STATE))
-          .hasMessage("a box that is " + from.word() + " cannot become " + to.word());
+          .hasMessage("a box that is " + from.wireName() + " cannot become " + to.wireName());
       assertThat(lifecycle.state()).isEqualTo(from);
     }
   }

@@ -103,7 +103,7 @@ final class Internet implements BeforeEachCallback, AfterEachCallback {
   /** Returns the decisions, in order. */
   List<String> outcomes() {
     return decisions.stream()
-        .map(each -> each.destination() + " " + each.outcome().word())
+        .map(each -> each.destination() + " " + each.outcome().wireName())
         .toList();
   }
 

@@ -23,7 +23,7 @@ final class StepTest {
                 step ->
                     "| %s | `%s` | %s | %s |"
                         .formatted(
-                            step.phase().word(),
+                            step.phase().wireName(),
                             step,
                             step.errno().map(Errno::name).orElse("–"),
                             step.proof()))

@@ -109,7 +109,7 @@ class AuditKernelTest {
   }
 
   private static List<String> subjects(List<Finding> findings) {
-    return findings.stream().map(each -> each.kind().word() + " " + each.subject()).toList();
+    return findings.stream().map(each -> each.kind().wireName() + " " + each.subject()).toList();
   }
 
   @Test
@@ -321,7 +321,7 @@ class AuditKernelTest {
   private List<String> linesOf(String id) {
     return engine.holdings().stream()
         .filter(held -> held.box().equals(id))
-        .map(held -> held.kind().word() + " " + held.subject())
+        .map(held -> held.kind().wireName() + " " + held.subject())
         .toList();
   }
 

@@ -110,7 +110,7 @@ public final class Daemon implements AutoCloseable {
           Level.INFO,
           "event=recovered instance={0} kind={1} subject={2} fate={3}",
           finding.instance(),
-          finding.kind().word(),
+          finding.kind().wireName(),
           finding.subject(),
           finding.fate().describe());
     }

@@ -30,7 +30,7 @@ public final class DoctorCommand {
     var text = new StringBuilder();
     for (Doctor.Check check : checks) {
       text.append(
-          "%-8s  %-12s  %s\n".formatted(check.verdict().word(), check.name(), check.finding()));
+          "%-8s  %-12s  %s\n".formatted(check.verdict().wireName(), check.name(), check.finding()));
       if (!check.remedy().isEmpty()) {
         text.append("%-8s  %-12s  -> %s\n".formatted("", "", check.remedy()));
       }

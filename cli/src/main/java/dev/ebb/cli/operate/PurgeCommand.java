@@ -111,7 +111,10 @@ public final class PurgeCommand {
     for (Recovery.Finding finding : outcome.findings()) {
       if (!(finding.fate() instanceof Recovery.Fate.Absent)) {
         System.out.printf(
-            "%-10s %-9s %s%n", finding.fate().describe(), finding.kind().word(), finding.subject());
+            "%-10s %-9s %s%n",
+            finding.fate().describe(),
+            finding.kind().wireName(),
+            finding.subject());
       }
     }
     outcome.removed().forEach(path -> System.out.println("removed    " + path));

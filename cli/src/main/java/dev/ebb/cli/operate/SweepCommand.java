@@ -40,7 +40,7 @@ public final class SweepCommand {
     return findings.stream().anyMatch(f -> f.fate().equals(STUCK)) ? ExitCode.OWN_FAILURE : 0;
   }
 
-  private static final String STUCK = new Recovery.Fate.Stuck("").word();
+  private static final String STUCK = new Recovery.Fate.Stuck("").wireName();
 
   private static List<Sweep.Finding> findings(boolean dryRun) throws IOException {
     Optional<EbbClient> daemon = DaemonConnection.find();
@@ -60,9 +60,9 @@ public final class SweepCommand {
   private static Sweep.Finding finding(Recovery.Finding finding) {
     return new Sweep.Finding(
         finding.instance(),
-        finding.kind().word(),
+        finding.kind().wireName(),
         finding.subject(),
-        finding.fate().word(),
+        finding.fate().wireName(),
         finding.fate().reason());
   }
 

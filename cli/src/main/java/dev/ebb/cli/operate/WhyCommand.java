@@ -63,7 +63,7 @@ public final class WhyCommand {
   private static void print(Why.Answer answer) {
     System.out.printf("box %s of %s: %s%n", answer.box(), answer.instance(), answer.reason());
     for (var holding : answer.holdings()) {
-      System.out.printf("  held     %-9s %s%n", holding.kind().word(), holding.subject());
+      System.out.printf("  held     %-9s %s%n", holding.kind().wireName(), holding.subject());
     }
     for (var process : answer.processes()) {
       System.out.printf("  process  %-9d %s%n", process.pid(), process.describe());

@@ -16,7 +16,7 @@ public final class Documents {
   public static String error(SandboxException e) {
     var error =
         JsonObject.empty()
-            .with("code", e.code().word())
+            .with("code", e.code().wireName())
             .with("message", String.valueOf(e.getMessage()))
             .with("retryable", e.code().isRetryable());
     return Json.write(JsonObject.empty().with("error", error));
@@ -39,7 +39,11 @@ public final class Documents {
   public static String why(Why.Answer answer) {
     var holdings =
         answer.holdings().stream()
-            .map(h -> JsonObject.empty().with("kind", h.kind().word()).with("subject", h.subject()))
+            .map(
+                h ->
+                    JsonObject.empty()
+                        .with("kind", h.kind().wireName())
+                        .with("subject", h.subject()))
             .toList();
     return Json.write(
         JsonObject.empty()
@@ -71,7 +75,7 @@ public final class Documents {
                 c ->
                     JsonObject.empty()
                         .with("name", c.name())
-                        .with("verdict", c.verdict().word())
+                        .with("verdict", c.verdict().wireName())
                         .with("finding", c.finding())
                         .with("remedy", c.remedy()))
             .toList());

@@ -109,7 +109,7 @@ public final class RunDocument {
             .map(
                 s ->
                     JsonObject.empty()
-                        .with("kind", s.kind().word())
+                        .with("kind", s.kind().wireName())
                         .with("subject", s.subject())
                         .with("reason", s.reason()))
             .toList();
@@ -125,7 +125,7 @@ public final class RunDocument {
   private static JsonObject counts(Map<Kind, Integer> counts) {
     JsonObject document = JsonObject.empty();
     for (Kind kind : Kind.values()) {
-      document = document.with(kind.word(), counts.get(kind));
+      document = document.with(kind.wireName(), counts.get(kind));
     }
     return document;
   }

@@ -99,7 +99,7 @@ public final class BoxAnswers {
 
   private static final ObjectSchema<Certificate.Stuck> STUCK =
       ObjectSchema.<Certificate.Stuck>inline()
-          .has("kind", TEXT, stuck -> stuck.kind().word())
+          .has("kind", TEXT, stuck -> stuck.kind().wireName())
           .has("subject", TEXT, Certificate.Stuck::subject)
           .has("reason", TEXT, Certificate.Stuck::reason);
 
@@ -117,7 +117,7 @@ public final class BoxAnswers {
     var object = new LinkedHashMap<String, Object>();
     for (Kind kind : Kind.values()) {
       if (counts.containsKey(kind)) {
-        object.put(kind.word(), counts.get(kind));
+        object.put(kind.wireName(), counts.get(kind));
       }
     }
     return object;
@@ -130,7 +130,7 @@ public final class BoxAnswers {
           .has("id", TEXT, TenantBox::id)
           .may("name", TEXT, box -> box.order().name())
           .has("tenant", TEXT, TenantBox::tenant)
-          .has("state", Values.words(BoxState.values(), BoxState::word), TenantBox::state)
+          .has("state", Values.words(BoxState.values(), BoxState::wireName), TenantBox::state)
           .has("labels", TEXT_MAP, box -> box.order().labels())
           .has("limits", LIMITS, box -> box.order().spec().limits())
           .has("network", NETWORK, TenantBox::network)
@@ -216,7 +216,7 @@ public final class BoxAnswers {
   }
 
   private static String[] holdingKinds() {
-    Stream<String> kinds = Stream.of(Kind.values()).map(Kind::word);
+    Stream<String> kinds = Stream.of(Kind.values()).map(Kind::wireName);
     return Stream.concat(kinds, Stream.of("port")).toArray(String[]::new);
   }
 

@@ -64,10 +64,10 @@ public final class CodeAnswers {
           .has("id", TEXT, TenantContext::id)
           .may("name", TEXT, TenantContext::name)
           .has("box", TEXT, context -> context.box().id())
-          .has("language", TEXT, context -> context.order().runner().word())
+          .has("language", TEXT, context -> context.order().runner().wireName())
           .has(
               "state",
-              Values.words(Context.State.values(), Context.State::word),
+              Values.words(Context.State.values(), Context.State::wireName),
               TenantContext::state)
           .has("waiting", COUNT.described("cells that wait for their turn"), TenantContext::waiting)
           .has(
@@ -132,12 +132,12 @@ public final class CodeAnswers {
           .has("number", COUNT, state -> state.cell().number())
           .has(
               "outcome",
-              Values.words(Cell.Outcome.values(), Cell.Outcome::word),
+              Values.words(Cell.Outcome.values(), Cell.Outcome::wireName),
               CellState::outcome)
           .has(
               "state",
               TEXT.described("of the context, afterwards"),
-              state -> state.context().state().word())
+              state -> state.context().state().wireName())
           .has("durationMillis", MILLIS, state -> state.result().took())
           .may("exitCode", INTEGER.described("of bash alone"), CellState::exitCode)
           .may("error", THROWN, state -> state.cell().thrown())
@@ -191,8 +191,8 @@ public final class CodeAnswers {
   public record Ran(CodeResult<?> result, ExecAnswers.Result exec) {
     /** Code with missing output did not succeed. */
     public String outcome() {
-      return exec.state().unread().isAny() && result.outcome().equals(Cell.Outcome.OK.word())
-          ? Cell.Outcome.OUTPUT_LOST.word()
+      return exec.state().unread().isAny() && result.outcome().equals(Cell.Outcome.OK.wireName())
+          ? Cell.Outcome.OUTPUT_LOST.wireName()
           : result.outcome();
     }
   }
@@ -237,7 +237,7 @@ public final class CodeAnswers {
   private static final ObjectSchema<RanCell> RAN_CELL =
       ObjectSchema.<RanCell>named("CellCodeOutcome")
           .includes(CELL, RanCell::cell)
-          .has("language", TEXT, ran -> ran.cell().context().order().runner().word())
+          .has("language", TEXT, ran -> ran.cell().context().order().runner().wireName())
           .has("phase", Values.words("run"), _ -> "run")
           .has("box", TEXT, ran -> ran.cell().context().box().id())
           .has("files", FILES, ran -> ran.written().files())

@@ -124,7 +124,7 @@ public final class ExecAnswers {
           .has("box", TEXT.described("id of its box"), state -> state.exec().box().id())
           .has("number", COUNT.described("its number in that box"), state -> state.exec().number())
           .has("command", TEXTS, state -> state.exec().spec().command())
-          .has("state", Values.words("running", "ended"), ExecState::word)
+          .has("state", Values.words("running", "ended"), ExecState::wireName)
           .has("startedAt", TIME, state -> state.exec().startedAt())
           .may("pid", COUNT, ExecState::pid)
           .has("pids", Values.list(COUNT), ExecState::pids)

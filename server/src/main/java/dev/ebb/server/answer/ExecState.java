@@ -28,7 +28,7 @@ public record ExecState(
     return new ExecState(exec, ending, unread, true);
   }
 
-  public String word() {
+  public String wireName() {
     return ending.isPresent() ? "ended" : "running";
   }
 

@@ -13,13 +13,13 @@ public final class FileAnswers {
   public static final ObjectSchema<FileEntry> ENTRY =
       ObjectSchema.<FileEntry>named("Entry")
           .has("name", Values.TEXT, FileEntry::name)
-          .has("type", Values.words(FileEntry.Type.values(), FileAnswers::word), FileEntry::type)
+          .has("type", Values.words(FileEntry.Type.values(), FileAnswers::name), FileEntry::type)
           .has("sizeBytes", Values.COUNT, FileEntry::size)
           .has("mode", Values.TEXT, entry -> Integer.toOctalString(entry.mode()))
           .has("modifiedAt", Values.TIME, FileEntry::modified)
           .may("target", Values.TEXT.described("where a link leads"), FileEntry::target);
 
-  private static String word(FileEntry.Type type) {
+  private static String name(FileEntry.Type type) {
     return type.name().toLowerCase(Locale.ROOT);
   }
 

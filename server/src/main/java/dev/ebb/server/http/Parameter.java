@@ -31,7 +31,7 @@ public record Parameter<T>(
       this.word = word;
     }
 
-    public String word() {
+    public String wireName() {
       return word;
     }
   }

@@ -67,7 +67,7 @@ public final class PressureMetrics {
   private static Map<String, Double> each(Readings readings, ToDoubleFunction<Reading> value) {
     var values = new LinkedHashMap<String, Double>();
     for (Reading reading : readings.readings()) {
-      values.put(reading.resource().word(), value.applyAsDouble(reading));
+      values.put(reading.resource().wireName(), value.applyAsDouble(reading));
     }
     return values;
   }
@@ -75,7 +75,7 @@ public final class PressureMetrics {
   private static Map<String, Double> descriptors(Readings readings) {
     var counts = new LinkedHashMap<String, Double>();
     for (DescriptorKind kind : DescriptorKind.values()) {
-      counts.put(kind.word(), readings.descriptors().getOrDefault(kind, 0).doubleValue());
+      counts.put(kind.wireName(), readings.descriptors().getOrDefault(kind, 0).doubleValue());
     }
     return counts;
   }
@@ -84,7 +84,7 @@ public final class PressureMetrics {
     var known = watch.admission().state().refusals();
     var counts = new LinkedHashMap<String, Double>();
     for (Refusal.Reason reason : Refusal.Reason.values()) {
-      counts.put(reason.word(), known.getOrDefault(reason, 0L).doubleValue());
+      counts.put(reason.wireName(), known.getOrDefault(reason, 0L).doubleValue());
     }
     return counts;
   }

@@ -45,7 +45,7 @@ final class BoxRoutes {
       Parameter.texts("label").described("key=value or key; may come more than once");
   private static final Parameter<Optional<String>> STATE =
       Parameter.text("state")
-          .with("enum", Stream.of(BoxState.values()).map(BoxState::word).toList());
+          .with("enum", Stream.of(BoxState.values()).map(BoxState::wireName).toList());
   private static final Parameter<Optional<String>> NAME = Parameter.text("name");
   private static final Parameter<Long> LIMIT = Parameter.count("limit", PAGE, PAGE_MOST);
   private static final Parameter<Optional<String>> AFTER = Parameter.text("after");
@@ -212,7 +212,7 @@ final class BoxRoutes {
 
   private static BoxState state(String word) {
     for (BoxState state : BoxState.values()) {
-      if (state.word().equals(word)) {
+      if (state.wireName().equals(word)) {
         return state;
       }
     }

@@ -53,7 +53,7 @@ final class CodeCells {
   private TenantContext find(Exchange exchange, CellCode order, CellCode.Place place) {
     TenantContext context =
         exchange.about(boxes.find(exchange.caller(), place.box())).context(place.context());
-    String spoken = context.order().runner().word();
+    String spoken = context.order().runner().wireName();
     if (order.language().filter(wanted -> !wanted.name().equals(spoken)).isPresent()) {
       throw new Problem(
           Problem.Code.BAD_REQUEST,

@@ -186,7 +186,7 @@ final class OpenApi {
   }
 
   private Map<String, Object> parameter(Parameter<?> parameter) {
-    var document = Values.keywords("name", parameter.name(), "in", parameter.place().word());
+    var document = Values.keywords("name", parameter.name(), "in", parameter.place().wireName());
     if (!parameter.description().isEmpty()) {
       document.put("description", parameter.description());
     }

@@ -40,7 +40,7 @@ final class PoolRoutes {
 
   private static Map<String, Number> destroyed(PoolState state) {
     var destroyed = new TreeMap<String, Number>();
-    state.destroyed().forEach((fate, count) -> destroyed.put(fate.word(), count));
+    state.destroyed().forEach((fate, count) -> destroyed.put(fate.wireName(), count));
     return destroyed;
   }
 

@@ -52,12 +52,12 @@ final class PressureAnswers {
   }
 
   private static final Value<PressureLevel> LEVEL =
-      Values.words(PressureLevel.values(), PressureLevel::word);
+      Values.words(PressureLevel.values(), PressureLevel::wireName);
   private static final Value<Map<String, Number>> NUMBERS = Values.map(INTEGER);
 
   private static final ObjectSchema<Reading> GAUGE =
       ObjectSchema.<Reading>named("Gauge")
-          .has("resource", Values.words(Resource.values(), Resource::word), Reading::resource)
+          .has("resource", Values.words(Resource.values(), Resource::wireName), Reading::resource)
           .has("use", COUNT, Reading::use)
           .may("limit", COUNT.described("absent: none"), PressureAnswers::limit)
           .has("source", TEXT.described("where the limit comes from"), Reading::source)
@@ -91,7 +91,7 @@ final class PressureAnswers {
   private static Map<String, Number> refusals(Now now) {
     var refusals = new LinkedHashMap<String, Number>();
     for (Refusal.Reason reason : Refusal.Reason.values()) {
-      refusals.put(reason.word(), now.admission().refusals().getOrDefault(reason, 0L));
+      refusals.put(reason.wireName(), now.admission().refusals().getOrDefault(reason, 0L));
     }
     return refusals;
   }
@@ -116,7 +116,7 @@ final class PressureAnswers {
       ObjectSchema.<Cleaned>inline()
           .has("at", TIME, Cleaned::at)
           .has("durationMillis", MILLIS, Cleaned::took)
-          .has("resource", TEXT, cleaned -> cleaned.before().resource().word())
+          .has("resource", TEXT, cleaned -> cleaned.before().resource().wireName())
           .has("useBefore", COUNT, cleaned -> cleaned.before().use())
           .has("useAfter", COUNT, cleaned -> cleaned.after().use())
           .has("stages", Values.list(STAGE), Cleaned::stages);
@@ -136,7 +136,7 @@ final class PressureAnswers {
   private static Map<String, Number> descriptors(Readings readings) {
     var kinds = new LinkedHashMap<String, Number>();
     for (DescriptorKind kind : DescriptorKind.values()) {
-      kinds.put(kind.word(), readings.descriptors().getOrDefault(kind, 0));
+      kinds.put(kind.wireName(), readings.descriptors().getOrDefault(kind, 0));
     }
     return kinds;
   }

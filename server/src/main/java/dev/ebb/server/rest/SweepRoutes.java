@@ -20,7 +20,7 @@ final class SweepRoutes {
   private static final ObjectSchema<Finding> FINDING =
       ObjectSchema.<Finding>named("Finding")
           .has("instance", Values.TEXT, Finding::instance)
-          .has("kind", Values.TEXT, finding -> finding.kind().word())
+          .has("kind", Values.TEXT, finding -> finding.kind().wireName())
           .has("subject", Values.TEXT, Finding::subject)
           .has(
               "fate",
@@ -32,7 +32,7 @@ final class SweepRoutes {
                   "left alone",
                   "gone",
                   "kept for the next daemon"),
-              finding -> finding.fate().word())
+              finding -> finding.fate().wireName())
           .has("reason", Values.TEXT, finding -> finding.fate().reason());
 
   private static final ObjectSchema<Sweeper.Sweep> SWEEP =

@@ -87,7 +87,7 @@ final class Adoption implements AutoCloseable {
     if (box.state() == BoxState.UNREACHABLE) {
       unreached.watch(box);
     }
-    LOG.log(Level.INFO, "event=adopted box={0} state={1}", box.id(), box.state().word());
+    LOG.log(Level.INFO, "event=adopted box={0} state={1}", box.id(), box.state().wireName());
     if (box.order().goesWithCommand() && box.state() != BoxState.UNREACHABLE) {
       endings.removeAfterCommand(box);
     }

@@ -55,7 +55,7 @@ final class BoxMaking {
     making.fail(
         new SandboxException(
             ErrorCode.WRONG_STATE,
-            "box " + box.id() + " is not running but " + box.state().word()));
+            "box " + box.id() + " is not running but " + box.state().wireName()));
     return making;
   }
 

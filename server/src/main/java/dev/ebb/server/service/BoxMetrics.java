@@ -64,7 +64,7 @@ final class BoxMetrics {
 
   private static Map<String, Double> requests(Egress egress) {
     var counts = new LinkedHashMap<String, Double>();
-    egress.decisions().forEach((each, count) -> counts.put(each.word(), (double) count));
+    egress.decisions().forEach((each, count) -> counts.put(each.wireName(), (double) count));
     return counts;
   }
 
@@ -72,10 +72,10 @@ final class BoxMetrics {
   private Map<String, Double> byState() {
     var counts = new LinkedHashMap<String, Double>();
     for (BoxState state : BoxState.values()) {
-      counts.put(state.word(), 0.0);
+      counts.put(state.wireName(), 0.0);
     }
     Stream.concat(list.all().map(TenantBox::state), list.ended().map(EndedBox::state))
-        .forEach(state -> counts.merge(state.word(), 1.0, Double::sum));
+        .forEach(state -> counts.merge(state.wireName(), 1.0, Double::sum));
     return counts;
   }
 

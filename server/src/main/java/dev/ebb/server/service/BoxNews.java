@@ -19,7 +19,7 @@ final class BoxNews {
   }
 
   void publish(BoxState state) {
-    events.publish(box.tenant(), "box", describe("state", state.word()));
+    events.publish(box.tenant(), "box", describe("state", state.wireName()));
   }
 
   void publish(Network network) {
@@ -36,7 +36,7 @@ final class BoxNews {
   void publish(Decision decision) {
     OptionalLong omitted = egress.admit(System.nanoTime());
     if (omitted.isPresent()) {
-      var data = describe("outcome", decision.outcome().word());
+      var data = describe("outcome", decision.outcome().wireName());
       if (!decision.destination().isEmpty()) {
         data.put("destination", decision.destination());
       }

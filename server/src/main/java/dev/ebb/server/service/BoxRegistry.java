@@ -132,7 +132,7 @@ public final class BoxRegistry implements AutoCloseable {
   private void poisoned(Box box, Fate fate) {
     var data = new LinkedHashMap<String, Object>();
     data.put("box", box.id().value());
-    data.put("reason", fate.word());
+    data.put("reason", fate.wireName());
     events.publish(Sweeper.NO_TENANT, "pool", data);
   }
 

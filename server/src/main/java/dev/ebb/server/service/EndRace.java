@@ -22,7 +22,7 @@ final class EndRace {
     if (isOurs && making.made().isPresent() && !box.state().isAlive()) {
       return new SandboxException(
           ErrorCode.WRONG_STATE,
-          "box " + box.id() + " is not running but " + box.state().word(),
+          "box " + box.id() + " is not running but " + box.state().wireName(),
           failure);
     }
     return failure;

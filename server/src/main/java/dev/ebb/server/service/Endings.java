@@ -71,7 +71,7 @@ final class Endings {
     if (!force && box.state() != BoxState.GONE && !box.ending().isRemovalWanted()) {
       throw new SandboxException(
           ErrorCode.WRONG_STATE,
-          "box " + box.id() + " is " + box.state().word() + ": stop it first, or force it");
+          "box " + box.id() + " is " + box.state().wireName() + ": stop it first, or force it");
     }
     boolean isGone = false;
     // ORDER: a box that is removed after its end needs no record.
@@ -272,7 +272,7 @@ final class Endings {
         Level.WARNING,
         "event=box_left_for_the_next_daemon box={0} state={1} certificate=\"{2}\"",
         box.id(),
-        box.state().word(),
+        box.state().wireName(),
         box.certificate().map(Certificate::toString).orElse("none yet"));
   }
 }

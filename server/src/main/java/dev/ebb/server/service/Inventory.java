@@ -64,7 +64,7 @@ public final class Inventory {
     var all = new ArrayList<Item>();
     for (Holding holding : boxes.holdings(served)) {
       if (holding.kind() != Kind.PROCESS) {
-        all.add(item(holding.kind().word(), holding.subject()));
+        all.add(item(holding.kind().wireName(), holding.subject()));
       }
     }
     if (served.state().isAlive()) {
@@ -80,7 +80,7 @@ public final class Inventory {
           .box()
           .footprint()
           .controlSocket()
-          .ifPresent(path -> all.add(item(Kind.SOCKET.word(), path.toString())));
+          .ifPresent(path -> all.add(item(Kind.SOCKET.wireName(), path.toString())));
     }
     return all;
   }

@@ -57,7 +57,7 @@ record PoolMetrics(WarmPool pool) {
     var counts = pool.state().destroyed();
     var values = new LinkedHashMap<String, Double>();
     for (Fate fate : Fate.values()) {
-      values.put(fate.word(), (double) counts.getOrDefault(fate, 0L));
+      values.put(fate.wireName(), (double) counts.getOrDefault(fate, 0L));
     }
     return values;
   }

@@ -122,7 +122,7 @@ public final class Sweeper implements AutoCloseable {
   private static Map<String, Double> byKind(Map<Kind, Long> counts) {
     var all = new LinkedHashMap<String, Double>();
     for (Kind kind : Kind.values()) {
-      all.put(kind.word(), counts.getOrDefault(kind, 0L).doubleValue());
+      all.put(kind.wireName(), counts.getOrDefault(kind, 0L).doubleValue());
     }
     return all;
   }
@@ -219,7 +219,7 @@ public final class Sweeper implements AutoCloseable {
   private void publish(Finding finding) {
     var data = new LinkedHashMap<String, Object>();
     data.put("instance", finding.instance());
-    data.put("kind", finding.kind().word());
+    data.put("kind", finding.kind().wireName());
     data.put("subject", finding.subject());
     data.put("fate", finding.fate().describe());
     LOG.log(Level.WARNING, "event=swept {0}", data);

@@ -92,7 +92,7 @@ final class BoxRegistryKernelTest {
                 try {
                   return creation.call().box().id();
                 } catch (SandboxException e) {
-                  return e.code().word();
+                  return e.code().wireName();
                 }
               });
       Thread.ofPlatform().name("caller").start(task);
@@ -111,7 +111,7 @@ final class BoxRegistryKernelTest {
       BoxOrder order = named("n" + round);
       var outcomes = atOnce(() -> boxes.create(Caller.OWNER, order, Optional.empty()));
       assertThat(outcomes)
-          .filteredOn(word -> !word.equals(ErrorCode.CONFLICT.word()))
+          .filteredOn(word -> !word.equals(ErrorCode.CONFLICT.wireName()))
           .singleElement()
           .isEqualTo(boxes.find(Caller.OWNER, "n" + round).id());
       assertThat(boxes.list(Caller.OWNER)).hasSize(1);
