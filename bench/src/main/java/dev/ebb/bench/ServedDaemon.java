@@ -60,8 +60,8 @@ final class ServedDaemon implements AutoCloseable {
     builder.environment().put("JDK_JAVA_OPTIONS", options);
     builder.redirectError(ProcessBuilder.Redirect.INHERIT);
     Process process = builder.start();
-    BufferedReader said = process.inputReader();
-    if (said.readLine() == null) {
+    BufferedReader output = process.inputReader();
+    if (output.readLine() == null) {
       throw new IOException("the daemon did not come up");
     }
     return new ServedDaemon(home, process);

@@ -39,7 +39,7 @@ final class Answer implements McpStreamableServerTransport {
 
   /** Sends a heartbeat, which detects whether the caller is still connected. */
   void beat() throws IOException {
-    requireHeard();
+    requireSent();
     try {
       events().beat();
     } catch (IOException e) {
@@ -49,7 +49,7 @@ final class Answer implements McpStreamableServerTransport {
   }
 
   /** Fails if an earlier message could not be sent. */
-  void requireHeard() throws IOException {
+  void requireSent() throws IOException {
     if (failure != null) {
       throw failure;
     }
@@ -62,7 +62,7 @@ final class Answer implements McpStreamableServerTransport {
 
   /** Ends an answer that has begun; otherwise sends a stream without an event. */
   void end() throws IOException {
-    requireHeard();
+    requireSent();
     if (!exchange.isAnswered()) {
       events();
     }

@@ -168,10 +168,10 @@ final class Call implements RunClient {
       to.client().progressNotification(notification(to, run));
     } catch (RuntimeException e) {
       // The exception that the SDK makes when a message could not be sent.
-      answer.requireHeard();
+      answer.requireSent();
       throw e;
     }
-    answer.requireHeard();
+    answer.requireSent();
   }
 
   private static ProgressNotification notification(Reporter to, Progress run) {

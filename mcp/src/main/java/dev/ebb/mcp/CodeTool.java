@@ -41,7 +41,7 @@ final class CodeTool {
    * @param isCut whether there are more files than these
    */
   private record Ran(
-      Map<String, Object> told,
+      Map<String, Object> answered,
       String language,
       String phase,
       String outcome,
@@ -49,9 +49,9 @@ final class CodeTool {
       boolean isCut,
       Optional<String> lost) {}
 
-  private static ObjectSchema<Ran> code(ObjectSchema<?> told) {
+  private static ObjectSchema<Ran> code(ObjectSchema<?> answered) {
     return ObjectSchema.<Ran>inline()
-        .includes(told.written(), Ran::told)
+        .includes(answered.written(), Ran::answered)
         .has("language", Values.TEXT.described("what it was run as"), Ran::language)
         .has("phase", Values.words("compile", "run").described("how far it came"), Ran::phase)
         .has("outcome", Values.TEXT.described(OUTCOMES), Ran::outcome)
@@ -150,11 +150,11 @@ final class CodeTool {
     arguments.end();
     var task = new CellTask(cell, List.of(), pictures());
     TenantBox box = workplace.box(call, word);
-    ContextCode.Told told = contexts.run(call, box, context, runner, task);
+    ContextCode.Answered answered = contexts.run(call, box, context, runner, task);
     return reply(
         IN_CONTEXT,
-        told.reply(),
-        new Came(runner.wireName(), "run", told.outcome(), Optional.of(told.written())));
+        answered.reply(),
+        new Came(runner.wireName(), "run", answered.outcome(), Optional.of(answered.written())));
   }
 
   private CodeTask task(Fields arguments) {
@@ -193,14 +193,14 @@ final class CodeTool {
             result.written()));
   }
 
-  private static Reply reply(ObjectSchema<Ran> schema, Reply told, Came came) {
+  private static Reply reply(ObjectSchema<Ran> schema, Reply answered, Came came) {
     Optional<Written> written = came.written();
     List<Written.File> all = written.map(Written::files).orElse(List.of());
     List<Written.File> some = all.subList(0, Math.min(all.size(), FILES_MOST));
     boolean isCut = some.size() < all.size() || written.filter(Written::isCut).isPresent();
     var ran =
         new Ran(
-            told.structured(),
+            answered.structured(),
             came.language(),
             came.phase(),
             came.outcome(),
@@ -215,10 +215,10 @@ final class CodeTool {
             : some.stream()
                 .map(file -> "%s (%d bytes)".formatted(file.path(), file.size()))
                 .collect(Collectors.joining(", ", "\nfiles: ", ""));
-    var pictures = new ArrayList<>(told.pictures());
+    var pictures = new ArrayList<>(answered.pictures());
     pictures.addAll(pictures(all));
     return new Reply(
-        came.outcome() + ": " + told.text() + files,
+        came.outcome() + ": " + answered.text() + files,
         schema.write(ran),
         pictures.subList(0, Math.min(pictures.size(), PICTURES_MOST)));
   }

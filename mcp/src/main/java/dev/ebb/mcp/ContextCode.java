@@ -44,9 +44,9 @@ final class ContextCode {
   }
 
   /** The result for a model and for a program, with the pictures that the code showed and wrote. */
-  record Told(Reply reply, String outcome, Written written) {}
+  record Answered(Reply reply, String outcome, Written written) {}
 
-  Told run(Call call, TenantBox box, String name, Runner runner, CellTask task)
+  Answered run(Call call, TenantBox box, String name, Runner runner, CellTask task)
       throws IOException, InterruptedException {
     TenantContext context = context(call, box, name, runner);
     boolean isRestarted = workplace.boxes().revive(context, call::hasLeft);
@@ -59,7 +59,7 @@ final class ContextCode {
             call,
             run -> {
               Cell.Result result = run.cell().result().orElseThrow();
-              return new Told(
+              return new Answered(
                   reply(context, run.cell(), result, isRestarted),
                   result.outcome().wireName(),
                   run.written(call));
@@ -219,9 +219,9 @@ final class ContextCode {
       var forms = new LinkedHashMap<String, Object>();
       for (var form : each.forms().entrySet()) {
         int most = Math.clamp(left, 0, FORM_MOST);
-        int told = addForm(form.getKey(), form.getValue(), most, forms, pictures);
-        left -= Math.min(told, most) + OVERHEAD;
-        isCut |= told > most || left <= 0;
+        int size = addForm(form.getKey(), form.getValue(), most, forms, pictures);
+        left -= Math.min(size, most) + OVERHEAD;
+        isCut |= size > most || left <= 0;
       }
       if (left <= 0) {
         text.append("\n[further output is omitted]");

@@ -22,7 +22,7 @@ final class ExecReply {
   // --- for a program ---
 
   /** A command, and a part of its output. */
-  private record Told(ExecState state, Excerpt stdout, Excerpt stderr) {
+  private record Shown(ExecState state, Excerpt stdout, Excerpt stderr) {
     boolean isDropped() {
       return state.result().filter(ExecResult::truncated).isPresent();
     }
@@ -43,8 +43,8 @@ final class ExecReply {
       Values.COUNT.described("where to read on, by process_output");
 
   /** Members of the answer of REST, and the offsets at which to continue. */
-  private static final ObjectSchema<Told> EXEC =
-      ObjectSchema.<Told>inline()
+  private static final ObjectSchema<Shown> EXEC =
+      ObjectSchema.<Shown>inline()
           .includes(
               ExecAnswers.EXEC.only(
                   "box",
@@ -55,12 +55,12 @@ final class ExecReply {
                   "durationMillis",
                   "lost",
                   "inputCut"),
-              Told::state)
-          .has("stdout", STDOUT, Told::stdout)
-          .has("stderr", STDERR, Told::stderr)
-          .has("stdoutOffset", OFFSET, told -> told.stdout().next())
-          .has("stderrOffset", OFFSET, told -> told.stderr().next())
-          .has("truncated", TRUNCATED, Told::isTruncated);
+              Shown::state)
+          .has("stdout", STDOUT, Shown::stdout)
+          .has("stderr", STDERR, Shown::stderr)
+          .has("stdoutOffset", OFFSET, shown -> shown.stdout().next())
+          .has("stderrOffset", OFFSET, shown -> shown.stderr().next())
+          .has("truncated", TRUNCATED, Shown::isTruncated);
 
   static ObjectSchema<?> schema() {
     return EXEC;
@@ -78,16 +78,16 @@ final class ExecReply {
     ExecState state = ExecState.of(exec);
     Excerpt stdout = Excerpt.of(exec.view().stdout(), stdoutFrom, most);
     Excerpt stderr = Excerpt.of(exec.view().stderr(), stderrFrom, most);
-    var told = new Told(state, stdout, stderr);
+    var shown = new Shown(state, stdout, stderr);
     String lost = lost(state.lost());
-    if (told.isDropped()) {
+    if (shown.isDropped()) {
       lost += "\n[output above the limit was cut]";
     }
     if (state.isInputCut().isPresent()) {
       lost += "\n[input was cut: the daemon that held it ended before it did]";
     }
     return new Reply(
-        head(state) + block("stdout", stdout) + block("stderr", stderr) + lost, EXEC.write(told));
+        head(state) + block("stdout", stdout) + block("stderr", stderr) + lost, EXEC.write(shown));
   }
 
   private static String head(ExecState state) {

@@ -231,7 +231,7 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
     } catch (RuntimeException e) {
       // Either the caller has gone and the answer was not sent, or the SDK cannot read the
       // parameters.
-      answer.requireHeard();
+      answer.requireSent();
       if (!(e instanceof IllegalArgumentException)) {
         throw e;
       }

@@ -80,7 +80,7 @@ final class Tools {
   /** Returns the result for a broken connection, or for an I/O error within the box. */
   private static CallToolResult broken(Tool tool, Call call, IOException e) {
     try {
-      call.answer().requireHeard();
+      call.answer().requireSent();
     } catch (IOException gone) {
       throw new Call.Gone(gone);
     }

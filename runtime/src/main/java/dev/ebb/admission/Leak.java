@@ -16,7 +16,7 @@ final class Leak {
 
   private Leak() {}
 
-  static void leakIfTold() {
+  static void leakIfConfigured() {
     switch (WHAT) {
       case "descriptor" -> leakDescriptor();
       case "thread" -> Thread.ofPlatform().daemon().name("ebb-leak").start(Leak::stay);

@@ -129,7 +129,7 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
   @Override
   public Permit admit(String tenant, Cost cost, BooleanSupplier hasLeft)
       throws InterruptedException {
-    Leak.leakIfTold();
+    Leak.leakIfConfigured();
     long begun = System.nanoTime();
     try {
       Permit permit = admission.admit(tenant, cost, hasLeft);

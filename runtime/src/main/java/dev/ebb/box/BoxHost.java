@@ -52,7 +52,7 @@ public record BoxHost(
    *
    * @return false on a timeout
    */
-  public boolean hearOut() throws InterruptedException {
+  public boolean catchUp() throws InterruptedException {
     return poller.catchUp(Deadline.in(HEAR_BOUND));
   }
 

@@ -118,8 +118,8 @@ public final class ExecSite {
    *
    * @return false on a timeout
    */
-  public boolean hearOut() throws InterruptedException {
-    return parts.host().hearOut();
+  public boolean catchUp() throws InterruptedException {
+    return parts.host().catchUp();
   }
 
   /** Returns the directory with the output and the records of its execs. */

@@ -22,7 +22,7 @@ public final class Strangers {
   private final AtomicLong killed = new AtomicLong();
 
   /** The processes that were reported and are not gone yet. */
-  private final Set<ProcessRef> told = ConcurrentHashMap.newKeySet();
+  private final Set<ProcessRef> reported = ConcurrentHashMap.newKeySet();
 
   public Strangers() {}
 
@@ -76,13 +76,13 @@ public final class Strangers {
    * start time was read.
    */
   private List<ProcessRef> find(Collection<Integer> members) {
-    told.removeIf(process -> !process.exists());
+    reported.removeIf(process -> !process.exists());
     return members.stream()
         .filter(pid -> ProcFs.depth(pid) == 0)
         .map(ProcessRef::of)
         .flatMap(Optional::stream)
         .filter(process -> ProcFs.depth(process.pid()) == 0 && process.exists())
-        .filter(told::add)
+        .filter(reported::add)
         .toList();
   }
 }

@@ -98,9 +98,9 @@ public record Cgroup(Path path) {
     try {
       return listedProcs();
     } catch (KernelException e) {
-      List<Integer> told = ProcMembers.of(path).orElseThrow(() -> e).list();
+      List<Integer> members = ProcMembers.of(path).orElseThrow(() -> e).list();
       LOG.log(Level.DEBUG, "event=cgroup_unreadable, reading /proc reason=\"{0}\"", e.getMessage());
-      return told;
+      return members;
     }
   }
 
@@ -225,7 +225,7 @@ public record Cgroup(Path path) {
 
   /** A member that cannot be killed does not keep the others alive. */
   private void killRounds(Deadline deadline) throws KernelException {
-    Optional<ProcMembers> told = ProcMembers.of(path);
+    Optional<ProcMembers> members = ProcMembers.of(path);
     var failures = new ArrayList<KernelException>();
     boolean isEmpty =
         deadline.until(
@@ -234,7 +234,7 @@ public record Cgroup(Path path) {
               List<Integer> left = allProcs();
               failures.clear();
               for (int pid : left) {
-                attempt(failures, () -> killMember(pid, told));
+                attempt(failures, () -> killMember(pid, members));
               }
               return left.isEmpty();
             });
@@ -260,13 +260,13 @@ public record Cgroup(Path path) {
     }
   }
 
-  private void killMember(int pid, Optional<ProcMembers> told) throws KernelException {
+  private void killMember(int pid, Optional<ProcMembers> members) throws KernelException {
     try (var scope = new Scope()) {
       Pidfd pidfd = Pidfd.open(scope, pid);
       // RACE: the number may have been reused before the pidfd was opened, not after: if it is
       // still a member, the pidfd is the member's.
       // KERNEL: of a process in a threaded cgroup /proc shows where its first thread is.
-      if (told.filter(all -> all.holds(pid)).isPresent() || allProcs().contains(pid)) {
+      if (members.filter(all -> all.holds(pid)).isPresent() || allProcs().contains(pid)) {
         pidfd.signal(Signal.KILL);
       }
     } catch (KernelException e) {

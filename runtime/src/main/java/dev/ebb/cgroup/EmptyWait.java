@@ -37,12 +37,12 @@ public interface EmptyWait {
         if (!cgroup.exists()) {
           return true;
         }
-        ProcMembers told = ProcMembers.of(cgroup.path()).orElseThrow(() -> e);
+        ProcMembers members = ProcMembers.of(cgroup.path()).orElseThrow(() -> e);
         LOG.log(
             Level.WARNING,
             "event=cgroup_events_unreadable, reading /proc reason=\"{0}\"",
             e.getMessage());
-        return awaitNoMember(told, deadline);
+        return awaitNoMember(members, deadline);
       }
     };
   }
@@ -73,9 +73,9 @@ public interface EmptyWait {
     }
   }
 
-  private static boolean awaitNoMember(ProcMembers told, Deadline deadline)
+  private static boolean awaitNoMember(ProcMembers members, Deadline deadline)
       throws InterruptedException {
-    return deadline.untilInterrupted(LIST_AGAIN, () -> told.list().isEmpty());
+    return deadline.untilInterrupted(LIST_AGAIN, () -> members.list().isEmpty());
   }
 
   // KERNEL: only a read of the very descriptor that is polled rearms its notification.

@@ -52,7 +52,7 @@ final class Frames {
     boolean wants(Kind kind, int size);
 
     /** Returns what is wrong with the frame, or null. */
-    @Nullable String heard(Kind kind, byte @Nullable [] body);
+    @Nullable String received(Kind kind, byte @Nullable [] body);
   }
 
   private static final int HEAD_MOST = 48;
@@ -117,19 +117,19 @@ final class Frames {
     if (!words.matches()) {
       return "no head of a frame";
     }
-    Kind said = kind(words.group(2));
+    Kind opened = kind(words.group(2));
     int announced = Integer.parseInt(words.group(3));
-    if (said == null || announced > said.most) {
+    if (opened == null || announced > opened.most) {
       return "a frame of kind " + words.group(2) + " with " + announced + " bytes";
     }
-    String wrong = listener.opens(words.group(1), said);
+    String wrong = listener.opens(words.group(1), opened);
     if (wrong != null) {
       return wrong;
     }
-    kind = said;
+    kind = opened;
     size = announced;
     done = 0;
-    body = listener.wants(said, announced) ? new byte[announced] : null;
+    body = listener.wants(opened, announced) ? new byte[announced] : null;
     return null;
   }
 
@@ -143,10 +143,10 @@ final class Frames {
   }
 
   private @Nullable String close() {
-    Kind said = kind;
+    Kind opened = kind;
     byte[] whole = body;
     kind = null;
     body = null;
-    return said == null ? null : listener.heard(said, whole);
+    return opened == null ? null : listener.received(opened, whole);
   }
 }

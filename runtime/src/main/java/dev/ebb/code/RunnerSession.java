@@ -32,7 +32,7 @@ final class RunnerSession {
 
   private final Exec exec;
   private final RunnerSocket socket;
-  private final Frames frames = new Frames(new Heard());
+  private final Frames frames = new Frames(new Receiver());
 
   private volatile @Nullable Cell current;
   private volatile boolean ready;
@@ -112,7 +112,7 @@ final class RunnerSession {
     if (segment.await(condition, deadline)) {
       return true;
     }
-    var _ = exec.hearOut();
+    var _ = exec.catchUp();
     return condition.getAsBoolean();
   }
 
@@ -144,7 +144,7 @@ final class RunnerSession {
 
   private final class Words implements RunnerSocket.Listener {
     @Override
-    public boolean heard(byte[] bytes, int length) {
+    public boolean received(byte[] bytes, int length) {
       String wrong = frames.take(bytes, length);
       if (wrong != null) {
         breakUp(wrong);
@@ -169,7 +169,7 @@ final class RunnerSession {
     }
   }
 
-  private final class Heard implements Frames.Listener {
+  private final class Receiver implements Frames.Listener {
     @Override
     public @Nullable String opens(String nonce, Frames.Kind kind) {
       if (kind == Frames.Kind.READY) {
@@ -187,7 +187,7 @@ final class RunnerSession {
     }
 
     @Override
-    public @Nullable String heard(Frames.Kind kind, byte @Nullable [] body) {
+    public @Nullable String received(Frames.Kind kind, byte @Nullable [] body) {
       boolean isRight = take(kind, body);
       wake();
       return isRight ? null : "a strange " + kind.wireName();

@@ -80,11 +80,11 @@ final class RunningCell {
     int asked = 0;
     int interrupts = 0;
     while (!isOver()) {
-      int told = interrupts;
+      int sent = interrupts;
       boolean isHurried = asked > 0;
       boolean isNews =
-          await(() -> isOver() || isAskedAfter(told) || (cell.cancelled && !isHurried), deadline);
-      if (isAskedAfter(told)) {
+          await(() -> isOver() || isAskedAfter(sent) || (cell.cancelled && !isHurried), deadline);
+      if (isAskedAfter(sent)) {
         interrupts = cell.interrupts.get();
         interrupt();
       } else if (asked == ASKED_MOST && !isNews) {
@@ -100,8 +100,8 @@ final class RunningCell {
     }
   }
 
-  private boolean isAskedAfter(int told) {
-    return cell.begun && cell.interrupts.get() > told;
+  private boolean isAskedAfter(int sent) {
+    return cell.begun && cell.interrupts.get() > sent;
   }
 
   /** RACE: node ends of a signal that comes right when a cell begins or first waits. */

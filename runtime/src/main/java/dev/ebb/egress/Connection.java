@@ -53,8 +53,8 @@ final class Connection {
   private @Nullable Side server;
   private @Nullable Flow toServer;
   private @Nullable Flow toClient;
-  private boolean hasServerHeardAll;
-  private boolean hasClientHeardAll;
+  private boolean hasServerReceivedAll;
+  private boolean hasClientReceivedAll;
   private boolean isClientDone;
 
   /** One end of the connection, and the events that are awaited there. */
@@ -309,12 +309,12 @@ final class Connection {
 
   /** Passes the end of one side's data on to the other side, once. */
   private void passEnds(boolean isUpDone, boolean isDownDone) throws KernelException {
-    if (isUpDone && !hasServerHeardAll) {
-      hasServerHeardAll = true;
+    if (isUpDone && !hasServerReceivedAll) {
+      hasServerReceivedAll = true;
       TcpSocket.shutdownOutput(requireNonNull(server).fd);
     }
-    if (isDownDone && !hasClientHeardAll) {
-      hasClientHeardAll = true;
+    if (isDownDone && !hasClientReceivedAll) {
+      hasClientReceivedAll = true;
       TcpSocket.shutdownOutput(client.fd);
     }
   }

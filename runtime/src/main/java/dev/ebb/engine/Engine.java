@@ -377,8 +377,8 @@ public final class Engine implements AutoCloseable {
   }
 
   /** Processes everything that its boxes have sent until now; returns false on a timeout. */
-  public boolean hearOut() throws InterruptedException {
-    return host.hearOut();
+  public boolean catchUp() throws InterruptedException {
+    return host.catchUp();
   }
 
   // --- its end ---

@@ -321,8 +321,8 @@ public final class Exec implements ExecView, AutoCloseable {
    * Reads everything that the box has sent until now. Call this before a timeout decides that a
    * message is missing. Returns false if reading takes too long.
    */
-  public boolean hearOut() throws InterruptedException {
-    return site.hearOut();
+  public boolean catchUp() throws InterruptedException {
+    return site.catchUp();
   }
 
   // --- ending ---
@@ -393,8 +393,8 @@ public final class Exec implements ExecView, AutoCloseable {
 
   private final class WithoutInit implements ExecProgress.Backstop {
     @Override
-    public boolean hearOut() throws InterruptedException {
-      return Exec.this.hearOut();
+    public boolean catchUp() throws InterruptedException {
+      return Exec.this.catchUp();
     }
 
     @Override

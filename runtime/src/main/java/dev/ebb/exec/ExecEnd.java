@@ -148,7 +148,7 @@ final class ExecEnd {
       case Outcome.Refused(var step, var errno) -> refused(step, errno);
       case Outcome.Ended(var ended, var kills) -> ended(ended, kills > exec.oomKillsBefore());
       case Outcome.Lost() -> lostOrStuck(usage.oomKills() > exec.oomKillsBefore());
-      case Outcome.Unheard() -> new ExitCause.Lost();
+      case Outcome.Unknown() -> new ExitCause.Lost();
     };
   }
 

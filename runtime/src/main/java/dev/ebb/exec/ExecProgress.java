@@ -23,7 +23,7 @@ final class ExecProgress {
   /** Ends a command without init. */
   interface Backstop {
     /** Reads everything that init has sent until now; returns false if that takes too long. */
-    boolean hearOut() throws InterruptedException;
+    boolean catchUp() throws InterruptedException;
 
     void kill();
 
@@ -181,7 +181,7 @@ final class ExecProgress {
   boolean awaitStart(Duration most) throws InterruptedException {
     BooleanSupplier isKnown = () -> started.isPresent() || outcome != null;
     await(changed, isKnown, Deadline.in(most));
-    return isKnown.getAsBoolean() || (backstop.hearOut() && isKnown.getAsBoolean());
+    return isKnown.getAsBoolean() || (backstop.catchUp() && isKnown.getAsBoolean());
   }
 
   Optional<Outcome> awaitEnd(Duration most) throws InterruptedException {
@@ -224,10 +224,10 @@ final class ExecProgress {
   @GuardedBy("lock")
   private void endWithoutInit() throws InterruptedException {
     patience = Deadline.in(slack);
-    boolean isHeard;
+    boolean isCaughtUp;
     lock.unlock();
     try {
-      isHeard = backstop.hearOut();
+      isCaughtUp = backstop.catchUp();
     } finally {
       lock.lock();
     }
@@ -235,7 +235,7 @@ final class ExecProgress {
       return;
     }
     if (isOverrun) {
-      if (isHeard) {
+      if (isCaughtUp) {
         backstop.giveUp();
       }
       return;

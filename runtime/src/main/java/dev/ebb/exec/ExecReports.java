@@ -76,7 +76,7 @@ final class ExecReports implements ExecEvents {
   }
 
   @Override
-  public void unheard() {
-    exec.onEnd(new Outcome.Unheard(), 0, 0);
+  public void unknown() {
+    exec.onEnd(new Outcome.Unknown(), 0, 0);
   }
 }

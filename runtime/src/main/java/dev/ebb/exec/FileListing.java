@@ -37,12 +37,12 @@ public final class FileListing implements Iterable<FileEntry>, AutoCloseable {
 
       @Override
       public FileEntry next() {
-        FileEntry told = next;
-        if (told == null) {
+        FileEntry current = next;
+        if (current == null) {
           throw new NoSuchElementException();
         }
         next = read();
-        return told;
+        return current;
       }
     };
   }

@@ -19,7 +19,7 @@ sealed interface Outcome {
   record Lost() implements Outcome {}
 
   /** Init lives, but does not know the command. */
-  record Unheard() implements Outcome {}
+  record Unknown() implements Outcome {}
 
   default boolean isTruncated() {
     return this instanceof Ended(var ended, _) && ended.truncated();

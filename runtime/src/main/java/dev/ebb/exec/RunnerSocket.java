@@ -39,7 +39,7 @@ public final class RunnerSocket {
   /** Receives the messages of the command, on the poller's thread: it must not wait. */
   public interface Listener {
     /** Receives some bytes, valid only during the call; returns false to receive no more. */
-    boolean heard(byte[] bytes, int length);
+    boolean received(byte[] bytes, int length);
 
     /**
      * Called when the command and all processes that inherited it have closed it, and so has the
@@ -85,7 +85,7 @@ public final class RunnerSocket {
       int bytes = socket.receiveBytes(chunk);
       if (bytes == 0) {
         end(listener);
-      } else if (bytes < 0 || listener.heard(chunk, bytes)) {
+      } else if (bytes < 0 || listener.received(chunk, bytes)) {
         if (watch != null) {
           watch.rearm();
         }

@@ -12,12 +12,12 @@ public final class CallOff {
   }
 
   public void call() {
-    Runnable told;
+    Runnable waiter;
     synchronized (this) {
       called = true;
-      told = listener;
+      waiter = listener;
     }
-    told.run();
+    waiter.run();
   }
 
   /** Sets the only listener; the caller must check whether it was called off before. */

@@ -101,15 +101,15 @@ final class ChannelState {
 
   /** The other end is gone. */
   void close() {
-    Runnable told;
+    Runnable waiter;
     lock.lock();
     try {
       closed = true;
-      told = listener;
+      waiter = listener;
       changed.signalAll();
     } finally {
       lock.unlock();
     }
-    told.run();
+    waiter.run();
   }
 }

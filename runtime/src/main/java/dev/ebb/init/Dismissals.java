@@ -21,31 +21,31 @@ final class Dismissals {
    */
   private static final int MOST = 1024;
 
-  private final Queue<Word> words = new ConcurrentLinkedQueue<>();
+  private final Queue<Message> messages = new ConcurrentLinkedQueue<>();
   private final AtomicInteger waiting = new AtomicInteger();
 
   /** One message to init. */
-  interface Word {
-    void say() throws KernelException;
+  interface Message {
+    void send() throws KernelException;
   }
 
   /** Returns at once; messages are sent in their order. */
-  void add(Word word) throws KernelException {
+  void add(Message message) throws KernelException {
     if (waiting.get() >= MOST) {
       throw new KernelException("dismiss so many commands of a box", Errno.E2BIG);
     }
-    words.add(word);
+    messages.add(message);
     if (waiting.getAndIncrement() == 0) {
-      Thread.ofVirtual().name("ebb-dismissals").start(this::sayAll);
+      Thread.ofVirtual().name("ebb-dismissals").start(this::sendAll);
     }
   }
 
-  private void sayAll() {
+  private void sendAll() {
     do {
       try {
-        words.remove().say();
+        messages.remove().send();
       } catch (KernelException e) {
-        LOG.log(Level.DEBUG, "event=init_not_told, ignoring: the next engine tells it", e);
+        LOG.log(Level.DEBUG, "event=init_not_told, ignoring: the next engine sends it", e);
       }
     } while (waiting.decrementAndGet() > 0);
   }

@@ -130,9 +130,9 @@ final class Dispatch {
   }
 
   /** RACE: the channel may be left meanwhile, but then nothing more is sent to init. */
-  private void unlessLeft(Dismissals.Word word) throws KernelException {
+  private void unlessLeft(Dismissals.Message message) throws KernelException {
     if (!left) {
-      word.say();
+      message.send();
     }
   }
 }

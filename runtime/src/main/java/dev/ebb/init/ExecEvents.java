@@ -45,7 +45,7 @@ public interface ExecEvents {
   void lost();
 
   /** Init lives and does not know the exec, so it does not run; the last message. */
-  void unheard();
+  void unknown();
 
   /** Where a start failed. */
   enum Step {

@@ -48,7 +48,7 @@ final class ExecTable {
   void keepOnly(Set<Integer> known) {
     for (int exec : List.copyOf(execs.keySet())) {
       if (!known.contains(exec)) {
-        remove(exec).ifPresent(ExecEvents::unheard);
+        remove(exec).ifPresent(ExecEvents::unknown);
       }
     }
   }

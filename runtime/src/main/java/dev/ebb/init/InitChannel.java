@@ -120,7 +120,7 @@ public final class InitChannel {
    */
   public void forsakeUnlessAnnounced() {
     if (greeting.forsakeUnlessAnnounced()) {
-      sayNoMore();
+      endSending();
     }
   }
 
@@ -207,9 +207,9 @@ public final class InitChannel {
    * Stops sending, which init takes for the end of the engine; messages arrive until every process
    * has closed the other end.
    */
-  public void sayNoMore() {
+  public void endSending() {
     try {
-      wire.sayNoMore();
+      wire.endSending();
     } catch (KernelException e) {
       LOG.log(Level.DEBUG, "event=say_no_more_failed, ignoring: the box is being released", e);
     }

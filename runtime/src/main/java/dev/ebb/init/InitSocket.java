@@ -147,7 +147,7 @@ final class InitSocket {
     socket.shutdown();
   }
 
-  void sayNoMore() throws KernelException {
+  void endSending() throws KernelException {
     socket.shutdownOutput();
   }
 

@@ -152,8 +152,8 @@ public final class InitWire {
   }
 
   /** Shuts down sending: init sees EOF; its messages still arrive. */
-  void sayNoMore() throws KernelException {
-    socket.sayNoMore();
+  void endSending() throws KernelException {
+    socket.endSending();
   }
 
   void close() throws KernelException {

@@ -51,7 +51,7 @@ public final class Ledger {
   private long compactAbove = COMPACT_ABOVE;
 
   /** Whether the log says already that the file is too long and cannot be compacted. */
-  private boolean isToldTooLong;
+  private boolean isReportedTooLong;
 
   /** The file may end in half a line: a write failed on a full disk. */
   private boolean torn;
@@ -137,13 +137,13 @@ public final class Ledger {
     Path next = path.resolveSibling(NEXT);
     try {
       compact(next);
-      isToldTooLong = false;
+      isReportedTooLong = false;
     } catch (KernelException e) {
       compactAbove = size + COMPACT_ABOVE;
       removeHalf(next, e);
       // Logged once: a disk that is full stays so for long.
-      Level level = isToldTooLong ? Level.DEBUG : Level.WARNING;
-      isToldTooLong = true;
+      Level level = isReportedTooLong ? Level.DEBUG : Level.WARNING;
+      isReportedTooLong = true;
       LOG.log(level, "event=ledger_not_compacted bytes=" + size + " path=" + path + " ignoring", e);
     }
   }

@@ -94,13 +94,13 @@ class BoxLifecycleTest {
 
   @Test
   void aListenerReceivesEachChangeInOrder() {
-    var heard = new ArrayList<BoxState>();
-    var lifecycle = new BoxLifecycle(heard::add);
+    var states = new ArrayList<BoxState>();
+    var lifecycle = new BoxLifecycle(states::add);
     lifecycle.become(RUNNING);
     lifecycle.become(PAUSED);
     assertThat(lifecycle.tryBecome(GONE)).isFalse();
     assertThat(lifecycle.tryBecome(LOST)).isTrue();
-    assertThat(heard).containsExactly(RUNNING, PAUSED, LOST);
+    assertThat(states).containsExactly(RUNNING, PAUSED, LOST);
   }
 
   @Test

@@ -73,7 +73,7 @@ class CodeWorkTest {
               }
 
               @Override
-              public @Nullable String heard(Kind kind, byte @Nullable [] body) {
+              public @Nullable String received(Kind kind, byte @Nullable [] body) {
                 return null;
               }
             });

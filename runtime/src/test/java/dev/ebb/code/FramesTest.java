@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FramesTest {
   private static final String NONCE = "0123456789abcdef";
 
-  private final List<String> heard = new ArrayList<>();
+  private final List<String> seen = new ArrayList<>();
   private int room = 100;
   private final Frames frames =
       new Frames(
@@ -29,8 +29,8 @@ class FramesTest {
             }
 
             @Override
-            public @Nullable String heard(Frames.Kind kind, byte @Nullable [] body) {
-              heard.add(kind + ":" + (body == null ? "passed over" : new String(body, ISO_8859_1)));
+            public @Nullable String received(Frames.Kind kind, byte @Nullable [] body) {
+              seen.add(kind + ":" + (body == null ? "passed over" : new String(body, ISO_8859_1)));
               return kind == Frames.Kind.CUT ? "no cut" : null;
             }
           });
@@ -48,13 +48,13 @@ class FramesTest {
   void framesAreTheSameHoweverTheyArrive() {
     String all = frame("begun", "") + frame("form", "a\0b\n\n") + frame("done", "ok");
     assertThat(take(all)).isNull();
-    var whole = List.copyOf(heard);
+    var whole = List.copyOf(seen);
     assertThat(whole).containsExactly("BEGUN:", "FORM:a\0b\n\n", "DONE:ok");
-    heard.clear();
+    seen.clear();
     for (int i = 0; i < all.length(); i++) {
       assertThat(take(all.substring(i, i + 1))).isNull();
     }
-    assertThat(heard).isEqualTo(whole);
+    assertThat(seen).isEqualTo(whole);
     assertThat(frames.isBetween()).isTrue();
   }
 
@@ -62,7 +62,7 @@ class FramesTest {
   void anUnwantedFrameIsSkippedAndTheNextIsReceived() {
     room = 2;
     assertThat(take(frame("form", "long") + frame("done", "ok"))).isNull();
-    assertThat(heard).containsExactly("FORM:passed over", "DONE:ok");
+    assertThat(seen).containsExactly("FORM:passed over", "DONE:ok");
   }
 
   @ParameterizedTest
@@ -85,12 +85,12 @@ class FramesTest {
   void anythingElseIsWrong(String text) {
     String padded = text.endsWith("\n") ? text : text + " ".repeat(48);
     assertThat(take(padded)).isNotNull();
-    assertThat(heard).isEmpty();
+    assertThat(seen).isEmpty();
   }
 
   @Test
   void anInvalidFrameEndsTheStreamAtOnce() {
     assertThat(take(frame("cut", "") + frame("done", "ok"))).isEqualTo("no cut");
-    assertThat(heard).containsExactly("CUT:");
+    assertThat(seen).containsExactly("CUT:");
   }
 }

@@ -133,16 +133,16 @@ final class PauseKernelTest {
 
   @Test
   void aBoxWithAKilledInitIsLostAndThenReleased() throws Exception {
-    List<BoxState> heard = Collections.synchronizedList(new ArrayList<>());
+    List<BoxState> states = Collections.synchronizedList(new ArrayList<>());
     var engine = bench.engine();
-    Box box = engine.create(engine.newId(), BoxSpec.defaults(), heard::add);
+    Box box = engine.create(engine.newId(), BoxSpec.defaults(), states::add);
     Exec exec = bench.start(box, sh("echo ready; exec sleep 1000"));
     awaitOutput(exec, "ready");
     ProcessRef.of(box.footprint().initPid()).orElseThrow().signal(Signal.KILL);
     eventually().until(() -> box.state() == BoxState.LOST);
     assertThat(Workbench.await(exec).cause()).isEqualTo(new ExitCause.Lost());
     assertThat(engine.release(box).isClean()).isTrue();
-    assertThat(heard)
+    assertThat(states)
         .containsExactly(BoxState.RUNNING, BoxState.LOST, BoxState.STOPPING, BoxState.GONE);
   }
 

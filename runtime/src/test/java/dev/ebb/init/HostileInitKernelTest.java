@@ -162,7 +162,7 @@ final class HostileInitKernelTest {
     }
 
     @Override
-    public void unheard() {
+    public void unknown() {
       lost.countDown();
     }
   }

@@ -29,14 +29,14 @@ class IncomingMessagesTest {
     return all.array();
   }
 
-  private static void feed(byte[] bytes, int piece, List<IncomingMessages.Message> heard)
+  private static void feed(byte[] bytes, int piece, List<IncomingMessages.Message> received)
       throws KernelException {
     var incoming = new IncomingMessages();
     for (int i = 0; i < bytes.length; i += piece) {
       byte[] part = Arrays.copyOfRange(bytes, i, Math.min(bytes.length, i + piece));
       incoming.append(part, part.length);
       for (var next = incoming.next(); next.isPresent(); next = incoming.next()) {
-        heard.add(next.get());
+        received.add(next.get());
       }
     }
   }
@@ -48,14 +48,14 @@ class IncomingMessagesTest {
     for (int i = 0; i < 60; i++) {
       sent.add(message(i, i * i));
     }
-    var heard = new ArrayList<IncomingMessages.Message>();
-    feed(join(sent), piece, heard);
-    assertThat(heard).hasSize(60);
+    var received = new ArrayList<IncomingMessages.Message>();
+    feed(join(sent), piece, received);
+    assertThat(received).hasSize(60);
     for (int i = 0; i < 60; i++) {
-      assertThat(heard.get(i).type()).isEqualTo(7);
-      assertThat(heard.get(i).exec()).isEqualTo(i);
-      assertThat(heard.get(i).body().remaining()).isEqualTo(i * i);
-      assertThat(heard.get(i).body().array()).containsOnly(i == 0 ? new byte[0] : bytes(i));
+      assertThat(received.get(i).type()).isEqualTo(7);
+      assertThat(received.get(i).exec()).isEqualTo(i);
+      assertThat(received.get(i).body().remaining()).isEqualTo(i * i);
+      assertThat(received.get(i).body().array()).containsOnly(i == 0 ? new byte[0] : bytes(i));
     }
   }
 

@@ -81,8 +81,8 @@ final class InitChannelCloseTest {
     }
 
     @Override
-    public void unheard() {
-      heard.add("unheard");
+    public void unknown() {
+      heard.add("unknown");
     }
   }
 

@@ -116,8 +116,8 @@ class InitChannelTest {
     }
 
     @Override
-    public void unheard() {
-      told.add("unheard");
+    public void unknown() {
+      told.add("unknown");
     }
 
     void await(String... expected) {

@@ -43,9 +43,9 @@ public final class CoveredFile implements AutoCloseable {
         new ProcessBuilder("/usr/bin/python3", "-c", HELPER, path.toString(), how)
             .redirectError(ProcessBuilder.Redirect.INHERIT)
             .start();
-    var said =
+    var lines =
         new BufferedReader(new InputStreamReader(helper.getInputStream(), StandardCharsets.UTF_8));
-    if (!Objects.equals(said.readLine(), "covered")) {
+    if (!Objects.equals(lines.readLine(), "covered")) {
       throw new IOException("cannot cover " + path);
     }
   }

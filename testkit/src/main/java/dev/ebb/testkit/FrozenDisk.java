@@ -56,9 +56,9 @@ public final class FrozenDisk {
 
   private static void run(String... command) throws IOException, InterruptedException {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     if (process.waitFor() != 0) {
-      throw new IOException(String.join(" ", command) + ": " + said);
+      throw new IOException(String.join(" ", command) + ": " + output);
     }
   }
 }

@@ -48,16 +48,16 @@ final class Answers {
 
   /** How a box came to its end, and how long that took, is known for as long as the box is. */
   static List<Trace> record(EbbClient client, Box stopped) throws IOException {
-    Certificate told = stopped.certificate();
-    if (told == null) {
+    Certificate reported = stopped.certificate();
+    if (reported == null) {
       return List.of(broken(Invariant.I13, stopped.id(), "was stopped without a certificate"));
     }
     Certificate now = client.boxes().inspect(stopped.id()).certificate();
     boolean isSame =
         now != null
-            && now.duration().equals(told.duration())
-            && now.released().equals(told.released());
-    String what = "was reported as \"%s\", and is now \"%s\"".formatted(told, now);
+            && now.duration().equals(reported.duration())
+            && now.released().equals(reported.released());
+    String what = "was reported as \"%s\", and is now \"%s\"".formatted(reported, now);
     return isSame ? List.of() : List.of(broken(Invariant.I13, stopped.id(), what));
   }
 

@@ -223,7 +223,7 @@ final class Faults {
     try {
       tally.count(Tally.Group.CELL, client.contexts(box).run(context, cell).outcome());
     } catch (IOException e) {
-      tally.count(Tally.Group.CELL, e instanceof EbbException told ? told.code() : "no answer");
+      tally.count(Tally.Group.CELL, e instanceof EbbException reply ? reply.code() : "no answer");
     }
   }
 

@@ -97,23 +97,23 @@ final class ServedWeeds {
 
   /** A command that exited in time, or is reported as if it had not. */
   final class Timeout implements SelfTest.Look {
-    private Exec told;
+    private Exec reported;
 
     /** One that did. */
     Timeout() throws IOException {
-      told = run("exit 7").exec();
+      reported = run("exit 7").exec();
     }
 
     /** A command that exceeded its timeout stands for a command that is reported so. */
     Weed.Pulling plant() throws IOException {
-      Exec before = told;
-      told = run("sleep 60").exec();
-      return () -> told = before;
+      Exec before = reported;
+      reported = run("sleep 60").exec();
+      return () -> reported = before;
     }
 
     @Override
     public List<Trace> leaks() {
-      return Truth.inTime(told, 7);
+      return Truth.inTime(reported, 7);
     }
   }
 

@@ -71,15 +71,15 @@ final class Truth {
    * Checks that a daemon answers on a new connection, and runs a command to its end, or refuses it.
    */
   static List<Trace> answers(Door door, Duration patience) throws IOException {
-    var said = new AtomicReference<@Nullable String>("does not answer for " + patience);
+    var fault = new AtomicReference<@Nullable String>("does not answer for " + patience);
     try (EbbClient client = door.open()) {
-      Thread asking = Thread.ofVirtual().name("torture-pulse").start(() -> said.set(ask(client)));
+      Thread asking = Thread.ofVirtual().name("torture-pulse").start(() -> fault.set(ask(client)));
       var _ = asking.join(patience);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted", e);
     }
-    String wrong = said.get();
+    String wrong = fault.get();
     return wrong == null ? List.of() : broken("the daemon " + wrong);
   }
 

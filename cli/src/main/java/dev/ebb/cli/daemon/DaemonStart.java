@@ -78,9 +78,9 @@ final class DaemonStart {
       if (Files.size(log) > LOG_MOST) {
         Filesystem.truncate(lock, 0);
       }
-      long said = Files.size(log);
+      long logged = Files.size(log);
       Pidfd daemon = spawn(scope);
-      EbbClient client = await(Optional.of(daemon), said);
+      EbbClient client = await(Optional.of(daemon), logged);
       if (daemon.reap().isEmpty()) {
         reportStart();
       }
@@ -100,7 +100,7 @@ final class DaemonStart {
   }
 
   /** Waits for an answer, of the daemon we started or of another one that was faster. */
-  private EbbClient await(Optional<Pidfd> daemon, long said) throws IOException, KernelException {
+  private EbbClient await(Optional<Pidfd> daemon, long logged) throws IOException, KernelException {
     boolean lives = true;
     while (true) {
       Optional<EbbClient> client = DaemonConnection.find();
@@ -109,7 +109,7 @@ final class DaemonStart {
       }
       lives = lives && (daemon.isEmpty() || daemon.get().reap().isEmpty());
       if ((!lives && !isServed()) || !deadline.pause(LOOK_AGAIN)) {
-        throw new IOException(failure(daemon, lives, said));
+        throw new IOException(failure(daemon, lives, logged));
       }
     }
   }
@@ -122,7 +122,7 @@ final class DaemonStart {
   }
 
   /** Ends a daemon that is late, as no caller would know of it. */
-  private String failure(Optional<Pidfd> daemon, boolean lives, long said)
+  private String failure(Optional<Pidfd> daemon, boolean lives, long logged)
       throws IOException, KernelException {
     if (lives && daemon.isPresent()) {
       daemon.get().signal(Signal.TERM);
@@ -131,12 +131,12 @@ final class DaemonStart {
         lives
             ? "the daemon does not answer after " + PATIENCE.toSeconds() + " s"
             : "the daemon did not start";
-    return what + "; see " + log + lastLines(said);
+    return what + "; see " + log + lastLines(logged);
   }
 
-  private String lastLines(long said) throws IOException {
+  private String lastLines(long logged) throws IOException {
     byte[] all = Files.readAllBytes(log);
-    int from = (int) Math.min(said, all.length);
+    int from = (int) Math.min(logged, all.length);
     List<String> lines =
         new String(all, from, all.length - from, StandardCharsets.UTF_8).lines().toList();
     var shown = new StringBuilder();

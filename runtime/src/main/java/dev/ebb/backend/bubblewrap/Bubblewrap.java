@@ -190,8 +190,8 @@ public final class Bubblewrap implements SandboxBackend {
     for (CopiedFile file : spec.files()) {
       plan.option("--keep", copied(passing, file.host(), spec.disk()));
     }
-    plan.say("--", program.toString());
-    plan.say(BwrapCommandLine.of(spec, firstFile));
+    plan.add("--", program.toString());
+    plan.add(BwrapCommandLine.of(spec, firstFile));
     return plan;
   }
 
@@ -211,7 +211,7 @@ public final class Bubblewrap implements SandboxBackend {
   private static void mount(Scope scope, SpawnPlan plan, Path host, boolean readOnly)
       throws KernelException {
     int number = plan.pass(Fd.openDirectly(scope, host, Fd.Flag.PATH));
-    plan.say("--mount", number + (readOnly ? ":ro" : ":rw"));
+    plan.add("--mount", number + (readOnly ? ":ro" : ":rw"));
   }
 
   /** RACE: earlier checks are repeated here on the open file, which cannot be replaced any more. */

@@ -24,8 +24,8 @@ public final class SpawnPlan {
     pass(nothing);
     pass(nothing);
     pass(log);
-    say("ebb-init");
-    say(words);
+    add("ebb-init");
+    add(words);
   }
 
   /** Returns the errors written there, to append to another text. */
@@ -40,20 +40,20 @@ public final class SpawnPlan {
     return fds.size() - 1;
   }
 
-  public void say(String... more) {
+  public void add(String... more) {
     words.addAll(List.of(more));
   }
 
-  public void say(List<String> more) {
+  public void add(List<String> more) {
     words.addAll(more);
   }
 
   public void option(String name, Fd fd) {
-    say(name, Integer.toString(pass(fd)));
+    add(name, Integer.toString(pass(fd)));
   }
 
   public void option(String name, int number) {
-    say(name, Integer.toString(number));
+    add(name, Integer.toString(number));
   }
 
   public static Fd directory(Scope scope, Path path) throws KernelException {

@@ -81,7 +81,7 @@ final class Cloning implements Launch {
    */
   @Override
   public boolean callOff(Deadline deadline) throws KernelException, InterruptedException {
-    channel.sayNoMore();
+    channel.endSending();
     if (channel.awaitClosed(deadline.sooner(Forkserver.PATIENCE))) {
       return true;
     }

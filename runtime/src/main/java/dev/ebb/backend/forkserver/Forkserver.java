@@ -166,8 +166,8 @@ final class Forkserver {
         plan.option("--count", userns.get().count());
       }
       int firstFile = plan.made();
-      plan.say("--", bwrap.toString());
-      plan.say(BwrapCommandLine.template(firstFile));
+      plan.add("--", bwrap.toString());
+      plan.add(BwrapCommandLine.template(firstFile));
       List<Object> shown = BwrapCommandLine.identities();
       Step.SPAWN_FORKSERVER.reach();
       Pidfd process = Spawn.spawn(scope, host.binary().path(), plan.words(), plan.fds());
@@ -225,18 +225,18 @@ final class Forkserver {
     // RACE: the handler may run before its watch is known.
     state.lock();
     try {
-      watch[0] = poller.watch(scope, socket.fd(), Poller.Interest.READ, () -> hear(watch));
+      watch[0] = poller.watch(scope, socket.fd(), Poller.Interest.READ, () -> onReady(watch));
     } finally {
       state.unlock();
     }
   }
 
   /** Its only message says that it is ready; anything else means its end. */
-  private void hear(Poller.Watch[] watch) {
+  private void onReady(Poller.Watch[] watch) {
     try {
       ForkserverSocket.Word word = socket.receive();
       if (word == ForkserverSocket.Word.END) {
-        loseAndTell();
+        loseAndReport();
         return;
       }
       state.lock();
@@ -248,12 +248,12 @@ final class Forkserver {
         state.unlock();
       }
     } catch (KernelException | RuntimeException e) {
-      loseAndTell();
+      loseAndReport();
     }
   }
 
   /** Called when it has ended by itself. */
-  private void loseAndTell() {
+  private void loseAndReport() {
     Runnable task;
     state.lock();
     try {
@@ -382,10 +382,10 @@ final class Forkserver {
 
   /** Kills it and gives it up; {@code why} names its failure. */
   Launch.MakerLostException dismiss(String why) throws KernelException {
-    String said = "";
+    String message = "";
     try {
       process.signal(Signal.KILL);
-      said = SpawnPlan.message(log);
+      message = SpawnPlan.message(log);
     } catch (KernelException e) {
       // RACE: the thread that lost it first has ended it, logged its messages, and closed it.
       if (!e.is(Errno.EBADF)) {
@@ -393,7 +393,7 @@ final class Forkserver {
       }
     }
     lose();
-    return new Launch.MakerLostException("the forkserver " + why + said);
+    return new Launch.MakerLostException("the forkserver " + why + message);
   }
 
   /** Returns whether it was lost, or is dead and this was not reported yet. */

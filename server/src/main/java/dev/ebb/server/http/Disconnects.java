@@ -72,7 +72,7 @@ public final class Disconnects implements AutoCloseable {
     }
 
     boolean isOver() {
-      isOver = isOver || (words < WORDS && isThereSomething() && !isHeard());
+      isOver = isOver || (words < WORDS && isThereSomething() && !isConnected());
       return isOver;
     }
 
@@ -107,7 +107,7 @@ public final class Disconnects implements AutoCloseable {
     }
 
     /** Sends an interim response, which clients skip; returns whether it could be sent. */
-    private boolean isHeard() {
+    private boolean isConnected() {
       words++;
       try {
         response

@@ -91,7 +91,7 @@ final class Guests implements Connection.Listener {
     private volatile Connection connection;
     private volatile boolean hasEntered;
     private volatile Scheduler.Task next = () -> false;
-    private long heard;
+    private long received;
     private int idleLooks;
 
     private Guest(EndPoint transport, Connection connection) {
@@ -122,8 +122,8 @@ final class Guests implements Connection.Listener {
     private void look() {
       long bytes = connection.getBytesIn();
       boolean isAnswered = connection.getMessagesIn() == connection.getMessagesOut();
-      idleLooks = bytes == heard && isAnswered && !hasWaitingBytes() ? idleLooks + 1 : 0;
-      heard = bytes;
+      idleLooks = bytes == received && isAnswered && !hasWaitingBytes() ? idleLooks + 1 : 0;
+      received = bytes;
       if (idleLooks >= IDLE_LOOKS) {
         transport.close();
       } else if (isGuest(this)) {

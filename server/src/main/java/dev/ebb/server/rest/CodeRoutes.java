@@ -117,8 +117,8 @@ final class CodeRoutes {
     ExecSpec spec = policy.caps().cap(ExecSpec.of(language.version()));
     TenantExec exec = boxes.startAdmitted(box, spec.withTimeout(PROBE_TIMEOUT));
     box.awaitEnd(exec, PROBE_TIMEOUT.plus(spec.grace()));
-    String said = text(exec.view().stdout()) + "\n" + text(exec.view().stderr());
-    var found = VERSION.matcher(said);
+    String output = text(exec.view().stdout()) + "\n" + text(exec.view().stderr());
+    var found = VERSION.matcher(output);
     return found.find() ? found.group() : "";
   }
 

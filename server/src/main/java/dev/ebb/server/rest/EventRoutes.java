@@ -126,9 +126,9 @@ final class EventRoutes {
 
   private void events(Exchange exchange) throws IOException, InterruptedException {
     long latest = boxes.events().last();
-    long told = exchange.get(LAST_EVENT).map(id -> parse(id)).orElseGet(() -> exchange.get(AFTER));
+    long last = exchange.get(LAST_EVENT).map(id -> parse(id)).orElseGet(() -> exchange.get(AFTER));
     try (var subscription = boxes.events().subscribe(exchange.caller())) {
-      follow(exchange, subscription, boxes.events().after(told == LATEST ? latest : told));
+      follow(exchange, subscription, boxes.events().after(last == LATEST ? latest : last));
     }
   }
 

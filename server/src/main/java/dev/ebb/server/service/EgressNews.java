@@ -13,7 +13,7 @@ final class EgressNews {
 
   private boolean hasBegun;
   private long begun;
-  private int told;
+  private int published;
   private long omitted;
 
   /** Returns how many were omitted since the last one; empty if this one is omitted, too. */
@@ -21,13 +21,13 @@ final class EgressNews {
     if (!hasBegun || nanos - begun >= SECOND) {
       hasBegun = true;
       begun = nanos;
-      told = 0;
+      published = 0;
     }
-    if (told == A_SECOND) {
+    if (published == A_SECOND) {
       omitted++;
       return OptionalLong.empty();
     }
-    told++;
+    published++;
     long before = omitted;
     omitted = 0;
     return OptionalLong.of(before);

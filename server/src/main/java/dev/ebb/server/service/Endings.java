@@ -153,7 +153,7 @@ final class Endings {
   /** ORDER: a command that ended before the box is reported with its own end. */
   private void endInTime(TenantBox box, EndedBy by) {
     try {
-      box.hearOut();
+      box.catchUp();
       end(box, DEFAULT_GRACE, by);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

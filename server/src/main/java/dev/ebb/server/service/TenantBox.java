@@ -415,8 +415,8 @@ public final class TenantBox {
   }
 
   /** Handles everything that init has sent until now, before the box is ended at a deadline. */
-  void hearOut() throws InterruptedException {
-    var _ = facilities.engine().hearOut();
+  void catchUp() throws InterruptedException {
+    var _ = facilities.engine().catchUp();
   }
 
   /** Notes that it is no longer listed. */

@@ -310,7 +310,7 @@ public final class TenantExec {
    */
   public Optional<Ending> awaitSurely(Duration patience) throws InterruptedException {
     Optional<Ending> known = await(patience);
-    return known.isEmpty() && exec().hearOut() && exec().isOver() ? await(START_PATIENCE) : known;
+    return known.isEmpty() && exec().catchUp() && exec().isOver() ? await(START_PATIENCE) : known;
   }
 
   /** Waits for its published end; empty on a timeout. */

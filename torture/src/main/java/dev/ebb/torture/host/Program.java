@@ -30,13 +30,13 @@ public final class Program {
       throws IOException {
     try (var scope = new Scope()) {
       Pidfd child;
-      Fd.Pipe said = Fd.pipe(scope, scope);
+      Fd.Pipe output = Fd.pipe(scope, scope);
       Fd nothing = Fd.open(scope, Path.of("/dev/null"), Fd.Flag.READ);
       child =
           Spawn.spawn(
-              scope, program, words, environment, List.of(nothing, said.write(), said.write()));
-      scope.release(said.write());
-      String text = readAll(said.read());
+              scope, program, words, environment, List.of(nothing, output.write(), output.write()));
+      scope.release(output.write());
+      String text = readAll(output.read());
       return new Outcome(await(child, PATIENCE), text);
     } catch (KernelException e) {
       throw new IOException("cannot run " + program + ": " + e.getMessage(), e);
