@@ -146,7 +146,7 @@ build_if_needed() {
 }
 
 # The dist, ready to run "$@"; what is there already is good enough where it cannot be written. EBB_BUILD=never takes it as
-# it is. Of a dist that is there, doctor tells what is missing to run it, and installs nothing.
+# it is. For an existing dist, doctor reports what is missing to run it, and installs nothing.
 ready() {
   [ "${1:-}" = doctor ] || need_to_run
   find_jdk

@@ -95,7 +95,7 @@ class KeptTest(Case):
                 self.assertEqual(bytes(limit), output)
                 self.assertEqual(len(output), exec_.ended["stdout_size"])
 
-    def test_logs_that_nobody_asked_for_are_closed(self):
+    def test_unrequested_logs_are_closed(self):
         with self.a_box() as box:
             exec_ = box.start("/bin/sh", "-c", "echo; sleep 100", buffered=True)
             box.pump(lambda: exec_.buffered[0], what="output")

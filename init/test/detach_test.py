@@ -224,7 +224,7 @@ class DetachTest(Case):
             exec_.wait()
         return exec_
 
-    def test_ends_that_nobody_forgets_leave_no_slot_and_init_listens(self):
+    def test_unforgotten_ends_fill_all_slots_and_init_still_listens(self):
         with self.a_detached_box() as box:
             last = self.refuse(box, SLOTS)
             self.assertEqual((STEP_REQUEST, errno.EINVAL), last.refused)

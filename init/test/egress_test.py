@@ -44,7 +44,7 @@ class EgressTest(Case):
         with self.a_box() as box, box.listen(PORT) as one, box.listen(PORT) as other:
             self.assertEqual(os.fstat(one.fileno()).st_ino, os.fstat(other.fileno()).st_ino)
 
-    def test_a_port_that_is_taken_is_told_and_harms_nobody(self):
+    def test_a_taken_port_is_reported_and_does_no_harm(self):
         take = "import socket, time; s = socket.create_server(('127.0.0.1', 3128)); print('up', flush=True); time.sleep(100)"
         with self.a_box() as box:
             exec_ = box.start(PYTHON, "-c", take)

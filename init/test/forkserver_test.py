@@ -114,7 +114,7 @@ class ForkserverTest(ForkserverCase):
         # One of each is proof enough: other tests of this user run meanwhile and need some, too.
         self.assertEqual(b"1 1 1\n", subprocess.run([PYTHON, "-c", TAKE_ONE], capture_output=True).stdout)
 
-    def test_a_box_is_the_same_whoever_made_it(self):
+    def test_a_box_is_the_same_however_it_was_made(self):
         for userns in (False, True):
             self.compare(self.made_by(self.forkserver(userns=userns)).shell(LOOK))
 

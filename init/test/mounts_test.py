@@ -69,7 +69,7 @@ class MountTest(Case):
         with self.a_box(mounts=[("/proc/sys/kernel", "ro")], options=["--ro-bind", "/tmp/0", "/mnt"]) as plain:
             self.assert_exited(plain.shell("cat /mnt/ostype"))
 
-    def test_whoever_was_to_map_ids_ends_with_us(self):
+    def test_the_child_that_maps_ids_ends_with_us(self):
         def may_mount_only_in_a_namespace_and_gets_none():
             libc.prctl(24, 21)  # no CAP_SYS_ADMIN for what is executed
             forbid(272)

@@ -108,7 +108,7 @@ class SubreaperTest(Case):
             dies.wait()
             self.assertEqual("T", field(pid, "State:").strip()[0])
 
-    def test_whoever_kills_its_subreaper_dies_with_all_it_has(self):
+    def test_a_command_that_kills_its_subreaper_dies_with_all_it_has(self):
         killer = "import os, signal, time\nos.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(1000)"
         for bystander in (False, True):
             with self.a_box() as box:
@@ -124,7 +124,7 @@ class SubreaperTest(Case):
                     stays.wait()
                 self.assert_exited(box.run("true"))
 
-    def test_whoever_kills_the_subreaper_of_another_ends_that_one_only(self):
+    def test_a_command_that_kills_another_subreaper_ends_that_command_only(self):
         with self.a_box() as box:
             victim = self.start(box, BYSTANDER)
             killer = self.start(box, f"import os, time\nprint('ready', flush=True)\nos.kill({victim.subreaper}, 9)\ntime.sleep(1000)")
@@ -144,7 +144,7 @@ class SubreaperTest(Case):
             with self.assertRaisesRegex(AssertionError, "not within"):
                 box.pump(lambda: exec_.ended, 0.5)
 
-    def test_whoever_stops_subreapers_stops_nothing(self):
+    def test_a_command_that_stops_subreapers_stops_nothing(self):
         with self.a_box() as box:
             other = self.start(box, "print('ready', flush=True)\ninput()", stdin=(pipe := os.pipe())[0])
             os.close(pipe[0])
@@ -226,7 +226,7 @@ class SubreaperTest(Case):
             wait_until(lambda: len(members(box.cgroup)) == 3, 20, "its end, but for init, the other and its subreaper")
             self.assertEqual(1, len(exec_.members()))
 
-    def test_who_eats_all_memory_takes_nobody_along(self):
+    def test_out_of_memory_kills_only_the_command_over_the_limit(self):
         eater = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nx = b'x' * (200 << 20)\ntime.sleep(1000)"
         with self.a_box() as box:
             kept = box.shell("setsid sleep 1000 &", keep=True, memory=100 << 20)

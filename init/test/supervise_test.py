@@ -308,7 +308,7 @@ print([line for line in open("/proc/self/status") if line.startswith(("SigB", "S
         self.assertEqual(0, self.adopt(inner))
         self.assertFalse(os.path.exists(f"/proc/{sleeper}"))
 
-    def test_nobody_but_the_program_holds_its_descriptors(self):
+    def test_only_the_program_holds_its_descriptors(self):
         supervised = self.shell(TELL_WHO + "exec >&-; exec sleep 1000").introduce()
         self.assertEqual(b"", supervised.rest(), "the end of its output")
         for pid in (supervised.outer.pid, supervised.inner):

@@ -148,7 +148,7 @@ class TerminalTest(Case):
             data = data[keys.write(data[:4096]) or 0:]
         return data
 
-    def test_what_never_reads_blocks_nobody(self):
+    def test_a_command_that_never_reads_blocks_no_other(self):
         with self.a_box() as box, self.terminal(box, "/bin/sh", "-c", DEAF) as (deaf, keys):
             deaf.wait_output(b"ready")
             left = self.feed(box, keys, b"x" * 1_000_000)
@@ -172,7 +172,7 @@ class TerminalTest(Case):
         fields = read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()
         return int(fields[11]) + int(fields[12])
 
-    def test_a_terminal_nobody_holds_costs_nothing_and_may_be_opened_again(self):
+    def test_an_unused_terminal_costs_nothing_and_may_be_opened_again(self):
         with self.a_box() as box:
             script = "echo before; exec </dev/null >/dev/null 2>&1; sleep 0.7; echo after >/dev/tty; sleep 3"
             with self.terminal(box, "/bin/sh", "-c", script) as (exec_, keys):
@@ -215,7 +215,7 @@ class TerminalTest(Case):
             self.assert_exited(kept)
             self.assertEqual((1, 1), (kept.ended["leftovers"], len(kept.members())))
 
-    def test_nobody_but_the_command_holds_the_terminal(self):
+    def test_only_the_command_holds_the_terminal(self):
         with self.a_box() as box, self.terminal(box, "sleep", "1000") as (exec_, _):
             exec_.wait_started()
             other = box.start("sleep", "1000")

@@ -116,7 +116,7 @@ class LookTest(Case):
             self.assertEqual([LISTED, MSG_ENDED], exec_.words[-2:])
             self.assertIsNone(box.shell("echo >again").seen)
 
-    def test_nobody_writes_after_it_was_looked_at(self):
+    def test_no_process_writes_after_it_was_read(self):
         with self.a_box() as box:
             for script, timeout in ("", 0), ("sleep 1000", 500 * PATIENCE), ("trap '' TERM; while :; do :; done", 500 * PATIENCE):
                 exec_ = box.shell("(while :; do echo more >>file; done) & until [ -s file ]; do :; done; " + script,
