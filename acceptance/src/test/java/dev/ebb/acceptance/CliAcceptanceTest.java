@@ -168,7 +168,7 @@ class CliAcceptanceTest {
   void verbosePrintsTheCertificate() throws Exception {
     var run = ebb.call("run", "-v", "--", "true");
 
-    assertThat(run.stderr()).contains("Exited[code=0]").contains("nothing left");
+    assertThat(run.stderr()).contains("exited with code 0, wall").contains("nothing left");
   }
 
   @Test

@@ -27,9 +27,9 @@ import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Reaper;
 import dev.ebb.store.DeadInstance;
-import dev.ebb.store.FileRecordStore;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
+import dev.ebb.store.RecordStores;
 import dev.ebb.store.UidClaims;
 import dev.ebb.store.UidRange;
 import dev.ebb.supervision.Recovery;
@@ -162,7 +162,7 @@ final class Opening {
     return new BoxHost(
         scope,
         instance,
-        new FileRecordStore(home.path(), instance.directory()),
+        RecordStores.open(home.path(), instance.directory()),
         hierarchies,
         poller,
         emptyWait,

@@ -36,6 +36,11 @@ public sealed interface ExitCause {
     public int shellCode() {
       return signal != 0 ? 128 + signal : code;
     }
+
+    /** Returns the status for a person. */
+    public String describe() {
+      return signal != 0 ? "killed by signal " + signal : "exited with code " + code;
+    }
   }
 
   int SIGKILL_CODE = 137;
@@ -84,6 +89,22 @@ public sealed interface ExitCause {
       case Killed(var last) -> last.shellCode() == 0 ? SIGTERM_CODE : last.shellCode();
       case NotStarted(var code, _) -> code;
       case Lost _, Stuck _, OutputLost _ -> FAILURE_CODE;
+    };
+  }
+
+  /** Returns the cause for a person. */
+  default String describe() {
+    return switch (this) {
+      case Exited(var code) -> new Exit(code, 0).describe();
+      case Signalled(var signal) -> new Exit(0, signal).describe();
+      case TimedOut(var last) -> "timed out, " + last.describe();
+      case OutOfMemory(var last) -> "out of memory, " + last.describe();
+      case OutputLimit(var last) -> "output limit reached, " + last.describe();
+      case OutputLost(var last) -> "output lost, " + last.describe();
+      case Killed(var last) -> "killed on request, " + last.describe();
+      case Lost _ -> "lost with its box";
+      case Stuck(var processes) -> "stuck: " + processes.size() + " processes outlived SIGKILL";
+      case NotStarted(_, var reason) -> "not started: " + reason;
     };
   }
 }

@@ -6,25 +6,23 @@ import java.nio.file.Path;
  * Records in the files of a home: {@code keys}, {@code quotas} and {@code history} in the home
  * itself, and {@code record} in the directory of each detached box. Thread-safe.
  */
-public final class FileRecordStore implements RecordStore {
+final class FileRecordStore implements RecordStore {
   private final FileTenantRecords tenants;
   private final FileJournal history;
   private final Path instance;
 
   /** Makes the store of an engine with the directory {@code instance} in {@code home}. */
-  public FileRecordStore(Path home, Path instance) {
+  FileRecordStore(Path home, Path instance) {
     tenants = new FileTenantRecords(home);
     history = new FileJournal(home.resolve("history"));
     this.instance = instance;
   }
 
-  /** Returns the records that can be read and changed without an engine. */
-  public static TenantRecords tenants(Path home) {
+  static TenantRecords tenants(Path home) {
     return new FileTenantRecords(home);
   }
 
-  /** Returns the record in the directory of a box of any instance. */
-  public static Journal boxIn(LogDirectory directory) {
+  static Journal boxIn(LogDirectory directory) {
     return new FileJournal(directory.recordFile());
   }
 

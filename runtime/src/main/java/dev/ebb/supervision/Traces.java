@@ -12,9 +12,9 @@ import dev.ebb.model.Kind;
 import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.store.DeadInstance;
-import dev.ebb.store.FileRecordStore;
 import dev.ebb.store.Home;
 import dev.ebb.store.LogDirectory;
+import dev.ebb.store.RecordStores;
 import dev.ebb.store.UidClaims;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -201,7 +201,7 @@ public final class Traces {
 
   private static Optional<BoxRecord> record(LogDirectory directory) {
     try {
-      return Optional.of(BoxRecord.read(FileRecordStore.boxIn(directory)));
+      return Optional.of(BoxRecord.read(RecordStores.boxIn(directory)));
     } catch (IOException e) {
       // Its adoption reports this.
       return Optional.empty();

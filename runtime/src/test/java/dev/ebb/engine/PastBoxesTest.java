@@ -10,10 +10,10 @@ import dev.ebb.model.BoxId;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.Certificate;
 import dev.ebb.model.Kind;
-import dev.ebb.store.FileRecordStore;
 import dev.ebb.store.JournalEntry;
 import dev.ebb.store.MemoryRecordStore;
 import dev.ebb.store.RecordStore;
+import dev.ebb.store.RecordStores;
 import dev.ebb.testkit.LogCapture;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -59,7 +59,7 @@ class PastBoxesTest {
 
   private RecordStore store(Kept where) {
     return switch (where) {
-      case FILES -> new FileRecordStore(home, home.resolve("i"));
+      case FILES -> RecordStores.open(home, home.resolve("i"));
       case MEMORY -> new MemoryRecordStore();
     };
   }
@@ -186,7 +186,7 @@ class PastBoxesTest {
       case OLDER, NEWER -> {
         // An entry with fewer fields, or with fields that only another version knows.
         var odd = how == Damage.OLDER ? JournalEntry.about("ended") : JournalEntry.about("moved");
-        new FileRecordStore(home, home).history().append(odd.with("number", 9).with("to", "moon"));
+        RecordStores.open(home, home).history().append(odd.with("number", 9).with("to", "moon"));
       }
       case MISSING -> Files.delete(file());
       case UNREADABLE -> {

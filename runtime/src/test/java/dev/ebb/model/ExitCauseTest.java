@@ -66,6 +66,21 @@ class ExitCauseTest {
   }
 
   @Test
+  void aDescriptionSaysWhatEndedTheCommandAndHow() {
+    assertThat(new ExitCause.Exited(3).describe()).isEqualTo("exited with code 3");
+    assertThat(new ExitCause.Signalled(11).describe()).isEqualTo("killed by signal 11");
+    assertThat(new ExitCause.TimedOut(KILLED).describe())
+        .isEqualTo("timed out, killed by signal 9");
+    assertThat(new ExitCause.Killed(DONE).describe())
+        .isEqualTo("killed on request, exited with code 0");
+    assertThat(new ExitCause.NotStarted(127, "no such file").describe())
+        .isEqualTo("not started: no such file");
+    table()
+        .map(row -> ((ExitCause) requireNonNull(row.get()[0])).describe())
+        .forEach(text -> assertThat(text).isNotBlank().doesNotContain("[", "="));
+  }
+
+  @Test
   void aSignalReadsAsShellsHaveIt() {
     assertThat(TERMINATED.shellCode()).isEqualTo(143);
     assertThat(new Exit(7, 0).shellCode()).isEqualTo(7);

@@ -213,7 +213,7 @@ public final class RunCommand {
     print(
         "%s, wall %d ms, cpu %d ms, peak memory %d KiB, peak pids %d"
             .formatted(
-                result.cause(),
+                result.cause().describe(),
                 result.wall().toMillis(),
                 result.usage().cpu().toMillis(),
                 result.usage().peakMemoryBytes() >> 10,

@@ -3,7 +3,7 @@ package dev.ebb.server.service.access;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Self;
 import dev.ebb.model.SandboxException;
-import dev.ebb.store.FileRecordStore;
+import dev.ebb.store.RecordStores;
 import dev.ebb.store.TenantRecords;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -33,7 +33,7 @@ public final class Keys {
 
   /** Uses the keys of a home. */
   public Keys(Path home) {
-    this(FileRecordStore.tenants(home));
+    this(RecordStores.tenants(home));
   }
 
   /** Uses the keys in a record store. */

@@ -1,7 +1,7 @@
 package dev.ebb.server.service.access;
 
 import dev.ebb.model.SandboxException;
-import dev.ebb.store.FileRecordStore;
+import dev.ebb.store.RecordStores;
 import dev.ebb.store.TenantRecords;
 import java.nio.file.Path;
 import java.util.Map;
@@ -27,7 +27,7 @@ public final class Quotas {
    * @param otherwise for tenants that have none of their own, and for what theirs leaves open
    */
   public Quotas(Path home, Quota otherwise) {
-    this(FileRecordStore.tenants(home), otherwise);
+    this(RecordStores.tenants(home), otherwise);
   }
 
   /**

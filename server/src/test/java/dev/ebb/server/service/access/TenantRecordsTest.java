@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.model.SandboxException;
-import dev.ebb.store.FileRecordStore;
 import dev.ebb.store.MemoryRecordStore;
+import dev.ebb.store.RecordStores;
 import dev.ebb.store.TenantRecords;
 import java.nio.file.Path;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,7 +23,7 @@ class TenantRecordsTest {
 
   private TenantRecords records(Kind kind) {
     return switch (kind) {
-      case FILES -> FileRecordStore.tenants(home);
+      case FILES -> RecordStores.tenants(home);
       case MEMORY -> new MemoryRecordStore();
     };
   }
