@@ -112,9 +112,7 @@ public final class PurgeCommand {
       if (!(finding.fate() instanceof Recovery.Fate.Absent)) {
         System.out.printf(
             "%-10s %-9s %s%n",
-            finding.fate().describe(),
-            finding.kind().wireName(),
-            finding.subject());
+            finding.fate().describe(), finding.kind().wireName(), finding.subject());
       }
     }
     outcome.removed().forEach(path -> System.out.println("removed    " + path));
