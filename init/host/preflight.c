@@ -168,7 +168,7 @@ static enum preflight_style style(const char *word)
 {
 	errno = EINVAL;
 	if (strcmp(word, "doctor") != 0 && strcmp(word, "json") != 0)
-		die("unknown output format "%s"", word);
+		die("unknown output format \"%s\"", word);
 	return *word == 'j' ? PREFLIGHT_JSON : PREFLIGHT_DOCTOR;
 }
 
