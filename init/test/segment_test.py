@@ -10,10 +10,15 @@ WRITER = ("/bin/sh", "-c", "while read -r n; do head -c $n /dev/zero; echo done 
 
 
 class SegmentTest(Case):
-    def talk(self, box, **options):
+    def feed(self, box, command, **options):
+        """Starts a command, and returns with it the descriptor that writes to its stdin."""
         reader, writer = os.pipe()
-        exec_ = box.start(*WRITER, stdin=reader, segments=True, **options)
+        exec_ = box.start(*command, stdin=reader, segments=True, **options)
         os.close(reader)
+        return exec_, writer
+
+    def talk(self, box, **options):
+        exec_, writer = self.feed(box, WRITER, **options)
         return exec_, os.fdopen(writer, "w")
 
     def write(self, exec_, line, size):
@@ -42,9 +47,7 @@ class SegmentTest(Case):
     def test_what_is_in_the_pipes_when_it_is_split_is_of_this_segment(self):
         code = "import os\nfor i in range(200): os.read(0, 1); os.write(1, b'%03d' % i)\nos.read(0, 1)"
         with self.a_box() as box:
-            reader, writer = os.pipe()
-            exec_ = box.start(PYTHON, "-c", code, stdin=reader, segments=True)
-            os.close(reader)
+            exec_, writer = self.feed(box, (PYTHON, "-c", code))
             exec_.wait_started()
             with os.fdopen(writer, "wb", 0) as line:
                 before = self.writes(exec_)
@@ -58,9 +61,7 @@ class SegmentTest(Case):
     def test_what_init_learns_of_together_with_the_split_is_of_this_segment(self):
         code = "import os\nwhile os.read(0, 1): os.write(1, b'word')"
         with self.a_box() as box:
-            reader, writer = os.pipe()
-            exec_ = box.start(PYTHON, "-c", code, stdin=reader, segments=True)
-            os.close(reader)
+            exec_, writer = self.feed(box, (PYTHON, "-c", code))
             exec_.wait_started()
             with os.fdopen(writer, "wb", 0) as line:
                 for _ in range(5):

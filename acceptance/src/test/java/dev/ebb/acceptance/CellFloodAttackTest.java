@@ -84,7 +84,6 @@ final class CellFloodAttackTest {
   @Test
   void cellsOfOneTenantDoNotDelayAnother() throws Exception {
     var tenants = new TenantFlood(daemon);
-    String admin = daemon.key("--admin");
     EbbClient a = tenants.a();
     String box = box(a);
     List<String> contexts = contexts(a, box);
@@ -92,14 +91,13 @@ final class CellFloodAttackTest {
         "cells and contexts",
         showing(tenants.b()),
         TenantFlood.TURNS,
-        () -> show(tenants.keyOfA(), admin, box, contexts));
+        () -> show(tenants.keyOfA(), box, contexts));
     EgressFloodAttackTest.removeAll(a);
     EgressFloodAttackTest.removeAll(tenants.b());
   }
 
   /** Runs a cell with 8 MiB of output in each context, and does not read the answer. */
-  private AutoCloseable show(String key, String admin, String box, List<String> contexts)
-      throws IOException {
+  private AutoCloseable show(String key, String box, List<String> contexts) throws IOException {
     var unread = new ArrayList<Wire>();
     String body = JsonObject.empty().with("code", SHOW.formatted(8 * 1024)).toString();
     for (String context : contexts) {
@@ -111,9 +109,9 @@ final class CellFloodAttackTest {
     }
     await()
         .atMost(DaemonProcess.PATIENCE)
-        .until(() -> daemon.gauge(admin, "ebb_kept_bytes") > SHARE * 3 / 4);
+        .until(() -> daemon.gauge("ebb_kept_bytes") > SHARE * 3 / 4);
     return () -> {
-      assertThat(daemon.gauge(admin, "ebb_kept_bytes")).isGreaterThan(SHARE / 2);
+      assertThat(daemon.gauge("ebb_kept_bytes")).isGreaterThan(SHARE / 2);
       for (Wire each : unread) {
         each.close();
       }

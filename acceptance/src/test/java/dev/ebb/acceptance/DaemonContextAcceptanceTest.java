@@ -11,8 +11,6 @@ import dev.ebb.client.CellRequest;
 import dev.ebb.client.CellResult;
 import dev.ebb.client.Context;
 import dev.ebb.client.ContextRequest;
-import dev.ebb.client.Contexts;
-import dev.ebb.client.EbbClient;
 import dev.ebb.client.EbbException;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.testkit.LeakChecked;
@@ -26,8 +24,6 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -41,36 +37,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("kernel")
 @LeakChecked
 @Timeout(240)
-final class DaemonContextAcceptanceTest {
+final class DaemonContextAcceptanceTest extends ContextFixture {
   @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
-  private EbbClient client;
-  private String box;
-  private Contexts contexts;
-
-  @BeforeEach
-  void makeABox() throws Exception {
-    client = DAEMON.client();
-    box = client.boxes().create(BoxRequest.defaults()).id();
-    contexts = client.contexts(box);
-  }
-
-  @AfterEach
-  void removeTheBox() throws Exception {
-    assertThat(client.boxes().remove(box, true).clean()).isTrue();
-    client.close();
-  }
-
-  private String create(String language) throws IOException {
-    return contexts.create(ContextRequest.of(language)).id();
-  }
-
-  private CellResult run(String context, String code) throws IOException {
-    return contexts.run(context, CellRequest.of(code));
-  }
-
-  private static String plain(CellResult cell) {
-    return requireNonNull(cell.result().get("text/plain"), cell.document().toString()).text();
+  DaemonContextAcceptanceTest() {
+    super(DAEMON);
   }
 
   private CompletableFuture<CellResult> runAside(String context, String code) {

@@ -59,18 +59,8 @@ final class DaemonForeignProcessAcceptanceTest {
     return Path.of((Files.exists(unified) ? unified : Path.of("/sys/fs/cgroup")) + path);
   }
 
-  private double counter() throws Exception {
-    String name = "ebb_strangers_killed_total ";
-    var answer =
-        Wire.ask(
-            daemon.uri(), "GET", "/metrics", "", "Authorization: Bearer " + daemon.key("--admin"));
-    return answer
-        .body()
-        .lines()
-        .filter(line -> line.startsWith(name))
-        .mapToDouble(line -> Double.parseDouble(line.substring(name.length())))
-        .findFirst()
-        .orElseThrow();
+  private long counter() throws Exception {
+    return daemon.gauge("ebb_strangers_killed_total");
   }
 
   private long pidOf(String box, boolean isOfACommand) throws Exception {

@@ -63,27 +63,6 @@ final class DaemonHeapAcceptanceTest {
         .status();
   }
 
-  private long kept() throws IOException {
-    return Wire.ask(daemon.uri(), "GET", "/metrics", "", "Authorization: Bearer " + adminKey())
-        .body()
-        .lines()
-        .filter(line -> line.startsWith("ebb_kept_bytes "))
-        .map(line -> (long) Double.parseDouble(line.substring(15)))
-        .findFirst()
-        .orElseThrow();
-  }
-
-  private String admin = "";
-
-  private String adminKey() throws IOException {
-    try {
-      admin = admin.isEmpty() ? daemon.key("--admin") : admin;
-      return admin;
-    } catch (InterruptedException e) {
-      throw new IOException(e);
-    }
-  }
-
   /** The daemon lives, serves another tenant, and then keeps nothing any more. */
   private void assertOtherIsServedAndAllComesBack() throws Exception {
     var result = other.run(BoxRequest.defaults(), ExecRequest.of("echo", "served"));
@@ -92,7 +71,7 @@ final class DaemonHeapAcceptanceTest {
       hostile.boxes().remove(box.id(), true);
     }
     // The heap that the request for the figure itself takes.
-    await().atMost(DaemonProcess.PATIENCE).until(() -> kept() <= 32 * 1024);
+    await().atMost(DaemonProcess.PATIENCE).until(() -> daemon.gauge("ebb_kept_bytes") <= 32 * 1024);
   }
 
   @Test

@@ -10,14 +10,11 @@ import dev.ebb.client.CellResult;
 import dev.ebb.client.Context;
 import dev.ebb.client.ContextRequest;
 import dev.ebb.client.Contexts;
-import dev.ebb.client.EbbClient;
 import dev.ebb.client.Limits;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,36 +28,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("kernel")
 @LeakChecked
 @Timeout(240)
-final class DaemonHostileContextAcceptanceTest {
+final class DaemonHostileContextAcceptanceTest extends ContextFixture {
   @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
-  private EbbClient client;
-  private String box;
-  private Contexts contexts;
-
-  @BeforeEach
-  void makeABox() throws Exception {
-    client = DAEMON.client();
-    box = client.boxes().create(BoxRequest.defaults()).id();
-    contexts = client.contexts(box);
-  }
-
-  @AfterEach
-  void removeTheBox() throws Exception {
-    assertThat(client.boxes().remove(box, true).clean()).isTrue();
-    client.close();
-  }
-
-  private String create(String language) throws IOException {
-    return contexts.create(ContextRequest.of(language)).id();
-  }
-
-  private CellResult run(String context, String code) throws IOException {
-    return contexts.run(context, CellRequest.of(code));
-  }
-
-  private static String plain(CellResult cell) {
-    return requireNonNull(cell.result().get("text/plain"), cell.document().toString()).text();
+  DaemonHostileContextAcceptanceTest() {
+    super(DAEMON);
   }
 
   // --- the end of an interpreter ---

@@ -14,7 +14,6 @@ import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -322,23 +321,11 @@ final class DaemonMcpAcceptanceTest {
     try (EbbClient client = daemon.client()) {
       assertThat(wire.post(session, McpWire.run("true")).status()).isEqualTo(200);
       String box = client.boxes().list(BoxQuery.all()).getFirst().id();
-      byte[] body =
+      String body =
           McpWire.run("sleep 1000")
-              .replace("\"params\":{", "\"params\":{\"_meta\":{\"progressToken\":\"p\"},")
-              .getBytes(StandardCharsets.UTF_8);
+              .replace("\"params\":{", "\"params\":{\"_meta\":{\"progressToken\":\"p\"},");
       try (Wire call = Wire.to(daemon.uri())) {
-        call.write(
-            String.join(
-                "\r\n",
-                "POST /mcp HTTP/1.1",
-                "Host: " + daemon.uri().getAuthority(),
-                McpWire.ACCEPT,
-                "Authorization: Bearer " + wire.key(),
-                "Mcp-Session-Id: " + session,
-                "Content-Length: " + body.length,
-                "",
-                ""));
-        call.write(body);
+        wire.send(call, session, body);
         call.until("notifications/progress");
       }
       await()

@@ -11,7 +11,6 @@ import dev.ebb.client.EbbClient;
 import dev.ebb.json.Json;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -40,7 +39,7 @@ final class DaemonMcpIdleAcceptanceTest {
         Wire call = Wire.to(daemon.uri())) {
       String busy = wire.begin();
       String working = boxOf(wire, busy);
-      post(call, wire, busy, McpWire.run("while [ ! -e /tmp/go ]; do sleep 0.05; done; echo went"));
+      wire.send(call, busy, McpWire.run("while [ ! -e /tmp/go ]; do sleep 0.05; done; echo went"));
       await().atMost(DaemonProcess.PATIENCE).until(() -> runs(client, working));
 
       String idle = wire.begin();
@@ -82,23 +81,6 @@ final class DaemonMcpIdleAcceptanceTest {
         .object("result")
         .object("structuredContent")
         .string("box");
-  }
-
-  /** Sends a request without waiting for the answer. */
-  private static void post(Wire call, McpWire wire, String session, String body) {
-    byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
-    call.write(
-        String.join(
-            "\r\n",
-            "POST /mcp HTTP/1.1",
-            "Host: " + wire.uri().getAuthority(),
-            McpWire.ACCEPT,
-            "Authorization: Bearer " + wire.key(),
-            "Mcp-Session-Id: " + session,
-            "Content-Length: " + bytes.length,
-            "",
-            ""));
-    call.write(bytes);
   }
 
   /** Asserts that this session ends next, and that its box was released before. */

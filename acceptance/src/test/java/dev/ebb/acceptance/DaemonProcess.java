@@ -54,6 +54,7 @@ final class DaemonProcess
   private @Nullable Process process;
   private long pid;
   private int port;
+  private String admin = "";
   private boolean shared;
   private boolean hasFailed;
 
@@ -267,8 +268,9 @@ final class DaemonProcess
     }
   }
 
-  /** Returns one of its metrics, which needs the key of an admin. */
-  long gauge(String admin, String name) throws IOException {
+  /** Returns one of its metrics. */
+  long gauge(String name) throws IOException, InterruptedException {
+    admin = admin.isEmpty() ? key("--admin") : admin;
     return Wire.ask(uri(), "GET", "/metrics", "", "Authorization: Bearer " + admin)
         .body()
         .lines()

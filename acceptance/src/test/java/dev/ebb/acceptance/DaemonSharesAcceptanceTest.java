@@ -52,19 +52,6 @@ final class DaemonSharesAcceptanceTest {
           "--policy-egress=localhost:*",
           "--egress-connections=" + CONNECTIONS);
 
-  private double gauge(String name) throws Exception {
-    var answer =
-        Wire.ask(
-            daemon.uri(), "GET", "/metrics", "", "Authorization: Bearer " + daemon.key("--admin"));
-    return answer
-        .body()
-        .lines()
-        .filter(line -> line.startsWith(name + " "))
-        .mapToDouble(line -> Double.parseDouble(line.substring(name.length() + 1)))
-        .findFirst()
-        .orElseThrow();
-  }
-
   private static void answerOnce(ServerSocket server) {
     try (Socket caller = server.accept()) {
       if (caller.getInputStream().read(new byte[4096]) > 0) {
@@ -92,11 +79,11 @@ final class DaemonSharesAcceptanceTest {
       }
       await()
           .atMost(DaemonProcess.PATIENCE)
-          .until(() -> gauge("ebb_egress_connections") >= CONNECTIONS / 2.0);
+          .until(() -> daemon.gauge("ebb_egress_connections") >= CONNECTIONS / 2);
       var fetch = ExecRequest.of("python3", "-c", FETCH, Integer.toString(origin.getLocalPort()));
       var fetched = b.run(request, fetch);
       assertThat(fetched.stdout().text()).as(fetched.stderr().text()).startsWith("HTTP/1.1 200");
-      assertThat(gauge("ebb_egress_connections")).isEqualTo(CONNECTIONS / 2.0);
+      assertThat(daemon.gauge("ebb_egress_connections")).isEqualTo(CONNECTIONS / 2);
       for (Box box : held) {
         a.boxes().remove(box.id(), true);
       }
@@ -111,17 +98,17 @@ final class DaemonSharesAcceptanceTest {
     Box box = a.boxes().create(BoxRequest.defaults());
     var contexts = a.contexts(box.id());
     contexts.create(ContextRequest.of("python").withName("c"));
-    double before = gauge("ebb_kept_bytes");
+    long before = daemon.gauge("ebb_kept_bytes");
     String show = "display('x' * (4 << 20))\nimport time\ntime.sleep(600)";
     try (var cell = contexts.runAndFollow("c", CellRequest.of(show))) {
       await()
           .atMost(DaemonProcess.PATIENCE)
-          .until(() -> gauge("ebb_kept_bytes") >= before + (4 << 20));
+          .until(() -> daemon.gauge("ebb_kept_bytes") >= before + (4 << 20));
       assertThat(cell).isNotNull();
     }
     await()
         .atMost(DaemonProcess.PATIENCE)
-        .until(() -> gauge("ebb_kept_bytes") < before + (1 << 20));
+        .until(() -> daemon.gauge("ebb_kept_bytes") < before + (1 << 20));
     a.boxes().remove(box.id(), true);
   }
 }

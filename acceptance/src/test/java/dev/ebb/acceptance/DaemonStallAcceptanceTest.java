@@ -28,14 +28,14 @@ final class DaemonStallAcceptanceTest {
   /** The watchdog ended it. */
   private static final int STALLED = 70;
 
-  @RegisterExtension
-  final DaemonProcess daemon =
-      new DaemonProcess(
-          List::of,
-          Map.of("JDK_JAVA_OPTIONS", "-Debb.fault=HEAR_STARTED:hang#2 -Debb.watchdog=2,6"));
+  @RegisterExtension final DaemonProcess daemon = new DaemonProcess(List::of, stalling("2,6000"));
 
-  @Test
-  void healthNamesTheThreadAndTheDaemonEndsWithADump() throws Exception {
+  private static Map<String, String> stalling(String watchdog) {
+    return Map.of("JDK_JAVA_OPTIONS", "-Debb.fault=HEAR_STARTED:hang#2 -Debb.watchdog=" + watchdog);
+  }
+
+  /** The second start of a command stalls the daemon. */
+  private void stall() throws IOException {
     EbbClient client = daemon.client();
     Box box = client.boxes().create(BoxRequest.defaults());
     assertThat(Wire.ask(daemon.uri(), "GET", "/healthz", "").status()).isEqualTo(200);
@@ -44,18 +44,43 @@ final class DaemonStallAcceptanceTest {
     await()
         .atMost(DaemonProcess.PATIENCE)
         .until(() -> Wire.ask(daemon.uri(), "GET", "/healthz", "").status() == 503);
+  }
+
+  private static void assertEndsByItsWatchdog(Process process) throws InterruptedException {
+    assertThat(process.waitFor(DaemonProcess.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+    assertThat(process.exitValue()).isEqualTo(STALLED);
+  }
+
+  /** The attached box died with its daemon. The next one serves, and ends well. */
+  private void assertTheNextServes() throws IOException {
+    daemon.start();
+    assertThat(daemon.client().boxes().list(BoxQuery.all()))
+        .allMatch(each -> each.state() == BoxState.GONE);
+  }
+
+  @Test
+  void healthNamesTheThreadAndTheDaemonEndsWithADump() throws Exception {
+    daemon.stop();
+    daemon.start(stalling("2,6"));
+    stall();
     String body = Wire.ask(daemon.uri(), "GET", "/healthz", "").body();
     assertThat(body).contains("thread ebb-poller does not turn").contains("Fault.hang");
     assertThat(Wire.ask(daemon.uri(), "GET", "/readyz", "").status()).isEqualTo(500);
     Process process = daemon.process();
-    assertThat(process.waitFor(DaemonProcess.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
-    assertThat(process.exitValue()).isEqualTo(STALLED);
+    assertEndsByItsWatchdog(process);
     String log = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
     assertThat(log).contains("event=stalled_daemon_ends").contains("all platform threads:");
-    // The attached box died with its daemon. The next one serves, and ends well.
-    daemon.start();
-    assertThat(daemon.client().boxes().list(BoxQuery.all()))
-        .allMatch(each -> each.state() == BoxState.GONE);
+    assertTheNextServes();
+  }
+
+  /** By itself the watchdog would wait for much longer than the test does. */
+  @Test
+  void aTermEndsItThoughNothingMoves() throws Exception {
+    stall();
+    Process process = daemon.process();
+    process.destroy();
+    assertEndsByItsWatchdog(process);
+    assertTheNextServes();
   }
 
   private static void startInVain(EbbClient client, Box box) {

@@ -89,7 +89,6 @@ final class EgressFloodAttackTest {
   @Test
   void connectionsOfOneTenantDoNotDelayAnother() throws Exception {
     var tenants = new TenantFlood(daemon);
-    String admin = daemon.key("--admin");
     try (var origin = new EgressOrigin()) {
       String network = "allow=localhost:" + origin.port();
       String url = "http://localhost:" + origin.port() + "/";
@@ -97,13 +96,12 @@ final class EgressFloodAttackTest {
           "egress connections",
           fetching(tenants.b(), network, url),
           2,
-          () -> hold(tenants.a(), admin, network, origin.port()));
+          () -> hold(tenants.a(), network, origin.port()));
     }
     removeAll(tenants.b());
   }
 
-  private AutoCloseable hold(EbbClient a, String admin, String network, int port)
-      throws IOException {
+  private AutoCloseable hold(EbbClient a, String network, int port) throws IOException {
     BoxRequest order = TenantFlood.SMALL.withNetwork(network);
     for (int i = 0; i < BOXES; i++) {
       String box = a.boxes().create(order).id();
@@ -112,10 +110,9 @@ final class EgressFloodAttackTest {
     // No more than are left for the others.
     await()
         .atMost(DaemonProcess.PATIENCE)
-        .until(() -> daemon.gauge(admin, "ebb_egress_connections") >= CONNECTIONS / 2 - 1);
+        .until(() -> daemon.gauge("ebb_egress_connections") >= CONNECTIONS / 2 - 1);
     return () -> {
-      assertThat(daemon.gauge(admin, "ebb_egress_connections"))
-          .isLessThanOrEqualTo(CONNECTIONS / 2);
+      assertThat(daemon.gauge("ebb_egress_connections")).isLessThanOrEqualTo(CONNECTIONS / 2);
       removeAll(a);
     };
   }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 
 /** MCP over HTTP by hand, with the key of a tenant. */
 record McpWire(URI uri, String key) {
@@ -30,6 +31,23 @@ record McpWire(URI uri, String key) {
         ACCEPT,
         "Authorization: Bearer " + key,
         session.isEmpty() ? "X-None: 1" : "Mcp-Session-Id: " + session);
+  }
+
+  /** Sends a message on a connection, without waiting for the answer. */
+  void send(Wire call, String session, String body) {
+    byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+    call.write(
+        String.join(
+            "\r\n",
+            "POST /mcp HTTP/1.1",
+            "Host: " + uri.getAuthority(),
+            ACCEPT,
+            "Authorization: Bearer " + key,
+            "Mcp-Session-Id: " + session,
+            "Content-Length: " + bytes.length,
+            "",
+            ""));
+    call.write(bytes);
   }
 
   /** The id of a session that begins. */

@@ -1,17 +1,11 @@
 package dev.ebb.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.ExecRequest;
-import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
-import dev.ebb.testkit.TestHost;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeAll;
@@ -53,24 +47,16 @@ final class NameFloodAttackTest {
   @RegisterExtension
   final DaemonProcess daemon =
       new DaemonProcess(
-          NameFloodAttackTest::prefix,
+          NameServer::prefix,
           Map.of(),
           "--egress-private",
           "127.0.0.0/8,::1/128",
           "--policy-egress",
           "*.example.org:*");
 
-  private static List<String> prefix() {
-    TestHost.require(Feature.ROOT);
-    return NameServer.prefix();
-  }
-
   @BeforeAll
   static void requireGlibc() throws IOException {
-    boolean isOwn =
-        Files.readAllLines(Path.of("/etc/nsswitch.conf")).stream()
-            .anyMatch(line -> line.matches("hosts:\\s+files\\s+dns\\s*"));
-    assumeTrue(isOwn, "host lacks a resolver without detours");
+    NameServer.requireGlibc();
   }
 
   @Test

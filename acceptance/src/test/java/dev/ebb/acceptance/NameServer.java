@@ -1,5 +1,9 @@
 package dev.ebb.acceptance;
 
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.ebb.testkit.Feature;
+import dev.ebb.testkit.TestHost;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.DatagramPacket;
@@ -8,6 +12,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -15,7 +21,7 @@ import java.util.List;
  * get no answer, so that each look-up of one takes as long as the resolver waits.
  */
 final class NameServer implements AutoCloseable {
-  private static final String ADDRESS = "127.53.53.53";
+  static final String ADDRESS = "127.53.53.53";
   private static final int HEAD = 12;
   private static final short ANSWERED = (short) 0x8180;
   private static final short OF_ADDRESS = 1;
@@ -32,12 +38,21 @@ final class NameServer implements AutoCloseable {
 
   /** Before the command of a daemon: it has mounts of its own, and knows this server alone. */
   static List<String> prefix() {
+    TestHost.require(Feature.ROOT);
     String command =
         "mount -t tmpfs none /mnt && echo nameserver "
             + ADDRESS
             + " >/mnt/resolv.conf && mount --bind /mnt/resolv.conf /etc/resolv.conf"
             + " && umount -l /mnt && exec \"$@\"";
     return List.of("unshare", "--mount", "--propagation", "private", "sh", "-c", command, "sh");
+  }
+
+  /** Skips where other sources of names come before this server. */
+  static void requireGlibc() throws IOException {
+    boolean isOwn =
+        Files.readAllLines(Path.of("/etc/nsswitch.conf")).stream()
+            .anyMatch(line -> line.matches("hosts:\\s+files\\s+dns\\s*"));
+    assumeTrue(isOwn, "host lacks a resolver without detours");
   }
 
   private void serve() {

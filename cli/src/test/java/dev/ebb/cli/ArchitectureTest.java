@@ -1,11 +1,22 @@
 package dev.ebb.cli;
 
 import dev.ebb.testkit.ArchitectureRules;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
 /** The command reaches boxes by the exported packages of the runtime, or by the client. */
 class ArchitectureTest implements ArchitectureRules {
+  private static final List<String> COMMANDS =
+      List.of(
+          "dev.ebb.cli.box",
+          "dev.ebb.cli.exec",
+          "dev.ebb.cli.code",
+          "dev.ebb.cli.files",
+          "dev.ebb.cli.watch",
+          "dev.ebb.cli.operate",
+          "dev.ebb.cli.mcp");
+
   @Override
   public String module() {
     return "cli";
@@ -13,30 +24,16 @@ class ArchitectureTest implements ArchitectureRules {
 
   @Override
   public List<String> packages() {
-    return List.of(
-        "dev.ebb.cli.option",
-        "dev.ebb.cli.output",
-        "dev.ebb.cli.daemon",
-        "dev.ebb.cli.box",
-        "dev.ebb.cli.exec",
-        "dev.ebb.cli.code",
-        "dev.ebb.cli.files",
-        "dev.ebb.cli.watch",
-        "dev.ebb.cli.operate",
-        "dev.ebb.cli.mcp",
-        "dev.ebb.cli");
+    var order =
+        new ArrayList<>(List.of("dev.ebb.cli.option", "dev.ebb.cli.output", "dev.ebb.cli.daemon"));
+    order.addAll(COMMANDS);
+    order.add("dev.ebb.cli");
+    return order;
   }
 
   @Override
   public Set<String> separatePackages() {
-    return Set.of(
-        "dev.ebb.cli.box",
-        "dev.ebb.cli.exec",
-        "dev.ebb.cli.code",
-        "dev.ebb.cli.files",
-        "dev.ebb.cli.watch",
-        "dev.ebb.cli.operate",
-        "dev.ebb.cli.mcp");
+    return Set.copyOf(COMMANDS);
   }
 
   @Override

@@ -71,34 +71,28 @@ public final class Deadline {
    * @param pause between two looks
    */
   public <X extends Exception> boolean until(Duration pause, Condition<X> condition) throws X {
-    while (true) {
-      boolean isLast = isOver();
+    while (!isOver()) {
       if (condition.isMet()) {
         return true;
       }
-      if (isLast) {
-        return false;
-      }
       park(pause);
     }
+    return condition.isMet();
   }
 
   /** Like {@link #until}, but an interrupt ends it. */
   public <X extends Exception> boolean untilInterrupted(Duration pause, Condition<X> condition)
       throws X, InterruptedException {
-    while (true) {
-      boolean isLast = isOver();
+    while (!isOver()) {
       if (condition.isMet()) {
         return true;
-      }
-      if (isLast) {
-        return false;
       }
       if (Thread.interrupted()) {
         throw new InterruptedException();
       }
       park(pause);
     }
+    return condition.isMet();
   }
 
   /**

@@ -328,6 +328,12 @@ class PollerTest {
     assertThat(pollerThreads()).hasSize(1);
   }
 
+  private static void assertNothingIsLeft(String name, long descriptors) throws Exception {
+    assertThat(Thread.getAllStackTraces().keySet())
+        .noneMatch(thread -> thread.getName().equals(name));
+    assertThat(FdTest.openDescriptors()).isEqualTo(descriptors);
+  }
+
   @Test
   void closingEndsTheThreadAndGivesItsDescriptorsBack() throws Exception {
     long before = FdTest.openDescriptors();
@@ -336,9 +342,7 @@ class PollerTest {
     poller.watch(owner, Fd.event(owner), Interest.READ, () -> {});
     owner.close();
     other.close();
-    assertThat(Thread.getAllStackTraces().keySet())
-        .noneMatch(thread -> thread.getName().equals("other-poller"));
-    assertThat(FdTest.openDescriptors()).isEqualTo(before);
+    assertNothingIsLeft("other-poller", before);
   }
 
   @Test
@@ -368,9 +372,7 @@ class PollerTest {
     var closed = new Scope();
     closed.close();
     assertThatThrownBy(() -> Poller.start(closed, "late-poller")).hasMessage("scope is closed");
-    assertThat(Thread.getAllStackTraces().keySet())
-        .noneMatch(thread -> thread.getName().equals("late-poller"));
-    assertThat(FdTest.openDescriptors()).isEqualTo(before);
+    assertNothingIsLeft("late-poller", before);
   }
 
   @Test

@@ -108,12 +108,12 @@ class ReadinessTest {
   void whatWasReadyInTimeIsNoticedHoweverLateThePollerIs() throws Exception {
     var readable = new Readiness(scope, poller, pipe.read(), Interest.READ);
     var isLate = new CountDownLatch(1);
-    var gate = new CountDownLatch(1);
+    var gate = new CompletableFuture<Boolean>();
     try {
       poller.execute(
           () -> {
             isLate.countDown();
-            awaitQuietly(gate);
+            gate.join();
           });
       assertThat(isLate.await(10, TimeUnit.SECONDS)).isTrue();
       pipe.write().write("x");
@@ -122,18 +122,10 @@ class ReadinessTest {
       Thread waiter = Thread.ofPlatform().start(noticed);
       Awaitility.await()
           .until(() -> noticed.isDone() || waiter.getState() == Thread.State.TIMED_WAITING);
-      gate.countDown();
+      gate.complete(true);
       assertThat(noticed.get(10, TimeUnit.SECONDS)).isTrue();
     } finally {
-      gate.countDown();
-    }
-  }
-
-  private static void awaitQuietly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+      gate.complete(true);
     }
   }
 

@@ -3,30 +3,26 @@ package dev.ebb.mcp;
 import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
 import io.modelcontextprotocol.json.McpJsonMapper;
-import io.modelcontextprotocol.json.TypeRef;
 import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
 import io.modelcontextprotocol.spec.McpSchema.JSONRPCResponse;
-import io.modelcontextprotocol.spec.McpStreamableServerTransport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import org.jspecify.annotations.Nullable;
-import reactor.core.publisher.Mono;
 
 /**
  * The answer to one request: plain JSON if one message is all and comes soon, otherwise a stream of
  * events. Used by the thread of the request only, except that any thread may silence it.
  */
-final class Answer implements McpStreamableServerTransport {
+final class Answer extends MessageTransport {
   private final Exchange exchange;
-  private final McpJsonMapper json;
   private @Nullable EventStream events;
   private @Nullable IOException failure;
   private volatile boolean isSilent;
   private Runnable beforeLast = () -> {};
 
   Answer(Exchange exchange, McpJsonMapper json) {
+    super(json);
     this.exchange = exchange;
-    this.json = json;
   }
 
   /**
@@ -76,16 +72,7 @@ final class Answer implements McpStreamableServerTransport {
   }
 
   @Override
-  public Mono<Void> sendMessage(JSONRPCMessage message, @Nullable String id) {
-    return Mono.fromRunnable(() -> send(message));
-  }
-
-  @Override
-  public Mono<Void> sendMessage(JSONRPCMessage message) {
-    return sendMessage(message, null);
-  }
-
-  private void send(JSONRPCMessage message) {
+  void send(JSONRPCMessage message) {
     if (failure != null || isSilent) {
       return;
     }
@@ -103,15 +90,5 @@ final class Answer implements McpStreamableServerTransport {
       failure = e;
       throw new UncheckedIOException(e);
     }
-  }
-
-  @Override
-  public <T> T unmarshalFrom(Object data, TypeRef<T> type) {
-    return json.convertValue(data, type);
-  }
-
-  @Override
-  public Mono<Void> closeGracefully() {
-    return Mono.empty();
   }
 }

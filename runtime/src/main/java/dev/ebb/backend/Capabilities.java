@@ -14,6 +14,13 @@ public record Capabilities(Set<Capability> all) {
     return new Capabilities(Set.of(all));
   }
 
+  public Capabilities with(Capability... added) {
+    var more = EnumSet.noneOf(Capability.class);
+    more.addAll(all);
+    more.addAll(Set.of(added));
+    return new Capabilities(more);
+  }
+
   public Capabilities without(Capability... lacked) {
     var rest = EnumSet.noneOf(Capability.class);
     rest.addAll(all);

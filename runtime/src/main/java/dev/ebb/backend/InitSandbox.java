@@ -20,6 +20,17 @@ import java.util.Optional;
 
 /** A box whose pid 1 is ebb-init at the other end of a control socket. */
 public record InitSandbox(InitChannel channel) implements Sandbox {
+  /** The capabilities of every box that ebb-init serves. */
+  public static final Capabilities CAPABILITIES =
+      Capabilities.of(
+          Capability.LEAVES,
+          Capability.FREEZE,
+          Capability.DETACH,
+          Capability.EGRESS,
+          Capability.TERMINAL,
+          Capability.FILES,
+          Capability.INVENTORY);
+
   /** Connects to the init of a box that an earlier engine had detached. */
   public static Sandbox reconnect(
       BackendHost host, Scope scope, Fd directory, byte[] nonce, Pidfd init)

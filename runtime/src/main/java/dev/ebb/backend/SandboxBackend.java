@@ -22,7 +22,9 @@ public interface SandboxBackend {
    * Returns what prevents it from making boxes on this host now, as far as is known without making
    * one.
    */
-  Optional<HostLack> lack();
+  default Optional<HostLack> lack() {
+    return Optional.empty();
+  }
 
   /**
    * Begins to make a box that it has the capabilities for, passes it to {@code begun}, and returns

@@ -44,9 +44,18 @@ class GaugesTest {
   }
 
   private void write(String file, String text) throws IOException {
-    Path path = root.resolve(file);
+    write(root.resolve(file), text);
+  }
+
+  private static void write(Path path, String text) throws IOException {
     Files.createDirectories(path.getParent());
     Files.writeString(path, text + "\n");
+  }
+
+  /** Moves us into a cgroup below the unified hierarchy. */
+  private Path ownCgroup() throws IOException {
+    write("proc/self/cgroup", "0::/ebb");
+    return FakeCgroupFs.v2(root.resolve("sys/fs/cgroup")).create("ebb");
   }
 
   private Gauges gauges() {
@@ -78,10 +87,10 @@ class GaugesTest {
     write("proc/self/cgroup", "0::/pod/ebb");
     Path inner = cgroups.create("pod/ebb");
     Path outer = cgroups.unified().resolve("pod");
-    cgroups.write(inner, "pids.max", "300\n");
-    cgroups.write(inner, "pids.current", "30\n");
-    cgroups.write(outer, "pids.max", "1000\n");
-    cgroups.write(outer, "pids.current", "850\n");
+    write(inner.resolve("pids.max"), "300");
+    write(inner.resolve("pids.current"), "30");
+    write(outer.resolve("pids.max"), "1000");
+    write(outer.resolve("pids.current"), "850");
     assertReads(Resource.PIDS, 850, 1000, outer.resolve("pids.max"));
     assertThat(read(Resource.PIDS).level()).isEqualTo(PressureLevel.ALERT);
   }
@@ -92,8 +101,8 @@ class GaugesTest {
     write("proc/self/cgroup", "8:pids:/docker/abc\n0::/docker/abc");
     cgroups.create("docker/abc");
     Path own = cgroups.version1("pids").resolve("docker/abc");
-    cgroups.write(own, "pids.max", "300\n");
-    cgroups.write(own, "pids.current", "290\n");
+    write(own.resolve("pids.max"), "300");
+    write(own.resolve("pids.current"), "290");
     assertReads(Resource.PIDS, 290, 300, own.resolve("pids.max"));
     assertThat(read(Resource.PIDS).level()).isEqualTo(PressureLevel.FULL);
   }
@@ -104,8 +113,8 @@ class GaugesTest {
     write("proc/self/cgroup", "9:memory:/other\n8:pids:/\n0::/");
     cgroups.create("other");
     Path other = cgroups.version1("pids").resolve("other");
-    cgroups.write(other, "pids.max", "10\n");
-    cgroups.write(other, "pids.current", "10\n");
+    write(other.resolve("pids.max"), "10");
+    write(other.resolve("pids.current"), "10");
     assertThat(read(Resource.PIDS).level()).isEqualTo(PressureLevel.OK);
   }
 
@@ -168,12 +177,10 @@ class GaugesTest {
 
   @Test
   void memoryOfCachedFilesIsNotUsed() throws Exception {
-    var cgroups = FakeCgroupFs.v2(root.resolve("sys/fs/cgroup"));
-    write("proc/self/cgroup", "0::/ebb");
-    Path own = cgroups.create("ebb");
-    cgroups.write(own, "memory.max", "1000000\n");
-    cgroups.write(own, "memory.current", "990000\n");
-    cgroups.write(own, "memory.stat", "anon 1\ninactive_file 100000\nactive_file 40000\n");
+    Path own = ownCgroup();
+    write(own.resolve("memory.max"), "1000000");
+    write(own.resolve("memory.current"), "990000");
+    write(own.resolve("memory.stat"), "anon 1\ninactive_file 100000\nactive_file 40000");
     assertReads(Resource.MEMORY, 850_000, 1_000_000, own.resolve("memory.max"));
     assertThat(read(Resource.MEMORY).level()).isEqualTo(PressureLevel.ALERT);
   }
@@ -184,10 +191,9 @@ class GaugesTest {
     write("proc/self/cgroup", "4:memory:/ebb\n0::/");
     cgroups.create("ebb");
     Path own = cgroups.version1("memory").resolve("ebb");
-    cgroups.write(own, "memory.limit_in_bytes", "1000\n");
-    cgroups.write(own, "memory.usage_in_bytes", "990\n");
-    cgroups.write(
-        own, "memory.stat", "active_file 1\ntotal_inactive_file 5\ntotal_active_file 5\n");
+    write(own.resolve("memory.limit_in_bytes"), "1000");
+    write(own.resolve("memory.usage_in_bytes"), "990");
+    write(own.resolve("memory.stat"), "active_file 1\ntotal_inactive_file 5\ntotal_active_file 5");
     assertReads(Resource.MEMORY, 980, 1000, own.resolve("memory.limit_in_bytes"));
   }
 
@@ -203,14 +209,12 @@ class GaugesTest {
 
   @Test
   void cgroupsHaveALimitOnlyWhereOneIsSet() throws Exception {
-    var cgroups = FakeCgroupFs.v2(root.resolve("sys/fs/cgroup"));
-    write("proc/self/cgroup", "0::/ebb");
-    Path own = cgroups.create("ebb");
-    cgroups.write(own, "cgroup.stat", "nr_descendants 70\nnr_dying_descendants 3\n");
-    cgroups.write(own, "cgroup.max.descendants", "max\n");
+    Path own = ownCgroup();
+    write(own.resolve("cgroup.stat"), "nr_descendants 70\nnr_dying_descendants 3");
+    write(own.resolve("cgroup.max.descendants"), "max");
     assertThat(read(Resource.CGROUPS).hasLimit()).isFalse();
     assertThat(read(Resource.CGROUPS).use()).isEqualTo(70);
-    cgroups.write(own, "cgroup.max.descendants", "100\n");
+    write(own.resolve("cgroup.max.descendants"), "100");
     assertReads(Resource.CGROUPS, 70, 100, own.resolve("cgroup.max.descendants"));
   }
 
@@ -221,14 +225,12 @@ class GaugesTest {
 
   @Test
   void aLevelIsRememberedFromOneReadingToTheNext() throws Exception {
-    var cgroups = FakeCgroupFs.v2(root.resolve("sys/fs/cgroup"));
-    write("proc/self/cgroup", "0::/ebb");
-    Path own = cgroups.create("ebb");
-    cgroups.write(own, "pids.max", "100\n");
+    Path own = ownCgroup();
+    write(own.resolve("pids.max"), "100");
     Gauges gauges = gauges();
-    cgroups.write(own, "pids.current", "81\n");
+    write(own.resolve("pids.current"), "81");
     assertThat(gauges.read().level()).isEqualTo(PressureLevel.ALERT);
-    cgroups.write(own, "pids.current", "78\n");
+    write(own.resolve("pids.current"), "78");
     assertThat(gauges.read().level()).isEqualTo(PressureLevel.ALERT);
     assertThat(gauges().read().level()).isEqualTo(PressureLevel.WARN);
   }

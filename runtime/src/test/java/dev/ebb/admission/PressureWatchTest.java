@@ -20,6 +20,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
@@ -245,11 +246,11 @@ class PressureWatchTest {
   @Test
   void nothingIsPublishedUnderTheLockOfTheReadings() throws Exception {
     var isPublishing = new CountDownLatch(1);
-    var gate = new CountDownLatch(1);
+    var gate = new CompletableFuture<Boolean>();
     start(
         (kind, data) -> {
           isPublishing.countDown();
-          awaitQuietly(gate);
+          gate.join();
         });
     use(65);
     try {
@@ -258,15 +259,7 @@ class PressureWatchTest {
       Thread.ofVirtual().start(reading);
       assertThat(reading.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)).isNotNull();
     } finally {
-      gate.countDown();
-    }
-  }
-
-  private static void awaitQuietly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+      gate.complete(true);
     }
   }
 }

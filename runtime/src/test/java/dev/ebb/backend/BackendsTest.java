@@ -13,7 +13,6 @@ import dev.ebb.model.ByteSize;
 import dev.ebb.model.Network;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** The choice of the backend that makes a box, and the order in which backends are closed. */
@@ -51,11 +50,6 @@ class BackendsTest {
     @Override
     public Capabilities capabilities() {
       return capabilities;
-    }
-
-    @Override
-    public Optional<HostLack> lack() {
-      return Optional.empty();
     }
 
     @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.box.Box;
 import dev.ebb.box.BoxRecord;
+import dev.ebb.engine.AdoptedBoxes;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.kernel.Signal;
@@ -61,12 +62,7 @@ final class DetachedChaosTest {
   /** A failed test leaves boxes that nothing else would end. */
   @AfterEach
   void releaseAll() throws Exception {
-    try (Engine engine = Engine.openForDaemon(host.home())) {
-      for (Engine.Adopted left : engine.adopt()) {
-        engine.release(left.box());
-      }
-    }
-    TestHost.reapOrphans();
+    AdoptedBoxes.releaseAll(host);
   }
 
   private void assertNothingIsLeft() throws Exception {

@@ -37,45 +37,25 @@ class FootprintKernelTest {
   private static final int MOST_THREADS = 22;
   private static final ExecSpec SLEEP = ExecSpec.of("sleep", "1000");
 
-  private static final List<String> IDLE_INIT =
-      List.of(
-          "/dev/null",
-          "/dev/null",
-          "/dev/null",
-          "anon_inode:[eventpoll]",
-          "anon_inode:[signalfd]",
-          "socket:");
+  private static final List<String> IDLE_INIT = init();
   private static final List<String> BUSY_INIT =
-      List.of(
-          "/dev/null",
-          "/dev/null",
-          "/dev/null",
-          "anon_inode:[eventpoll]",
-          "anon_inode:[signalfd]",
-          "cgroup.events",
-          "cgroup.kill",
-          "cgroup.procs",
-          "pipe:",
-          "pipe:",
-          "socket:");
+      init("cgroup.events", "cgroup.kill", "cgroup.procs", "pipe:", "pipe:");
 
   /** Without cgroups a pipe from the subreaper stands for the leaf. */
-  private static final List<String> SUBREAPER_INIT =
-      List.of(
-          "/dev/null",
-          "/dev/null",
-          "/dev/null",
-          "anon_inode:[eventpoll]",
-          "anon_inode:[signalfd]",
-          "pipe:",
-          "pipe:",
-          "pipe:",
-          "socket:");
+  private static final List<String> SUBREAPER_INIT = init("pipe:", "pipe:", "pipe:");
 
   private static final List<String> SUBREAPER = List.of("pipe:");
   private static final List<String> COMMAND = List.of("/dev/null", "pipe:", "pipe:");
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
+
+  /** Returns the sorted descriptors of an init that has some more than an idle one. */
+  private static List<String> init(String... more) {
+    var all = new ArrayList<>(List.of("/dev/null", "/dev/null", "/dev/null", "socket:"));
+    all.addAll(List.of("anon_inode:[eventpoll]", "anon_inode:[signalfd]"));
+    all.addAll(List.of(more));
+    return all.stream().sorted().toList();
+  }
 
   /** Or two more where it needs a subreaper. */
   @Test

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.ebb.box.BoxRecord;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.cgroup.Subtrees;
+import dev.ebb.engine.AdoptedBoxes;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.HomeTools;
 import dev.ebb.kernel.KernelException;
@@ -139,12 +140,7 @@ final class StateFilesChaosTest {
 
   @AfterEach
   void releaseAll() throws Exception {
-    try (Engine engine = Engine.openForDaemon(host.home())) {
-      for (Engine.Adopted left : engine.adopt()) {
-        engine.release(left.box());
-      }
-    }
-    TestHost.reapOrphans();
+    AdoptedBoxes.releaseAll(host);
   }
 
   @ParameterizedTest

@@ -3,6 +3,7 @@ package dev.ebb.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.errorprone.annotations.MustBeClosed;
+import dev.ebb.engine.AdoptedBoxes;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
 import dev.ebb.fault.Faults;
@@ -74,15 +75,9 @@ final class StepChaosTest {
     };
   }
 
-  /** A test that failed leaves boxes that nothing else would end. */
   @AfterEach
   void releaseAll() throws Exception {
-    try (Engine engine = Engine.openForDaemon(host.home())) {
-      for (Engine.Adopted left : engine.adopt()) {
-        engine.release(left.box());
-      }
-    }
-    TestHost.reapOrphans();
+    AdoptedBoxes.releaseAll(host);
   }
 
   @ParameterizedTest

@@ -39,15 +39,9 @@ final class DetachedAtCloseKernelTest {
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
-  /** A test that failed leaves boxes that nothing else would end. */
   @AfterEach
   void releaseAll() throws Exception {
-    try (Engine engine = Engine.openForDaemon(host.home())) {
-      for (Engine.Adopted left : engine.adopt()) {
-        engine.release(left.box());
-      }
-    }
-    TestHost.reapOrphans();
+    AdoptedBoxes.releaseAll(host);
   }
 
   private static Box withFile(Engine engine) throws IOException, InterruptedException {

@@ -39,12 +39,7 @@ final class NetworkKernelTest {
 
     @Override
     public void close() throws IOException {
-      process.getOutputStream().close();
-      try {
-        assertThat(process.waitFor()).isZero();
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      }
+      Prober.end(process);
     }
   }
 

@@ -1,7 +1,6 @@
 package dev.ebb.engine;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -51,11 +50,6 @@ record Origin(Process process, String address, int port) implements AutoCloseabl
 
   @Override
   public void close() throws IOException {
-    process.getOutputStream().close();
-    try {
-      assertThat(process.waitFor()).isZero();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Prober.end(process);
   }
 }

@@ -66,17 +66,11 @@ final class PlainBackendKernelTest {
   private @Nullable Engine opened;
   private boolean hasDetached;
 
-  /** A test that failed leaves boxes that nothing else would end. */
   @AfterEach
   void releaseAll() throws Exception {
     close();
     if (hasDetached) {
-      try (Engine engine = Engine.openForDaemon(host.home())) {
-        for (Engine.Adopted left : engine.adopt()) {
-          engine.release(left.box());
-        }
-      }
-      TestHost.reapOrphans();
+      AdoptedBoxes.releaseAll(host);
     }
   }
 

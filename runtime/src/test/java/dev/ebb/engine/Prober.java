@@ -163,6 +163,16 @@ final class Prober implements BeforeEachCallback, AfterEachCallback {
     }
   }
 
+  /** Ends a server of the host, which runs until its input ends. */
+  static void end(Process server) throws IOException {
+    server.getOutputStream().close();
+    try {
+      assertThat(server.waitFor()).isZero();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
   /** Runs a command on the host and gives what it printed. */
   static String run(List<String> words) throws IOException, InterruptedException {
     return run(words, Map.of());

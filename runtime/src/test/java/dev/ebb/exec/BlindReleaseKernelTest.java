@@ -66,21 +66,19 @@ final class BlindReleaseKernelTest {
     return Stream.of(List.of(PROCS), List.of(KILL), List.of(EVENTS), List.of(PROCS, KILL, EVENTS));
   }
 
-  private static List<AutoCloseable> cover(List<Fault> faults, Cgroup... cgroups)
-      throws IOException {
+  /** Covers files of all {@code cgroups} until the result is closed. */
+  private static AutoCloseable cover(List<Fault> faults, Cgroup... cgroups) throws IOException {
     var covered = new ArrayList<AutoCloseable>();
     for (Cgroup cgroup : cgroups) {
       for (Fault fault : faults) {
         covered.add(fault.cover(cgroup));
       }
     }
-    return covered;
-  }
-
-  private static void uncover(List<AutoCloseable> covered) throws Exception {
-    for (AutoCloseable each : covered) {
-      each.close();
-    }
+    return () -> {
+      for (AutoCloseable each : covered) {
+        each.close();
+      }
+    };
   }
 
   private static List<ProcessRef> living(List<Integer> pids) {
@@ -96,15 +94,12 @@ final class BlindReleaseKernelTest {
       var cgroup = (BoxCgroup) Insides.enclosure(box);
       List<ProcessRef> members = living(box.footprint().pids());
       assertThat(members).hasSize(4);
-      var covered = cover(faults, cgroup.box(), cgroup.init(), cgroup.leaf(1));
-      try {
+      try (var _ = cover(faults, cgroup.box(), cgroup.init(), cgroup.leaf(1))) {
         Certificate certificate = engine.release(box);
         assertThat(certificate.isClean()).as(certificate.toString()).isTrue();
         assertThat(certificate.released().get(Kind.PROCESS)).isEqualTo(members.size());
         assertThat(members).noneMatch(ProcessRef::exists);
         assertThat(box.state()).isEqualTo(BoxState.GONE);
-      } finally {
-        uncover(covered);
       }
     }
   }
@@ -119,13 +114,10 @@ final class BlindReleaseKernelTest {
       var cgroup = (BoxCgroup) Insides.enclosure(box);
       Files.writeString(
           cgroup.init().path().resolve("cgroup.procs"), Long.toString(stranger.pid()));
-      var covered = cover(faults, cgroup.box(), cgroup.init());
-      try {
+      try (var _ = cover(faults, cgroup.box(), cgroup.init())) {
         Certificate certificate = engine.release(box);
         assertThat(certificate.isClean()).as(certificate.toString()).isTrue();
         assertThat(stranger.waitFor()).isEqualTo(128 + 9);
-      } finally {
-        uncover(covered);
       }
     } finally {
       stranger.destroyForcibly().waitFor();
@@ -141,14 +133,11 @@ final class BlindReleaseKernelTest {
       awaitOutput(exec, "ready");
       var cgroup = (BoxCgroup) Insides.enclosure(box);
       List<ProcessRef> members = living(exec.pids());
-      var covered = cover(faults, cgroup.leaf(1));
-      try {
+      try (var _ = cover(faults, cgroup.leaf(1))) {
         ExecResult result = exec.killAndAwait(Duration.ZERO);
         assertThat(result.cause()).isInstanceOf(ExitCause.Killed.class);
         assertThat(members).isNotEmpty().noneMatch(ProcessRef::isAlive);
         assertThat(box.state()).isEqualTo(BoxState.RUNNING);
-      } finally {
-        uncover(covered);
       }
     }
   }
@@ -164,13 +153,10 @@ final class BlindReleaseKernelTest {
       var cgroup = (BoxCgroup) Insides.enclosure(box);
       List<ProcessRef> members = living(exec.pids());
       assertThat(members).hasSize(3);
-      var covered = cover(faults, cgroup.leaf(1));
-      try {
+      try (var _ = cover(faults, cgroup.leaf(1))) {
         cgroup.leaves().end(1);
         assertThat(members).noneMatch(ProcessRef::isAlive);
         assertThat(exec.await(Workbench.PATIENCE)).isPresent();
-      } finally {
-        uncover(covered);
       }
     }
   }
@@ -183,8 +169,7 @@ final class BlindReleaseKernelTest {
       Path box = ((BoxCgroup) Insides.enclosure(engine.create(BoxSpec.defaults()))).box().path();
       Path stray = Files.createDirectory(box.resolveSibling("unlisted"));
       Files.writeString(stray.resolve("cgroup.procs"), Long.toString(stranger.pid()));
-      var covered = cover(faults, new Cgroup(stray));
-      try {
+      try (var _ = cover(faults, new Cgroup(stray))) {
         List<Recovery.Finding> findings = engine.audit(false);
         assertThat(stranger.waitFor()).isEqualTo(128 + 9);
         assertThat(findings)
@@ -194,8 +179,6 @@ final class BlindReleaseKernelTest {
                     Kind.CGROUP,
                     stray.toString(),
                     new Recovery.Fate.Released()));
-      } finally {
-        uncover(covered);
       }
     } finally {
       stranger.destroyForcibly().waitFor();

@@ -45,13 +45,16 @@ final class HostileDescriptorKernelTest {
   /** Much less than the sockets linger. */
   private static final Duration AT_ONCE = Duration.ofSeconds(8);
 
-  /** A connected socket with data that is not read. */
-  private static final String LINGERING =
+  /** A socket that listens, and a connected one with data that is not read. */
+  private static final String SOCKETS =
       """
-      def lingering():
+      def listening():
           l = socket.socket()
           l.bind(("127.0.0.1", 0))
           l.listen()
+          return l
+      def lingering():
+          l = listening()
           c = socket.create_connection(l.getsockname())
           a = l.accept()[0]
           kept.append(a)
@@ -133,7 +136,7 @@ final class HostileDescriptorKernelTest {
   /** Acts as init: {@code m} is the message, {@code lingering()} makes a socket. */
   private ForeignProcess init(byte[] m, String code) throws KernelException {
     String message = "m = bytes.fromhex(\"" + HexFormat.of().formatHex(m) + "\")\n";
-    return new ForeignProcess(peer, LINGERING + message + code + "\ntime.sleep(1000)\n");
+    return new ForeignProcess(peer, SOCKETS + message + code + "\ntime.sleep(1000)\n");
   }
 
   private void assertEndsAtOnce() throws Exception {
@@ -206,14 +209,10 @@ final class HostileDescriptorKernelTest {
         """
         import os
         s.recv(1000)
-        l = socket.socket()
-        l.bind(("127.0.0.1", 0))
-        l.listen()
+        l = listening()
         socket.send_fds(s, [m], [l.fileno()])
         while not os.path.exists("%s"): time.sleep(0.01)
-        other = socket.socket()
-        other.bind(("127.0.0.1", 0))
-        other.listen()
+        other = listening()
         l.shutdown(socket.SHUT_RD)
         l.connect(other.getsockname())
         kept.append(other.accept()[0])
@@ -255,9 +254,7 @@ final class HostileDescriptorKernelTest {
     String code =
         """
         s.recv(1000)
-        l = socket.socket()
-        l.bind(("127.0.0.1", 0))
-        l.listen()
+        l = listening()
         socket.send_fds(s, [m], [l.fileno()])
         """;
     try (var _ = init(listening, code)) {

@@ -7,8 +7,6 @@ import dev.ebb.kernel.Fd;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
-import dev.ebb.model.ByteSize;
-import dev.ebb.model.ExecKind;
 import dev.ebb.testkit.LeakChecked;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -44,31 +42,12 @@ final class HostileInitKernelTest {
     InitWire.Pair pair = InitWire.pair(scope, scope, (_, close) -> close.run());
     init = pair.peer();
     channel = InitChannel.open(scope, poller, pair.ours(), NONCE);
-    channel.start(1, request(), List.of(), new Losing());
+    channel.start(1, TestRequest.of("true"), List.of(), new Losing());
   }
 
   @AfterEach
   void disconnect() throws KernelException {
     scope.close();
-  }
-
-  private static StartRequest request() {
-    var some = ByteSize.mebibytes(1);
-    return new StartRequest(
-        List.of("true"),
-        List.of(),
-        "/",
-        Duration.ZERO,
-        Duration.ZERO,
-        some,
-        3,
-        some,
-        false,
-        false,
-        LeafHandle.Form.DIRECTORY,
-        false,
-        ExecKind.COMMAND,
-        StartRequest.Share.BY_CGROUP);
   }
 
   private void say(int size, int type, int exec, int... body) throws KernelException {

@@ -5,9 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Poller;
 import dev.ebb.kernel.Scope;
-import dev.ebb.model.ByteSize;
-import dev.ebb.model.ExecKind;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -15,22 +12,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 final class InitChannelCloseTest {
-  private static final StartRequest SLEEP =
-      new StartRequest(
-          List.of("sleep", "1000"),
-          List.of(),
-          "/",
-          Duration.ZERO,
-          Duration.ZERO,
-          new ByteSize(0),
-          3,
-          new ByteSize(0),
-          false,
-          false,
-          LeafHandle.Form.DIRECTORY,
-          false,
-          ExecKind.COMMAND,
-          StartRequest.Share.BY_CGROUP);
+  private static final StartRequest SLEEP = TestRequest.of("sleep", "1000");
 
   private final List<String> heard = new ArrayList<>();
 

@@ -14,7 +14,6 @@ import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
 import dev.ebb.kernel.TcpSocket;
 import dev.ebb.kernel.UnixSocket;
-import dev.ebb.model.ByteSize;
 import dev.ebb.model.ExecKind;
 import dev.ebb.model.FirstFile;
 import dev.ebb.store.LogDirectory;
@@ -32,6 +31,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
@@ -257,34 +257,12 @@ class InitChannelTest {
 
   // --- our end ---
 
-  private static StartRequest request(String... command) {
-    return request(ExecKind.COMMAND, command);
-  }
-
-  private static StartRequest request(ExecKind kind, String... command) {
-    return new StartRequest(
-        List.of(command),
-        List.of(),
-        "/",
-        Duration.ZERO,
-        Duration.ZERO,
-        ByteSize.mebibytes(1),
-        64,
-        ByteSize.mebibytes(1),
-        false,
-        false,
-        LeafHandle.Form.DIRECTORY,
-        false,
-        kind,
-        StartRequest.Share.BY_CGROUP);
-  }
-
   private void start() throws KernelException {
     start(ExecKind.COMMAND);
   }
 
   private void start(ExecKind kind) throws KernelException {
-    channel.start(EXEC, request(kind, "true"), List.of(), events);
+    channel.start(EXEC, TestRequest.of(kind, "true"), List.of(), events);
   }
 
   private boolean isUp() throws InterruptedException {
@@ -333,12 +311,12 @@ class InitChannelTest {
   @Test
   void messagesSentInTimeCountHoweverLateThePollerIs() throws Exception {
     var isLate = new CountDownLatch(1);
-    var gate = new CountDownLatch(1);
+    var gate = new CompletableFuture<Boolean>();
     try {
       poller.execute(
           () -> {
             isLate.countDown();
-            awaitQuietly(gate);
+            gate.join();
           });
       assertThat(isLate.await(10, TimeUnit.SECONDS)).isTrue();
       sayLaunched();
@@ -346,18 +324,10 @@ class InitChannelTest {
       var isUp = new FutureTask<>(() -> channel.awaitHello(Deadline.in(Duration.ZERO)).isPresent());
       Thread waiter = Thread.ofPlatform().start(isUp);
       soon().until(() -> isUp.isDone() || waiter.getState() == Thread.State.TIMED_WAITING);
-      gate.countDown();
+      gate.complete(true);
       assertThat(isUp.get(10, TimeUnit.SECONDS)).isTrue();
     } finally {
-      gate.countDown();
-    }
-  }
-
-  private static void awaitQuietly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+      gate.complete(true);
     }
   }
 
@@ -797,7 +767,7 @@ class InitChannelTest {
         var pair = pair(brief, briefPeer);
         var garbage = InitChannel.open(brief, poller, pair.ours(), NONCE);
         var recorder = new Recorder();
-        garbage.start(EXEC, request("true"), List.of(), recorder);
+        garbage.start(EXEC, TestRequest.of("true"), List.of(), recorder);
         byte[] bytes = new byte[100 + random.nextInt(100)];
         random.nextBytes(bytes);
         if (random.nextBoolean()) {
@@ -828,25 +798,25 @@ class InitChannelTest {
   void aStartCarriesItsDescriptors() throws Exception {
     hear(NONCE.length);
     Fd nothing = Fd.open(scope, Path.of("/dev/null"), Fd.Flag.READ);
-    channel.start(EXEC, request("true"), List.of(nothing, nothing, nothing), events);
+    channel.start(EXEC, TestRequest.of("true"), List.of(nothing, nothing, nothing), events);
     byte[] buffer = new byte[4096];
     var received = peer.receive(peerEnd, buffer);
     assertThat(received.fds()).hasSize(3);
     assertThat(Arrays.copyOf(buffer, received.bytes()))
-        .isEqualTo(Protocol.start(EXEC, 3, request("true"), false));
+        .isEqualTo(Protocol.start(EXEC, 3, TestRequest.of("true"), false));
   }
 
   @Test
   void aRequestLongerThanTheSocketHoldsArrivesWhole() throws Exception {
     hear(NONCE.length);
     String word = "x".repeat(3 << 20);
-    byte[] expected = Protocol.start(EXEC, 0, request("echo", word), false);
+    byte[] expected = Protocol.start(EXEC, 0, TestRequest.of("echo", word), false);
     Thread sender =
         Thread.ofVirtual()
             .start(
                 () -> {
                   try {
-                    channel.start(EXEC, request("echo", word), List.of(), events);
+                    channel.start(EXEC, TestRequest.of("echo", word), List.of(), events);
                   } catch (KernelException e) {
                     throw new IllegalStateException(e);
                   }
@@ -859,7 +829,7 @@ class InitChannelTest {
   void aRequestThatIsTooLongIsRefusedAndNothingIsSent() throws Exception {
     hear(NONCE.length);
     String word = "x".repeat(Protocol.MESSAGE_MAX);
-    assertThatThrownBy(() -> channel.start(EXEC, request("echo", word), List.of(), events))
+    assertThatThrownBy(() -> channel.start(EXEC, TestRequest.of("echo", word), List.of(), events))
         .hasMessage("cannot start a command with such long arguments: E2BIG");
     assertThat(peer.receive(peerEnd, new byte[1]).bytes()).isEqualTo(-1);
     assertThat(events.told).isEmpty();
@@ -875,7 +845,7 @@ class InitChannelTest {
   @Test
   void aRequestThatInitTakesLateIsCompletedBeforeTheNext() throws Exception {
     connectImpatiently();
-    StartRequest late = request("x".repeat(3 << 20));
+    StartRequest late = TestRequest.of("x".repeat(3 << 20));
     assertThatThrownBy(() -> channel.start(EXEC, late, List.of(), events))
         .hasMessage("cannot send to init in time: EAGAIN");
     for (int i = 0; i < 3; i++) {
@@ -916,7 +886,7 @@ class InitChannelTest {
   @Test
   void aCommandThatInitStartsTooLateIsEnded() throws Exception {
     connectImpatiently();
-    StartRequest late = request("x".repeat(3 << 20));
+    StartRequest late = TestRequest.of("x".repeat(3 << 20));
     assertThatThrownBy(() -> channel.start(EXEC, late, List.of(), events))
         .hasMessageContaining("in time");
     byte[] expected = Protocol.start(EXEC, 0, late, false);
@@ -985,7 +955,7 @@ class InitChannelTest {
         var pair = pair(brief, briefPeer);
         var spoken = InitChannel.open(brief, poller, pair.ours(), NONCE);
         var recorder = new Recorder();
-        spoken.start(EXEC, request("true"), List.of(), recorder);
+        spoken.start(EXEC, TestRequest.of("true"), List.of(), recorder);
         var init = UnixSocket.of(pair.peer());
         Thread speaker =
             Thread.ofPlatform()

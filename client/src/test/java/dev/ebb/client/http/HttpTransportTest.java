@@ -44,6 +44,33 @@ class HttpTransportTest {
     }
   }
 
+  /** Answers one request with exactly these bytes, and hangs up. */
+  private static FakeServer.Script sending(String answer) {
+    return peer -> {
+      peer.request();
+      peer.send(answer);
+    };
+  }
+
+  /** Answers one request with exactly these bytes, and waits for the client to hang up. */
+  private static FakeServer.Script sendingAndWaiting(String answer) {
+    return peer -> {
+      sending(answer).serve(peer);
+      peer.awaitEnd();
+    };
+  }
+
+  private static void assertFails(
+      FakeServer.Script script, Request request, Class<? extends IOException> type, String problem)
+      throws IOException {
+    try (var server = FakeServer.tcp(script);
+        var transport = new HttpTransport(server.endpoint())) {
+      assertThatThrownBy(() -> text(transport.send(request)))
+          .isInstanceOf(type)
+          .hasMessageContaining(problem);
+    }
+  }
+
   @Test
   void oneConnectionServesManyRequestsOverAUnixSocket() throws IOException {
     try (var server = FakeServer.unix(directory.resolve("s"), HttpTransportTest::serveForEver);
@@ -97,11 +124,7 @@ class HttpTransportTest {
   })
   void bodiesEndAsTheHeadSays(String rest, String body) throws IOException {
     try (var server =
-            FakeServer.tcp(
-                peer -> {
-                  peer.request();
-                  peer.send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n" + rest);
-                });
+            FakeServer.tcp(sending("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n" + rest));
         var transport = new HttpTransport(server.endpoint())) {
       assertThat(text(transport.send(GET))).isEqualTo(body);
     }
@@ -223,18 +246,7 @@ class HttpTransportTest {
     "'HTTP/1.1 101 Switching\r\n\r\n', an upgrade that was not requested",
   })
   void aMalformedAnswerIsNamed(String answer, String problem) throws IOException {
-    try (var server =
-            FakeServer.tcp(
-                peer -> {
-                  peer.request();
-                  peer.send(answer);
-                  peer.awaitEnd();
-                });
-        var transport = new HttpTransport(server.endpoint())) {
-      assertThatThrownBy(() -> text(transport.send(GET)))
-          .isInstanceOf(ProtocolException.class)
-          .hasMessageContaining(problem);
-    }
+    assertFails(sendingAndWaiting(answer), GET, ProtocolException.class, problem);
   }
 
   @ParameterizedTest
@@ -247,17 +259,7 @@ class HttpTransportTest {
     "'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n', within header fields",
   })
   void anAnswerCutShortIsAnError(String answer, String problem) throws IOException {
-    try (var server =
-            FakeServer.tcp(
-                peer -> {
-                  peer.request();
-                  peer.send(answer);
-                });
-        var transport = new HttpTransport(server.endpoint())) {
-      assertThatThrownBy(() -> text(transport.send(POST)))
-          .isInstanceOf(EOFException.class)
-          .hasMessageContaining(problem);
-    }
+    assertFails(sending(answer), POST, EOFException.class, problem);
   }
 
   @ParameterizedTest
@@ -288,34 +290,21 @@ class HttpTransportTest {
   }
 
   private static void assertGivenUp(String start, String more) throws IOException {
-    try (var server =
-            FakeServer.tcp(
-                peer -> {
-                  peer.request();
-                  peer.send(start);
-                  while (true) {
-                    peer.send(more);
-                  }
-                });
-        var transport = new HttpTransport(server.endpoint())) {
-      assertThatThrownBy(() -> text(transport.send(GET)))
-          .isInstanceOf(ProtocolException.class)
-          .hasMessageContaining("more than");
-    }
+    FakeServer.Script endless =
+        peer -> {
+          sending(start).serve(peer);
+          while (true) {
+            peer.send(more);
+          }
+        };
+    assertFails(endless, GET, ProtocolException.class, "more than");
   }
 
   @ParameterizedTest
   @ValueSource(
       strings = {"", "HTTP/1.1 200 OK\r\nA: b", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"})
   void aServerThatFallsSilentIsGivenUpInTime(String start) throws IOException {
-    try (var server =
-            FakeServer.unix(
-                directory.resolve("s"),
-                peer -> {
-                  peer.request();
-                  peer.send(start);
-                  peer.awaitEnd();
-                });
+    try (var server = FakeServer.unix(directory.resolve("s"), sendingAndWaiting(start));
         var transport = new HttpTransport(server.endpoint())) {
       assertThatThrownBy(() -> text(transport.send(GET.with(Duration.ofMillis(200)))))
           .isInstanceOf(SocketTimeoutException.class)

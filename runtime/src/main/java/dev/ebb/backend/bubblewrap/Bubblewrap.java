@@ -3,7 +3,6 @@ package dev.ebb.backend.bubblewrap;
 import dev.ebb.backend.BackendHost;
 import dev.ebb.backend.Capabilities;
 import dev.ebb.backend.Capability;
-import dev.ebb.backend.HostLack;
 import dev.ebb.backend.InitSandbox;
 import dev.ebb.backend.Launch;
 import dev.ebb.backend.LaunchOrder;
@@ -40,17 +39,8 @@ public final class Bubblewrap implements SandboxBackend {
   public static final String NAME = "bubblewrap";
 
   private static final Capabilities CAPABILITIES =
-      Capabilities.of(
-          Capability.LEAVES,
-          Capability.FREEZE,
-          Capability.DETACH,
-          Capability.EGRESS,
-          Capability.HOST_NETWORK,
-          Capability.TERMINAL,
-          Capability.FILES,
-          Capability.INVENTORY,
-          Capability.MOUNTS,
-          Capability.COPIED_FILES);
+      InitSandbox.CAPABILITIES.with(
+          Capability.HOST_NETWORK, Capability.MOUNTS, Capability.COPIED_FILES);
 
   private final BackendHost host;
   private final Path program;
@@ -69,11 +59,6 @@ public final class Bubblewrap implements SandboxBackend {
   @Override
   public Capabilities capabilities() {
     return CAPABILITIES;
-  }
-
-  @Override
-  public Optional<HostLack> lack() {
-    return Optional.empty();
   }
 
   @Override

@@ -2,7 +2,6 @@ package dev.ebb.backend.forkserver;
 
 import dev.ebb.backend.BackendHost;
 import dev.ebb.backend.Capabilities;
-import dev.ebb.backend.Capability;
 import dev.ebb.backend.HostLack;
 import dev.ebb.backend.InitSandbox;
 import dev.ebb.backend.Launch;
@@ -20,16 +19,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** Makes boxes with a forkserver, which is started once it is worth its cost. Thread-safe. */
 public final class ForkserverBackend implements SandboxBackend {
   public static final String NAME = Forkserver.NAME;
-
-  static final Capabilities CAPABILITIES =
-      Capabilities.of(
-          Capability.LEAVES,
-          Capability.FREEZE,
-          Capability.DETACH,
-          Capability.EGRESS,
-          Capability.TERMINAL,
-          Capability.FILES,
-          Capability.INVENTORY);
 
   private final BackendHost host;
   private final StartPolicy policy;
@@ -50,7 +39,7 @@ public final class ForkserverBackend implements SandboxBackend {
 
   @Override
   public Capabilities capabilities() {
-    return CAPABILITIES;
+    return InitSandbox.CAPABILITIES;
   }
 
   @Override

@@ -16,7 +16,6 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import java.nio.file.Path;
-import java.util.EnumSet;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -34,7 +33,7 @@ public final class ZygoteBackend implements SandboxBackend {
   private static final HostLack UNUSED =
       new HostLack("no pool of this engine copies an interpreter", "");
 
-  private static final Capabilities CAPABILITIES = capabilitiesOfCopies();
+  private static final Capabilities CAPABILITIES = InitSandbox.CAPABILITIES.with(Capability.ZYGOTE);
 
   private final BackendHost host;
   private final Path bwrap;
@@ -46,12 +45,6 @@ public final class ZygoteBackend implements SandboxBackend {
     this.host = host;
     this.bwrap = bwrap;
     this.policy = policy;
-  }
-
-  private static Capabilities capabilitiesOfCopies() {
-    var all = EnumSet.of(Capability.ZYGOTE);
-    all.addAll(ForkserverBackend.CAPABILITIES.all());
-    return new Capabilities(all);
   }
 
   @Override

@@ -3,7 +3,6 @@ package dev.ebb.backend.plain;
 import dev.ebb.backend.BackendHost;
 import dev.ebb.backend.Capabilities;
 import dev.ebb.backend.Capability;
-import dev.ebb.backend.HostLack;
 import dev.ebb.backend.Launch;
 import dev.ebb.backend.LaunchOrder;
 import dev.ebb.backend.Sandbox;
@@ -14,7 +13,6 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import java.nio.file.Path;
-import java.util.Optional;
 
 /** Makes real boxes, by bubblewrap, that can do less: another backend, as one is added. */
 public final class PlainBackend implements SandboxBackend {
@@ -39,11 +37,6 @@ public final class PlainBackend implements SandboxBackend {
   @Override
   public Capabilities capabilities() {
     return capabilities;
-  }
-
-  @Override
-  public Optional<HostLack> lack() {
-    return Optional.empty();
   }
 
   @Override

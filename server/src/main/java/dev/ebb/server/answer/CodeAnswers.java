@@ -205,21 +205,7 @@ public final class CodeAnswers {
               "phase",
               Values.words(CodeResult.Phase.values(), CodeResult.Phase::wireName),
               ran -> ran.result().phase())
-          .has(
-              "outcome",
-              Values.words(
-                  "ok",
-                  "failed",
-                  "compile-error",
-                  "timed-out",
-                  "out-of-memory",
-                  "output-limit",
-                  "output-lost",
-                  "killed",
-                  "not-started",
-                  "lost",
-                  "stuck"),
-              Ran::outcome)
+          .has("outcome", ExecAnswers.endings("ok", "failed", "compile-error"), Ran::outcome)
           .may("files", FILES, ran -> ran.result().written().map(Written::files))
           .may("filesCut", FILES_CUT, ran -> ran.result().written().map(w -> w.isCut()))
           .may("filesLost", FILES_LOST, ran -> ran.result().written().flatMap(Written::lost));

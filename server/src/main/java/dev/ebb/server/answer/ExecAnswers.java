@@ -19,6 +19,8 @@ import dev.ebb.server.schema.ObjectSchema;
 import dev.ebb.server.schema.Value;
 import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.TenantExec;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -38,24 +40,27 @@ public final class ExecAnswers {
 
   public static final ObjectSchema<ExitCause> CAUSE =
       ObjectSchema.<ExitCause>named("Cause")
-          .has(
-              "kind",
-              Values.words(
-                  "exited",
-                  "signalled",
-                  "timed-out",
-                  "out-of-memory",
-                  "output-limit",
-                  "output-lost",
-                  "killed",
-                  "not-started",
-                  "lost",
-                  "stuck"),
-              ExitCause::kind)
+          .has("kind", endings("exited", "signalled"), ExitCause::kind)
           .may("code", INTEGER, ExecAnswers::code)
           .may("signal", INTEGER, ExecAnswers::signal)
           .may("message", TEXT, ExecAnswers::message)
           .may("processes", Values.list(STUCK), ExecAnswers::processes);
+
+  /** Returns a type for {@code own} words, and for each end that is not the command's own. */
+  static Value<String> endings(String... own) {
+    var words = new ArrayList<>(List.of(own));
+    Collections.addAll(
+        words,
+        "timed-out",
+        "out-of-memory",
+        "output-limit",
+        "output-lost",
+        "killed",
+        "not-started",
+        "lost",
+        "stuck");
+    return Values.words(words.toArray(String[]::new));
+  }
 
   /** Returns the exit of the leader as the kernel reported it, if it did. */
   private static Optional<ExitCause.Exit> last(ExitCause cause) {

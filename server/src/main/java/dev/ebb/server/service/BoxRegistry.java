@@ -40,7 +40,7 @@ import java.util.function.BooleanSupplier;
  */
 public final class BoxRegistry implements AutoCloseable {
   /** How many ended boxes are remembered, and for how long. */
-  private static final History HISTORY = new History(100, Duration.ofDays(1));
+  static final History HISTORY = new History(100, Duration.ofDays(1));
 
   /** How long a daemon that stops waits for processes it kills, including the grace of commands. */
   private static final Duration DRAIN_BOUND = Duration.ofSeconds(8);

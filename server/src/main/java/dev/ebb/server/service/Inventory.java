@@ -71,8 +71,7 @@ public final class Inventory {
       Box box = served.box();
       all.addAll(processes(served));
       box.footprint().descriptors().forEach(name -> all.add(item("descriptor", name)));
-      mounts(box).forEach(point -> all.add(item("mount", point)));
-      all.addAll(ports(box));
+      all.addAll(mountsAndPorts(box));
     }
     if (served.order().detached() && !served.isPast()) {
       // Where its init listens for the next daemon.
@@ -126,30 +125,36 @@ public final class Inventory {
     }
   }
 
-  /** Returns all sockets in a network of its own, in that of the host those of its processes. */
-  private static List<Item> ports(Box box) {
+  /** Returns the mounts by their path in the box, and the ports; fewer if it ends meanwhile. */
+  private static List<Item> mountsAndPorts(Box box) {
+    var all = new ArrayList<Item>();
     try {
-      boolean isOwn = box.spec().network().isOwn();
-      Set<Long> sockets = isOwn ? Set.of() : Listeners.sockets(box.footprint().pids());
-      var found =
-          Listeners.of(
-              box.footprint().initPid(), inode -> isOwn || sockets.contains(inode), PORTS_MOST + 1);
-      var all = new ArrayList<Item>();
-      for (Listeners.Listener each : found.subList(0, Math.min(found.size(), PORTS_MOST))) {
-        Optional<String> detail = Optional.of("inode " + each.inode());
-        all.add(new Item("port", each.toString(), detail, Optional.empty()));
-      }
-      if (found.size() > PORTS_MOST) {
-        all.add(item("port", "more than " + PORTS_MOST + " are not listed"));
-      }
-      return all;
+      mounts(box.footprint().initPid()).forEach(point -> all.add(item("mount", point)));
+      all.addAll(ports(box));
     } catch (KernelException e) {
       requireEnded(box, SandboxException.internal(e));
-      return List.of();
     } catch (SandboxException e) {
       requireEnded(box, e);
-      return List.of();
     }
+    return all;
+  }
+
+  /** Returns all sockets in a network of its own, in that of the host those of its processes. */
+  private static List<Item> ports(Box box) throws KernelException {
+    boolean isOwn = box.spec().network().isOwn();
+    Set<Long> sockets = isOwn ? Set.of() : Listeners.sockets(box.footprint().pids());
+    var found =
+        Listeners.of(
+            box.footprint().initPid(), inode -> isOwn || sockets.contains(inode), PORTS_MOST + 1);
+    var all = new ArrayList<Item>();
+    for (Listeners.Listener each : found.subList(0, Math.min(found.size(), PORTS_MOST))) {
+      Optional<String> detail = Optional.of("inode " + each.inode());
+      all.add(new Item("port", each.toString(), detail, Optional.empty()));
+    }
+    if (found.size() > PORTS_MOST) {
+      all.add(item("port", "more than " + PORTS_MOST + " are not listed"));
+    }
+    return all;
   }
 
   /** Returns whether it runs, or has ended and left processes alive. */
@@ -172,19 +177,6 @@ public final class Inventory {
 
   private static Item item(String kind, String subject) {
     return new Item(kind, subject, Optional.empty(), Optional.empty());
-  }
-
-  /** Returns the mounts of its namespace by their path in the box; none if it ends meanwhile. */
-  private static List<String> mounts(Box box) {
-    try {
-      return mounts(box.footprint().initPid());
-    } catch (KernelException e) {
-      requireEnded(box, SandboxException.internal(e));
-      return List.of();
-    } catch (SandboxException e) {
-      requireEnded(box, e);
-      return List.of();
-    }
   }
 
   /** Returns the mounts that a process sees; none if it has ended. */

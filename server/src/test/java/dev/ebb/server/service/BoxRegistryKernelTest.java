@@ -5,17 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.ebb.admission.AdmissionControl;
 import dev.ebb.engine.Engine;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.BoxState;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.SandboxException;
-import dev.ebb.pool.PoolPolicy;
-import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.service.access.Caller;
-import dev.ebb.server.service.access.Quota;
-import dev.ebb.server.service.access.Quotas;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -23,7 +18,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
@@ -54,13 +48,7 @@ final class BoxRegistryKernelTest {
   @BeforeEach
   void open() throws Exception {
     engine = Engine.open(host.home());
-    boxes =
-        new BoxRegistry(
-            engine,
-            new Metrics(),
-            AdmissionControl.OPEN,
-            new Quotas(host.home(), Quota.NONE),
-            PoolPolicy.OFF);
+    boxes = TestRegistry.open(engine, host);
   }
 
   @AfterEach
@@ -70,14 +58,7 @@ final class BoxRegistryKernelTest {
   }
 
   private static BoxOrder named(String name) {
-    return new BoxOrder(
-        Optional.of(name),
-        Map.of(),
-        BoxSpec.defaults(),
-        Optional.empty(),
-        Optional.empty(),
-        false,
-        false);
+    return TestRegistry.order(Optional.of(name), false);
   }
 
   /** Returns each result: the id of a box, or a code. */
@@ -134,15 +115,7 @@ final class BoxRegistryKernelTest {
   }
 
   private TenantBox createMeanwhile(BoxRegistry.Filling meanwhile) throws Exception {
-    var order =
-        new BoxOrder(
-            Optional.of("n"),
-            Map.of(),
-            BoxSpec.defaults(),
-            Optional.empty(),
-            Optional.empty(),
-            true,
-            false);
+    BoxOrder order = TestRegistry.order(Optional.of("n"), true);
     return boxes.create(Caller.OWNER, order, Optional.empty(), meanwhile, () -> false).box();
   }
 

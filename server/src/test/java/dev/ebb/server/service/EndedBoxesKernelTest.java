@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.ebb.admission.AdmissionControl;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
 import dev.ebb.model.BoxSpec;
@@ -14,11 +13,7 @@ import dev.ebb.model.ExecSpec;
 import dev.ebb.model.ExitCause;
 import dev.ebb.model.PlannedStart;
 import dev.ebb.model.SandboxException;
-import dev.ebb.pool.PoolPolicy;
-import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.service.access.Caller;
-import dev.ebb.server.service.access.Quota;
-import dev.ebb.server.service.access.Quotas;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -53,13 +48,7 @@ final class EndedBoxesKernelTest {
   }
 
   private BoxRegistry open(Engine engine) throws Exception {
-    return new BoxRegistry(
-        engine,
-        new History(10, Duration.ofDays(1)),
-        new Metrics(),
-        AdmissionControl.OPEN,
-        new Quotas(host.home(), Quota.NONE),
-        PoolPolicy.OFF);
+    return TestRegistry.open(engine, host, new History(10, Duration.ofDays(1)));
   }
 
   private static TenantBox make(BoxRegistry boxes, String name) throws Exception {

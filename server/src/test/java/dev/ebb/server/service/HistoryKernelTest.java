@@ -3,23 +3,16 @@ package dev.ebb.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.ebb.admission.AdmissionControl;
 import dev.ebb.engine.Engine;
 import dev.ebb.engine.History;
-import dev.ebb.model.BoxSpec;
 import dev.ebb.model.Holding;
-import dev.ebb.pool.PoolPolicy;
-import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.service.access.Caller;
-import dev.ebb.server.service.access.Quota;
-import dev.ebb.server.service.access.Quotas;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -38,22 +31,12 @@ final class HistoryKernelTest {
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
 
-  private static BoxOrder detached() {
-    return new BoxOrder(
-        Optional.empty(),
-        Map.of(),
-        BoxSpec.defaults(),
-        Optional.empty(),
-        Optional.empty(),
-        true,
-        false);
-  }
-
   /** Makes and ends boxes; returns their ids in order. */
   private static List<String> end(BoxRegistry boxes, int count) throws Exception {
     var ids = new ArrayList<String>();
     for (int i = 0; i < count; i++) {
-      TenantBox box = boxes.create(Caller.OWNER, detached(), Optional.empty()).box();
+      BoxOrder order = TestRegistry.order(Optional.empty(), true);
+      TenantBox box = boxes.create(Caller.OWNER, order, Optional.empty()).box();
       assertThat(box.end(Duration.ZERO, EndedBy.REQUEST).isClean()).isTrue();
       ids.add(box.id());
     }
@@ -84,14 +67,7 @@ final class HistoryKernelTest {
   @Test
   void aRunningEngineForgetsTheOldest() throws Exception {
     try (Engine engine = Engine.openForDaemon(host.home());
-        var boxes =
-            new BoxRegistry(
-                engine,
-                new History(2, LONG),
-                new Metrics(),
-                AdmissionControl.OPEN,
-                new Quotas(host.home(), Quota.NONE),
-                PoolPolicy.OFF)) {
+        var boxes = TestRegistry.open(engine, host, new History(2, LONG))) {
       awaitOnly(engine, boxes, end(boxes, 5).subList(3, 5));
     }
     forgetAll();
@@ -101,25 +77,11 @@ final class HistoryKernelTest {
   void theNextEngineForgetsTheOldest() throws Exception {
     List<String> ended;
     try (Engine engine = Engine.openForDaemon(host.home());
-        var boxes =
-            new BoxRegistry(
-                engine,
-                History.ALL,
-                new Metrics(),
-                AdmissionControl.OPEN,
-                new Quotas(host.home(), Quota.NONE),
-                PoolPolicy.OFF)) {
+        var boxes = TestRegistry.open(engine, host, History.ALL)) {
       ended = end(boxes, 5);
     }
     try (Engine engine = Engine.openForDaemon(host.home());
-        var boxes =
-            new BoxRegistry(
-                engine,
-                new History(2, LONG),
-                new Metrics(),
-                AdmissionControl.OPEN,
-                new Quotas(host.home(), Quota.NONE),
-                PoolPolicy.OFF)) {
+        var boxes = TestRegistry.open(engine, host, new History(2, LONG))) {
       assertThat(listed(boxes)).isEqualTo(ended.subList(3, 5));
       awaitOnly(engine, boxes, ended.subList(3, 5));
     }
@@ -129,14 +91,7 @@ final class HistoryKernelTest {
   /** Forgets all boxes for their age, and asserts that nothing is left. */
   private void forgetAll() throws Exception {
     try (Engine engine = Engine.openForDaemon(host.home());
-        var boxes =
-            new BoxRegistry(
-                engine,
-                new History(100, Duration.ZERO),
-                new Metrics(),
-                AdmissionControl.OPEN,
-                new Quotas(host.home(), Quota.NONE),
-                PoolPolicy.OFF)) {
+        var boxes = TestRegistry.open(engine, host, new History(100, Duration.ZERO))) {
       awaitOnly(engine, boxes, List.of());
     }
   }

@@ -2,15 +2,10 @@ package dev.ebb.server.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.ebb.admission.AdmissionControl;
 import dev.ebb.engine.Engine;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.ExecSpec;
-import dev.ebb.pool.PoolPolicy;
-import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.service.access.Caller;
-import dev.ebb.server.service.access.Quota;
-import dev.ebb.server.service.access.Quotas;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -46,13 +41,7 @@ final class KeptOutputKernelTest {
   @BeforeEach
   void open() throws Exception {
     engine = Engine.open(host.home());
-    boxes =
-        new BoxRegistry(
-            engine,
-            new Metrics(),
-            AdmissionControl.OPEN,
-            new Quotas(host.home(), Quota.NONE),
-            PoolPolicy.OFF);
+    boxes = TestRegistry.open(engine, host);
     var order = BoxOrder.of(BoxSpec.defaults());
     box = boxes.create(Caller.OWNER, order, Optional.empty()).box();
   }

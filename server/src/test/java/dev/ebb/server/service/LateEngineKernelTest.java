@@ -4,23 +4,19 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.ebb.admission.AdmissionControl;
 import dev.ebb.box.Box;
 import dev.ebb.engine.Engine;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.ExecSpec;
-import dev.ebb.pool.PoolPolicy;
 import dev.ebb.process.ProcFs;
-import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.service.access.Caller;
-import dev.ebb.server.service.access.Quota;
-import dev.ebb.server.service.access.Quotas;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -41,13 +37,7 @@ final class LateEngineKernelTest {
   @Test
   void anEndIsKnownThoughThePollerIsLate() throws Exception {
     try (var engine = Engine.open(host.home());
-        var boxes =
-            new BoxRegistry(
-                engine,
-                new Metrics(),
-                AdmissionControl.OPEN,
-                new Quotas(host.home(), Quota.NONE),
-                PoolPolicy.OFF)) {
+        var boxes = TestRegistry.open(engine, host)) {
       var order = BoxOrder.of(BoxSpec.defaults());
       TenantBox box = boxes.create(Caller.OWNER, order, Optional.empty()).box();
       TenantExec exec = box.start(ExecSpec.of("sh", "-c", "read x; exit 3").withInput());
@@ -58,7 +48,7 @@ final class LateEngineKernelTest {
 
   private static void assertEndIsKnown(TenantBox box, TenantExec exec) throws Exception {
     var isLate = new CountDownLatch(1);
-    var gate = new CountDownLatch(1);
+    var gate = new CompletableFuture<Boolean>();
     try {
       box.box()
           .execSite()
@@ -66,7 +56,7 @@ final class LateEngineKernelTest {
           .execute(
               () -> {
                 isLate.countDown();
-                awaitQuietly(gate);
+                gate.join();
               });
       assertThat(isLate.await(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)).isTrue();
       exec.feed("x\n".getBytes(US_ASCII), box.claim());
@@ -76,10 +66,10 @@ final class LateEngineKernelTest {
       await()
           .atMost(PATIENCE)
           .until(() -> known.isDone() || waiter.getState() == Thread.State.TIMED_WAITING);
-      gate.countDown();
+      gate.complete(true);
       assertThat(known.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)).isTrue();
     } finally {
-      gate.countDown();
+      gate.complete(true);
     }
   }
 
@@ -88,13 +78,5 @@ final class LateEngineKernelTest {
     int init = box.footprint().initPid();
     return box.footprint().pids().equals(List.of(init))
         && ProcFs.stat(init).filter(stat -> stat.state() == 'S').isPresent();
-  }
-
-  private static void awaitQuietly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
   }
 }

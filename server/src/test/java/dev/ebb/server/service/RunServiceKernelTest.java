@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.ebb.admission.AdmissionControl;
 import dev.ebb.box.OwnBox;
 import dev.ebb.code.CodeTask;
 import dev.ebb.code.Languages;
@@ -19,12 +18,8 @@ import dev.ebb.model.Certificate;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.SandboxException;
-import dev.ebb.pool.PoolPolicy;
-import dev.ebb.server.metrics.Metrics;
 import dev.ebb.server.service.RunService.Place;
 import dev.ebb.server.service.access.Caller;
-import dev.ebb.server.service.access.Quota;
-import dev.ebb.server.service.access.Quotas;
 import dev.ebb.server.service.access.TenantMemory;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
@@ -66,13 +61,7 @@ final class RunServiceKernelTest {
   @BeforeEach
   void open() throws Exception {
     engine = Engine.open(host.home());
-    boxes =
-        new BoxRegistry(
-            engine,
-            new Metrics(),
-            AdmissionControl.OPEN,
-            new Quotas(host.home(), Quota.NONE),
-            PoolPolicy.OFF);
+    boxes = TestRegistry.open(engine, host);
     runs = new RunService(boxes, new Counted(RunService.removalBy(boxes)));
   }
 
