@@ -41,7 +41,24 @@ public final class TortureCommand {
 
   private static OptionSpec minutesOption() {
     return Options.value(
-        "--minutes", "N", Integer.class, Options::count, "duration in minutes (default: 1)");
+        "--minutes",
+        "N",
+        Duration.class,
+        TortureCommand::minutes,
+        "duration in minutes, as 5 or 0.5 (default: 1)");
+  }
+
+  private static Duration minutes(String text) {
+    try {
+      double minutes = Double.parseDouble(text);
+      // A second at least, a year at most.
+      if (minutes * 60 >= 1 && minutes <= 366 * 24 * 60) {
+        return Duration.ofMillis((long) (minutes * 60_000));
+      }
+    } catch (NumberFormatException e) {
+      // Reported below, with the other errors.
+    }
+    throw new TypeConversionException("bad number of minutes \"" + text + "\": write 5 or 0.5");
   }
 
   private static OptionSpec seedOption() {
@@ -123,7 +140,7 @@ public final class TortureCommand {
       throw Options.bad(parsed, "too many boxes: at most " + MOST_BOXES);
     }
     return new Settings(
-        Duration.ofMinutes(Options.get(parsed, "--minutes", 1)),
+        Options.get(parsed, "--minutes", Duration.ofMinutes(1)),
         Options.<Long>find(parsed, "--seed").orElseGet(TortureCommand::randomSeed),
         boxes,
         profile,
