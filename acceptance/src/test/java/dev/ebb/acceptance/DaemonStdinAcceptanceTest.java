@@ -122,6 +122,33 @@ final class DaemonStdinAcceptanceTest {
     assertThat(unread.stdout().text()).isEqualTo("done\n");
   }
 
+  /** A client sends the end of the input after the last bytes, which may end the command. */
+  @Test
+  void theEndOfTheInputMayComeAfterTheEndOfTheCommand() throws Exception {
+    String head =
+        """
+        POST /v1/boxes/%s/execs/%d/stdin?close=true HTTP/1.1\r
+        Host: %s\r
+        Authorization: Bearer %s\r
+        Transfer-Encoding: chunked\r
+        \r
+        1\r
+        \n\r
+        """;
+    for (boolean isLate : List.of(false, true)) {
+      Exec exec = start("read line");
+      try (Wire wire = Wire.to(DAEMON.uri())) {
+        String key = DAEMON.key();
+        wire.write(head.formatted(exec.box(), exec.number(), DAEMON.uri().getAuthority(), key));
+        assertThat(execs.await(exec.number(), SOON).exitCode()).isZero();
+        if (!isLate) {
+          wire.write("0\r\n\r\n");
+        }
+        assertThat(wire.until("\r\n\r\n")).startsWith(isLate ? "HTTP/1.1 409" : "HTTP/1.1 204");
+      }
+    }
+  }
+
   @Test
   void aCommandThatReadsNoMoreRefusesTheRest() throws IOException {
     Exec head = start("head -c 3; exec <&-; echo; echo closed; sleep 600");

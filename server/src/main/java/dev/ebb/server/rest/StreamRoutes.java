@@ -2,6 +2,7 @@ package dev.ebb.server.rest;
 
 import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Stdin;
+import dev.ebb.kernel.Deadline;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecKind;
 import dev.ebb.model.SandboxException;
@@ -18,6 +19,7 @@ import dev.ebb.server.service.TenantExec;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
@@ -25,6 +27,11 @@ import java.util.concurrent.TimeoutException;
 /** The input and output of commands: sends, reads and follows them, or connects a terminal. */
 final class StreamRoutes {
   private static final int CHUNK = 64 * 1024;
+
+  /** How long the end of a command's input may come after the command has ended. */
+  private static final Duration END_BOUND = Duration.ofSeconds(2);
+
+  private static final Duration LOOK = Duration.ofMillis(10);
 
   // --- parameters ---
 
@@ -109,6 +116,7 @@ final class StreamRoutes {
    */
   private static int read(InputStream content, byte[] chunk, TenantExec exec) throws IOException {
     Throwable last = null;
+    Deadline end = Deadline.never();
     while (true) {
       try {
         return content.read(chunk);
@@ -117,7 +125,11 @@ final class StreamRoutes {
           throw e;
         }
         if (!exec.isRunning()) {
-          throw closed(exec);
+          // RACE: the end of input that the command has taken may come after the command's end.
+          end = end.sooner(END_BOUND);
+          if (!end.pause(LOOK)) {
+            throw closed(exec);
+          }
         }
         last = timeout;
       }
