@@ -73,7 +73,7 @@ final class Tools {
       throw e;
     } catch (RuntimeException e) {
       LOG.log(Level.ERROR, "event=tool_failed tool=" + tool.name(), e);
-      return failure(tool, new Problem(Problem.Code.INTERNAL, e.toString()));
+      return failure(tool, new Problem(Problem.Code.INTERNAL, SandboxException.describe(e)));
     }
   }
 

@@ -253,7 +253,9 @@ public final class Making {
       case KernelException e ->
           new SandboxException(
               ErrorCode.SETUP_FAILED, "cannot make a box: " + e.getMessage() + cleanup, e);
-      default -> new SandboxException(ErrorCode.INTERNAL, failure + cleanup, failure);
+      default ->
+          new SandboxException(
+              ErrorCode.INTERNAL, SandboxException.describe(failure) + cleanup, failure);
     };
   }
 }

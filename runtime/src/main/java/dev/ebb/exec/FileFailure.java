@@ -63,7 +63,7 @@ final class FileFailure {
           ExitCause.Signalled _,
           ExitCause.Stuck _,
           ExitCause.OutputLost _ ->
-          failure(ErrorCode.INTERNAL, what, cause.toString());
+          failure(ErrorCode.INTERNAL, what, cause.describe());
     };
   }
 

@@ -1,6 +1,7 @@
 package dev.ebb.model;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -47,6 +48,19 @@ public final class SandboxException extends RuntimeException {
   /** Makes an exception for a kernel call whose failure no input of the caller explains. */
   public static SandboxException internal(Exception cause) {
     return new SandboxException(ErrorCode.INTERNAL, String.valueOf(cause.getMessage()), cause);
+  }
+
+  /** Returns the text for a failure that the code does not expect: what it is, and where. */
+  public static String describe(Throwable unexpected) {
+    return Arrays.stream(unexpected.getStackTrace())
+        .filter(frame -> frame.getClassName().startsWith("dev.ebb."))
+        .findFirst()
+        .map(frame -> unexpected + " in " + place(frame))
+        .orElseGet(unexpected::toString);
+  }
+
+  private static String place(StackTraceElement frame) {
+    return frame.getClassName() + "." + frame.getMethodName() + ", line " + frame.getLineNumber();
   }
 
   public ErrorCode code() {

@@ -83,7 +83,7 @@ public final class Dispatcher extends Handler.Abstract {
       refuse(visit, new Problem(Problem.Code.DRAINING, "interrupted"));
     } catch (Exception e) {
       LOG.log(Level.ERROR, "event=request_failed path=" + request.getHttpURI().getPath(), e);
-      refuse(visit, new Problem(Problem.Code.INTERNAL, e.toString()));
+      refuse(visit, new Problem(Problem.Code.INTERNAL, SandboxException.describe(e)));
     } finally {
       watches.baseline().requestEnds();
     }

@@ -115,8 +115,9 @@ final class EventRoutes {
   }
 
   private void ready(Exchange exchange) throws IOException {
-    if (!watchdog.stalls().isEmpty()) {
-      throw new Problem(Problem.Code.INTERNAL, watchdog.stalls().getFirst().what());
+    List<Watchdog.Standstill> stalls = watchdog.stalls();
+    if (!stalls.isEmpty()) {
+      throw new Problem(Problem.Code.INTERNAL, stalls.getFirst().what());
     }
     if (boxes.isDraining()) {
       throw new Problem(Problem.Code.DRAINING, "the daemon is going down");
