@@ -125,21 +125,20 @@ final class DaemonStdinAcceptanceTest {
   /** A client sends the end of the input after the last bytes, which may end the command. */
   @Test
   void theEndOfTheInputMayComeAfterTheEndOfTheCommand() throws Exception {
-    String head =
-        """
-        POST /v1/boxes/%s/execs/%d/stdin?close=true HTTP/1.1\r
-        Host: %s\r
-        Authorization: Bearer %s\r
-        Transfer-Encoding: chunked\r
-        \r
-        1\r
-        \n\r
-        """;
     for (boolean isLate : List.of(false, true)) {
       Exec exec = start("read line");
       try (Wire wire = Wire.to(DAEMON.uri())) {
-        String key = DAEMON.key();
-        wire.write(head.formatted(exec.box(), exec.number(), DAEMON.uri().getAuthority(), key));
+        wire.write(
+            """
+            POST /v1/boxes/%s/execs/%d/stdin?close=true HTTP/1.1\r
+            Host: %s\r
+            Authorization: Bearer %s\r
+            Transfer-Encoding: chunked\r
+            \r
+            1\r
+            \n\r
+            """
+                .formatted(exec.box(), exec.number(), DAEMON.uri().getAuthority(), DAEMON.key()));
         assertThat(execs.await(exec.number(), SOON).exitCode()).isZero();
         if (!isLate) {
           wire.write("0\r\n\r\n");
