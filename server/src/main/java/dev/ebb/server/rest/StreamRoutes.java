@@ -2,7 +2,6 @@ package dev.ebb.server.rest;
 
 import dev.ebb.exec.OutputLog;
 import dev.ebb.exec.Stdin;
-import dev.ebb.kernel.Deadline;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecKind;
 import dev.ebb.model.SandboxException;
@@ -14,12 +13,12 @@ import dev.ebb.server.http.Operation;
 import dev.ebb.server.http.Parameter;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.Route;
+import dev.ebb.server.http.StdinBody;
 import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.TenantExec;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
@@ -27,11 +26,6 @@ import java.util.concurrent.TimeoutException;
 /** The input and output of commands: sends, reads and follows them, or connects a terminal. */
 final class StreamRoutes {
   private static final int CHUNK = 64 * 1024;
-
-  /** How long the end of a command's input may come after the command has ended. */
-  private static final Duration END_BOUND = Duration.ofSeconds(2);
-
-  private static final Duration LOOK = Duration.ofMillis(10);
 
   // --- parameters ---
 
@@ -98,7 +92,7 @@ final class StreamRoutes {
     byte[] chunk = new byte[CHUNK];
     try (var body = exchange.content(exec);
         InputStream content = body.content()) {
-      for (int n = read(content, chunk, exec); n >= 0; n = read(content, chunk, exec)) {
+      for (int n = read(body, content, chunk, exec); n >= 0; n = read(body, content, chunk, exec)) {
         if (n > 0 && !stdin.write(chunk, 0, n)) {
           throw closed(exec);
         }
@@ -114,9 +108,9 @@ final class StreamRoutes {
    * A user who types may pause for longer than the idle timeout of a connection while the command
    * runs. A repeated timeout is final: then there is nothing to wait for.
    */
-  private static int read(InputStream content, byte[] chunk, TenantExec exec) throws IOException {
+  private static int read(StdinBody body, InputStream content, byte[] chunk, TenantExec exec)
+      throws IOException {
     Throwable last = null;
-    Deadline end = Deadline.never();
     while (true) {
       try {
         return content.read(chunk);
@@ -124,12 +118,8 @@ final class StreamRoutes {
         if (!(e.getCause() instanceof TimeoutException timeout) || timeout.equals(last)) {
           throw e;
         }
-        if (!exec.isRunning()) {
-          // RACE: the end of input that the command has taken may come after the command's end.
-          end = end.sooner(END_BOUND);
-          if (!end.pause(LOOK)) {
-            throw closed(exec);
-          }
+        if (!exec.isRunning() && !body.mayEndYet()) {
+          throw closed(exec);
         }
         last = timeout;
       }
