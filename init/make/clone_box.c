@@ -57,8 +57,8 @@ static bool mount_tmpfs(const char *path, const char *mode, uint64_t size, uid_t
 }
 
 /*
- * KERNEL: the sysctls of the ipc and pid namespaces belong to root of the
- * userns, who may have the uid of boxes. Returns what it was before it was
+ * KERNEL: the sysctls of the ipc and pid namespaces belong to the root of the
+ * userns, whose uid may be that of boxes. Returns what it was before it was
  * closed, for a last message.
  */
 static int close_sysctls(int control)

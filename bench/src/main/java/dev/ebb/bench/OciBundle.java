@@ -52,7 +52,8 @@ final class OciBundle implements AutoCloseable {
 
   static OciBundle create(String... command) throws IOException {
     Path directory = Files.createTempDirectory("ebb-bench-oci");
-    // The container's root has the uid of nobody on the host, and has to reach the directory.
+    // The container's root has the uid of the user nobody on the host, and must reach the
+    // directory.
     Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
     Path root = Files.createDirectory(directory.resolve("rootfs"));
     for (String name : List.of("usr", "etc", "proc", "dev", "tmp", "workspace")) {

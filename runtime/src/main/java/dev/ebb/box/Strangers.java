@@ -72,8 +72,8 @@ public final class Strangers {
 
   /**
    * RACE: the namespace of a member that has just been reaped cannot be read, and its pid may be
-   * that of another process; so a process is taken for foreign only if it was before and after its
-   * start time was read.
+   * that of another process. So a process counts as foreign only if it was foreign before its start
+   * time was read, and after.
    */
   private List<ProcessRef> find(Collection<Integer> members) {
     reported.removeIf(process -> !process.exists());
