@@ -195,7 +195,12 @@ public final class BoxFiles {
   }
 
   private FileEntry entry(String verb, String path) throws InterruptedException {
-    return FileEntry.parse(run(verb, path, operation("stat", checked(path)))).getFirst();
+    return FileEntry.parse(run(verb, path, operation("stat", checked(path)))).stream()
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new SandboxException(
+                    ErrorCode.INTERNAL, "cannot " + what(verb, path) + ": init reported nothing"));
   }
 
   /** Lists a directory by name, completely and in memory. */

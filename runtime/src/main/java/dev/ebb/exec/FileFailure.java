@@ -59,8 +59,10 @@ final class FileFailure {
           failure(ErrorCode.NO_SPACE, what, "the memory of the box is full");
       case ExitCause.Killed _, ExitCause.Lost _ ->
           failure(ErrorCode.WRONG_STATE, what, "it was ended");
+      // Processes of the box have the same user, so they can kill it.
+      case ExitCause.Signalled _ ->
+          failure(ErrorCode.CONFLICT, what, "another process of the box ended it");
       case ExitCause.NotStarted _,
-          ExitCause.Signalled _,
           ExitCause.Stuck _,
           ExitCause.OutputLost _ ->
           failure(ErrorCode.INTERNAL, what, cause.describe());

@@ -379,6 +379,27 @@ final class BoxFilesKernelTest {
         ErrorCode.WRONG_STATE, "it was ended", () -> new BoxFiles(box).write("x", 0644, half));
   }
 
+  @Test
+  void aProcessOfTheBoxThatKillsAnOperationIsNamedAsTheReason()
+      throws IOException, InterruptedException, KernelException {
+    Box box = bench.box();
+    var killing = new Surprise(() -> killAll(box));
+    var half = new SequenceInputStream(stream("x".repeat(1000)), killing);
+    assertFails(
+        ErrorCode.CONFLICT,
+        "another process of the box ended it",
+        () -> new BoxFiles(box).write("x", 0644, half));
+    assertIdle(box);
+  }
+
+  private void killAll(Box box) throws IOException {
+    try {
+      shell(box, "kill -KILL -1");
+    } catch (InterruptedException e) {
+      throw new IOException(e);
+    }
+  }
+
   // --- tar ---
 
   @Test
