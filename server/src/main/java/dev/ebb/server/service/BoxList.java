@@ -156,8 +156,10 @@ final class BoxList {
 
   /** Returns all boxes, records as {@code view} shows them; the oldest first. */
   Stream<TenantBox> all(Function<EndedBox, TenantBox> view) {
+    // RACE: a TreeMap made of a sorted map fails when that loses an entry meanwhile.
+    var both = new TreeMap<Long, TenantBox>();
     // ORDER: a box becomes a record, and never the other way round.
-    var both = new TreeMap<Long, TenantBox>(all);
+    all.forEach(both::put);
     ended.forEach((number, record) -> both.computeIfAbsent(number, _ -> view.apply(record.box())));
     return both.values().stream();
   }
