@@ -144,8 +144,11 @@ final class Endings {
           .name("ebb-end-" + box.id())
           .start(
               () -> {
-                endInTime(box, by);
-                box.ending().finish();
+                try {
+                  endInTime(box, by);
+                } finally {
+                  box.ending().finish();
+                }
               });
     }
   }
