@@ -24,6 +24,9 @@ final class JsonInput {
   private int depth;
   private int values;
 
+  /** Where to yield next, see {@link Turns}. */
+  private int turnAt = Turns.LENGTH;
+
   private JsonInput(String text) {
     this.text = text;
   }
@@ -43,7 +46,7 @@ final class JsonInput {
     if (++values > MOST_VALUES) {
       throw bad("there are more than " + MOST_VALUES + " values in it");
     }
-    Turns.giveWay(values << 6);
+    giveWay();
     skipSpace();
     return switch (next()) {
       case '{' -> object();
@@ -106,19 +109,35 @@ final class JsonInput {
     at++;
     int start = at;
     StringBuilder before = null;
-    for (; next() != '"'; at++) {
-      char c = next();
-      require(c >= ' ', "no control character, nor the end, in a string");
-      if (c == '\\') {
-        before = before == null ? new StringBuilder() : before;
-        before.append(text, start, at).append(escaped());
-        start = at + 1;
-      }
-      Turns.giveWay(at);
+    for (skipPlain(); next() != '"'; skipPlain()) {
+      require(next() == '\\', "no control character, nor the end, in a string");
+      before = before == null ? new StringBuilder() : before;
+      before.append(text, start, at).append(escaped());
+      at++;
+      start = at;
     }
     String rest = text.substring(start, at);
     at++;
     return before == null ? rest : before.append(rest).toString();
+  }
+
+  /** Moves to the next character of a string that is not plain text, or to the end. */
+  private void skipPlain() {
+    boolean isPlain = true;
+    while (isPlain && at < text.length()) {
+      giveWay();
+      int stop = Math.min(text.length(), turnAt);
+      int i = at;
+      while (i < stop && isPlainText(text.charAt(i))) {
+        i++;
+      }
+      isPlain = i == stop;
+      at = i;
+    }
+  }
+
+  private static boolean isPlainText(char c) {
+    return c >= ' ' && c != '"' && c != '\\';
   }
 
   private char escaped() {
@@ -196,7 +215,14 @@ final class JsonInput {
   private void skipSpace() {
     while (" \t\r\n".indexOf(next()) >= 0) {
       at++;
-      Turns.giveWay(at);
+      giveWay();
+    }
+  }
+
+  private void giveWay() {
+    if (at >= turnAt) {
+      turnAt = at + Turns.LENGTH;
+      Turns.giveWay();
     }
   }
 

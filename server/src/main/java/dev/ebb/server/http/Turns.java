@@ -6,21 +6,10 @@ package dev.ebb.server.http;
  * would delay every other request. Work whose length a caller decides yields now and then.
  */
 final class Turns {
-  /** A power of two; so many bytes are read in a fraction of a millisecond. */
-  private static final int LENGTH = 16 * 1024;
+  /** So many bytes are read in a fraction of a millisecond. */
+  static final int LENGTH = 16 * 1024;
 
   private Turns() {}
-
-  /**
-   * Yields once for each {@value #LENGTH} steps.
-   *
-   * @param step counts up
-   */
-  static void giveWay(int step) {
-    if ((step & (LENGTH - 1)) == 0) {
-      giveWay();
-    }
-  }
 
   /** Yields to other threads. */
   @SuppressWarnings("ThreadPriorityCheck") // nothing relies on it but how soon other threads run
