@@ -62,9 +62,7 @@ final class FileFailure {
       // Processes of the box have the same user, so they can kill it.
       case ExitCause.Signalled _ ->
           failure(ErrorCode.CONFLICT, what, "another process of the box ended it");
-      case ExitCause.NotStarted _,
-          ExitCause.Stuck _,
-          ExitCause.OutputLost _ ->
+      case ExitCause.NotStarted _, ExitCause.Stuck _, ExitCause.OutputLost _ ->
           failure(ErrorCode.INTERNAL, what, cause.describe());
     };
   }
