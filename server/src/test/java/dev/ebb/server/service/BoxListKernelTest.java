@@ -23,7 +23,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @Tag("kernel")
 @LeakChecked
 @Timeout(60)
-final class BoxListTest {
+final class BoxListKernelTest {
   private static final int BOXES = 50;
   private static final int LISTINGS = 20_000;
 
@@ -40,7 +40,7 @@ final class BoxListTest {
 
   @Test
   void boxesAreListedWhileOthersComeAndGo() throws Exception {
-    try (Engine engine = host.engine()) {
+    try (Engine engine = Engine.open(host.home())) {
       var facilities =
           new Facilities(
               engine, new Events(Instant.now()), new Metrics(), new TenantMemory(1 << 20));
