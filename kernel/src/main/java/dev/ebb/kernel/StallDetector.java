@@ -8,8 +8,8 @@ import java.util.Map;
 
 /**
  * Finds what does not move in this process: a poller that is held up by one handler, a lock that is
- * held for long while others wait, locks whose holders wait for each other, and virtual threads
- * that are not scheduled.
+ * held for long while others wait, locks whose holders wait for each other, virtual threads that
+ * are not scheduled, and bounded work that goes on.
  *
  * <p>It counts its own looks, not time: while the process is stopped or starved nothing is counted.
  * For one thread, which must be a platform thread, looking at a steady pace.
@@ -47,10 +47,16 @@ public final class StallDetector {
    *
    * @param looks how many looks in a row it was seen like that
    * @param isDeadlock it will never move
+   * @param isLocal everything else in the process goes on
    */
-  public record Stall(String what, int looks, boolean isDeadlock, List<Trace> traces) {
+  public record Stall(
+      String what, int looks, boolean isDeadlock, boolean isLocal, List<Trace> traces) {
     public Stall {
       traces = List.copyOf(traces);
+    }
+
+    public Stall(String what, int looks, boolean isDeadlock, List<Trace> traces) {
+      this(what, looks, isDeadlock, false, traces);
     }
   }
 
@@ -61,6 +67,7 @@ public final class StallDetector {
     lookAtPollers(now, stalls, least);
     lookAtLocks(now, stalls, least);
     lookAtScheduler(now, stalls, least);
+    lookAtWork(now, stalls);
     seen = now;
     return stalls;
   }
@@ -130,5 +137,20 @@ public final class StallDetector {
     }
     long next = ++beatsWanted;
     Thread.ofVirtual().name("ebb-heartbeat").start(() -> beat = next);
+  }
+
+  private void lookAtWork(Map<Object, Seen> now, List<Stall> stalls) {
+    for (BoundedWork work : BoundedWork.running()) {
+      int looks = looks(now, work, 0);
+      if (looks >= work.looks()) {
+        stalls.add(
+            new Stall(
+                work.what() + " does not end",
+                looks,
+                false,
+                true,
+                List.of(Trace.of(work.thread(), ""))));
+      }
+    }
   }
 }

@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.cgroup.Enclosure;
 import dev.ebb.fault.Step;
 import dev.ebb.init.CallOff;
+import dev.ebb.kernel.BoundedWork;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.OrderedLock;
 import dev.ebb.model.BoxId;
@@ -13,6 +14,7 @@ import dev.ebb.model.ErrorCode;
 import dev.ebb.model.Kind;
 import dev.ebb.model.SandboxException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
@@ -24,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  * and certifies what was observed to be gone. Thread-safe.
  */
 final class Release {
+  /** All waits of a release have deadlines, which are over long before that. */
+  private static final Duration BOUND = Duration.ofMinutes(1);
+
   private final BoxParts parts;
   private final BoxId id;
   private final BoxHost host;
@@ -76,23 +81,30 @@ final class Release {
     // ORDER: a thread that tries to adopt the box holds the lock, and stops waiting at this call.
     ending.call();
     lock.lock();
-    try {
-      Certificate proof = certificate;
-      if (proof == null || !proof.isClean()) {
-        lifecycle.become(BoxState.STOPPING);
-        proof = releaseNow(keepsLogs && !isToForget);
-        certificate = proof;
-        if (proof.isClean()) {
-          detachment.noteEnd(new BoxEnd(Instant.now(), proof, note));
-        }
-        lifecycle.become(proof.isClean() ? BoxState.GONE : BoxState.STUCK);
-      }
-      return proof;
+    try (var _ = BoundedWork.begin("the release of box " + id, BOUND)) {
+      return lifecycle.state() == BoxState.GONE ? proof() : release(keepsLogs && !isToForget, note);
     } finally {
       lock.unlock();
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
+    }
+  }
+
+  /** ORDER: whatever happens, the box becomes gone, or stuck and is tried again. */
+  private Certificate release(boolean keepsLogs, Map<String, String> note) {
+    lifecycle.become(BoxState.STOPPING);
+    BoxState next = BoxState.STUCK;
+    try {
+      Certificate proof = releaseNow(keepsLogs);
+      certificate = proof;
+      if (proof.isClean()) {
+        detachment.noteEnd(new BoxEnd(Instant.now(), proof, note));
+        next = BoxState.GONE;
+      }
+      return proof;
+    } finally {
+      lifecycle.become(next);
     }
   }
 

@@ -5,13 +5,15 @@ import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A fault at one step, which occurs once: {@code STEP:crash}, {@code STEP:hang} or {@code
- * STEP:ERRNO}, with {@code #n} at the end for the n-th time that the step is reached.
+ * A fault at one step, which occurs once: {@code STEP:crash}, {@code STEP:hang}, {@code STEP:error}
+ * (an {@link Error} of the JVM) or {@code STEP:ERRNO}, with {@code #n} at the end for the n-th time
+ * that the step is reached.
  *
  * <p>Only the system property {@code ebb.fault} arms a fault; it is read once. With {@code none}
  * nothing is armed, and a test in this package can arm one fault after the other.
@@ -21,6 +23,7 @@ final class Fault {
   private static final String NONE = "none";
   private static final String CRASH = "crash";
   private static final String HANG = "hang";
+  private static final String ERROR = "error";
 
   /** Without the property a step only reads this field. */
   static final boolean IS_TEST = System.getProperty(PROPERTY) != null;
@@ -30,13 +33,13 @@ final class Fault {
 
   private final Step step;
   private final @Nullable Errno errno;
-  private final boolean hangs;
+  private final String how;
   private final AtomicInteger left;
 
-  private Fault(Step step, @Nullable Errno errno, boolean hangs, int time) {
+  private Fault(Step step, @Nullable Errno errno, String how, int time) {
     this.step = step;
     this.errno = errno;
-    this.hangs = hangs;
+    this.how = how;
     left = new AtomicInteger(time);
   }
 
@@ -45,10 +48,10 @@ final class Fault {
       return null;
     }
     String[] words = text.split("[:#]");
-    boolean hangs = words[1].equals(HANG);
-    Errno errno = hangs || words[1].equals(CRASH) ? null : Errno.valueOf(words[1]);
+    boolean isErrno = !Set.of(CRASH, HANG, ERROR).contains(words[1]);
+    Errno errno = isErrno ? Errno.valueOf(words[1]) : null;
     int time = words.length > 2 ? Integer.parseInt(words[2]) : 1;
-    return new Fault(Step.valueOf(words[0]), errno, hangs, time);
+    return new Fault(Step.valueOf(words[0]), errno, words[1], time);
   }
 
   /** Arms this fault, in a JVM that was started for faults. */
@@ -73,12 +76,13 @@ final class Fault {
   }
 
   private void goOff() throws KernelException {
-    if (hangs) {
-      hang();
-    } else if (errno == null) {
-      crash();
-    } else {
+    if (errno != null) {
       throw new KernelException("get past the step " + step, errno);
+    }
+    switch (how) {
+      case HANG -> hang();
+      case ERROR -> throw new InternalError("get past the step " + step);
+      default -> crash();
     }
   }
 

@@ -19,6 +19,11 @@ public final class Faults {
     Fault.arm(step + ":" + errno);
   }
 
+  /** The next time {@code step} is reached, it throws an {@link Error}; once. */
+  public static void breakAt(Step step) {
+    Fault.arm(step + ":error");
+  }
+
   /** True when the step that was to fail was reached; from now on none fails. */
   public static boolean disarm() {
     boolean wentOff = !Fault.isWaiting();

@@ -238,6 +238,13 @@ final class Judge {
     return Ledgers.isInstances(line);
   }
 
+  /** Checks that the log of the daemon reports no fault of the daemon itself. */
+  void log(ServedHome daemon) throws IOException {
+    List<Trace> alarms =
+        daemon.alarms().stream().map(line -> new Trace(Invariant.I14, "log", line, line)).toList();
+    tally.checked(Invariant.I14, "the daemon's log", alarms);
+  }
+
   /** Judges when the daemon has ended. */
   void ended(int code, ServedHome daemon) throws IOException {
     String where = "after the end";

@@ -121,6 +121,7 @@ public final class Torture {
       judge.takeBaseline(daemon);
       waves(judge);
       judge.ended(daemon.stop(), daemon);
+      judge.log(daemon);
       requireSwept();
     } catch (IOException e) {
       tally.broken(Invariant.I13, "torture failed: " + e, "the run");

@@ -12,9 +12,10 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Checks once a second that the daemon makes progress. A part that stands still for some seconds is
- * logged with its stacks and fails the health check; if it stays so, the process is ended with a
- * dump of its threads. The effect is that of a killed daemon: attached boxes die with it, and the
- * next daemon adopts the detached ones. Thread-safe; owns one platform thread.
+ * logged with its stacks and fails the health check; if it stays so and holds up others, the
+ * process is ended with a dump of its threads. The effect is that of a killed daemon: attached
+ * boxes die with it, and the next daemon adopts the detached ones. Thread-safe; owns one platform
+ * thread.
  */
 public final class Watchdog implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Watchdog.class.getName());
@@ -130,7 +131,7 @@ public final class Watchdog implements AutoCloseable {
             : stall.isDeadlock()
                 ? Math.min(DEADLOCK_ENDS_AFTER, patience.alive())
                 : patience.alive();
-    return stall.looks() >= most;
+    return !stall.isLocal() && stall.looks() >= most;
   }
 
   private static List<String> describe(List<Stall> stalls) {

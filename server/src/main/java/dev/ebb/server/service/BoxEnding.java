@@ -87,8 +87,8 @@ final class BoxEnding {
     }
   }
 
-  /** Notes that the box is stuck once more. */
-  void isStuck() {
+  /** Notes that the box is stuck or lost, so that its end is tried again later. */
+  void retryLater() {
     tryAt = Instant.now().plus(STUCK.after(stuckInARow.incrementAndGet()));
   }
 

@@ -84,6 +84,10 @@ final class Housekeeper implements AutoCloseable {
       endings.endAsync(box, EndedBy.TTL);
     } else if (box.state().isAlive() && box.isIdle()) {
       endings.endAsync(box, EndedBy.IDLE);
+    } else if (box.state() == BoxState.LOST && box.ending().isToBeTried(now)) {
+      // The thread that ends a lost box may have failed.
+      box.ending().retryLater();
+      endings.endAsync(box, EndedBy.DIED);
     } else if (box.state() == BoxState.STUCK && box.ending().isToBeTried(now)) {
       endings.endAsync(box, EndedBy.REQUEST);
     } else if (box.state() == BoxState.GONE) {

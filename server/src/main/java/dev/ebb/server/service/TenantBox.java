@@ -212,8 +212,8 @@ public final class TenantBox {
       ending.isGone();
     }
     state = next;
-    if (next == BoxState.STUCK) {
-      ending.isStuck();
+    if (next == BoxState.STUCK || next == BoxState.LOST) {
+      ending.retryLater();
     }
     news.publish(next);
     if (next == BoxState.LOST) {

@@ -32,6 +32,11 @@ class WatchdogTest {
   }
 
   @Test
+  void workThatHoldsNothingUpDoesNotEndTheDaemon() {
+    assertThat(watchdog.isTheEnd(new Stall("a release", 600, false, true, List.of()))).isFalse();
+  }
+
+  @Test
   void aDaemonThatIsStoppingWaitsNoLongerThanHealthDoes() {
     watchdog.goDown();
     assertThat(isTheEnd(9, false)).isFalse();

@@ -28,6 +28,14 @@ final class DaemonLauncher {
   private static final Pattern PORT = Pattern.compile("http://127\\.0\\.0\\.1:(\\d+)");
   private static final int LINES_SHOWN = 5;
 
+  /** Lines of a log that no daemon may write, whatever is done to it. */
+  private static final Pattern ALARM =
+      Pattern.compile(
+          "event=(stalled|box_end_failed|request_failed|housekeeping_failed|handler_failed)\\b"
+              + "|^Exception in thread");
+
+  private static final int ALARM_LINES = 12;
+
   /**
    * Its working directory must not keep ours busy; a configuration of the host is not for it; it is
    * not to sweep away what the oracle is to see.
@@ -158,6 +166,23 @@ final class DaemonLauncher {
         new String(Files.readAllBytes(log()), StandardCharsets.UTF_8).lines().toList();
     int from = Math.max(0, lines.size() - LINES_SHOWN);
     return "\n  " + String.join("\n  ", lines.subList(from, lines.size()));
+  }
+
+  /** The lines of its log that report a fault of its own, each with those behind it. */
+  List<String> alarms() throws IOException {
+    if (!Files.exists(log())) {
+      return List.of();
+    }
+    List<String> lines =
+        new String(Files.readAllBytes(log()), StandardCharsets.UTF_8).lines().toList();
+    var alarms = new ArrayList<String>();
+    for (int i = 0; i < lines.size(); i++) {
+      if (ALARM.matcher(lines.get(i)).find()) {
+        int end = Math.min(lines.size(), i + ALARM_LINES);
+        alarms.add(String.join(" | ", lines.subList(i, end)));
+      }
+    }
+    return alarms;
   }
 
   private Path log() {

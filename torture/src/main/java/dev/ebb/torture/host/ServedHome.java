@@ -246,6 +246,11 @@ public final class ServedHome implements AutoCloseable {
     }
   }
 
+  /** Returns what its log reports of faults of its own, in all its lives. */
+  public List<String> alarms() throws IOException {
+    return launcher.alarms();
+  }
+
   /** Returns the port of the loopback on which it listens. */
   public int port() throws IOException {
     lock.lock();
