@@ -39,6 +39,9 @@ public final class Doctor {
 
   private static final long FEW_FILES = 256;
 
+  /** Before it, a wake-up of a virtual thread could be lost (JDK-8369227). */
+  private static final Runtime.Version WAKES_SURELY = Runtime.Version.parse("25.0.3");
+
   private Doctor() {}
 
   /** How serious a finding is. */
@@ -64,7 +67,7 @@ public final class Doctor {
   /** Examines the host; the last check runs a box, or tries to. */
   public static List<Check> examine() throws InterruptedException {
     var checks = new ArrayList<Check>();
-    checks.add(new Check("java", Verdict.OK, String.valueOf(Runtime.version()), ""));
+    checks.add(java(Runtime.version()));
     String release = System.getProperty("os.version");
     checks.add(attempt("kernel", () -> kernel(release, KernelFeatures.missing())));
     checks.add(attempt("bwrap", () -> bwrap(BackendRegistration.BWRAP)));
@@ -100,6 +103,16 @@ public final class Doctor {
 
   private static Check degraded(String name, String finding, String remedy) {
     return new Check(name, Verdict.DEGRADED, finding, remedy);
+  }
+
+  static Check java(Runtime.Version version) {
+    String finding = version.toString();
+    return version.compareToIgnoreOptional(WAKES_SURELY) < 0
+        ? degraded(
+            "java",
+            finding + " may lose the wake-up of a virtual thread (JDK-8369227): a call may hang",
+            "use JDK 25.0.3 or newer")
+        : ok("java", finding);
   }
 
   static Check kernel(String release, List<Lack> lacks) {

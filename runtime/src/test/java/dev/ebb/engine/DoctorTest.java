@@ -71,6 +71,17 @@ class DoctorTest {
   }
 
   @Test
+  void aJavaThatLosesWakeUpsIsDegraded() {
+    for (String old : List.of("25", "25.0.1+8", "25.0.2+10-LTS")) {
+      assertDegraded(
+          Doctor.java(Runtime.Version.parse(old)), "may lose the wake-up", "JDK 25.0.3 or newer");
+    }
+    for (String fine : List.of("25.0.3+9-LTS", "25.0.4+7", "26.0.1")) {
+      assertFine(Doctor.java(Runtime.Version.parse(fine)), fine);
+    }
+  }
+
+  @Test
   void aBackendIsShownWithItsCapabilitiesAndWhetherItsBoxesRun() {
     assertFine(backend(Optional.empty(), OK), "a box ran; can: freeze, detach");
     assertDegraded(backend(Optional.empty(), FAILED), "its boxes do not run", "report this");
