@@ -43,7 +43,12 @@ class FileJournalTest {
     journal.append(JournalEntry.about("gone-by"));
     journal.append(JournalEntry.about("gone"));
     journal.append(JournalEntry.about("gone").with("n", 1));
-    assertThat(journal.find("gone")).hasValueSatisfying(e -> assertThat(e.find("n")).isEmpty());
+    assertThat(journal.find("gone"))
+        .hasValueSatisfying(
+            e -> {
+              assertThat(e.about()).isEqualTo("gone");
+              assertThat(e.find("n")).isEmpty();
+            });
     assertThat(journal.find("other")).isEmpty();
   }
 
@@ -110,6 +115,20 @@ class FileJournalTest {
     assertThat(Files.size(journal.path())).isLessThan(1_300_000);
     assertThat(journal.read()).extracting(JournalEntry::about).containsExactly("box");
     assertThat(directory).isDirectoryNotContaining("glob:**new");
+  }
+
+  @Test
+  void aRewrittenFileHasTheOtherEntriesInTheirOrderAndTheHighestNumber() throws Exception {
+    journal.append(JournalEntry.about("first"));
+    journal.append(JournalEntry.about("exec").with("number", 9).with("much", "x".repeat(1 << 20)));
+    journal.append(JournalEntry.about("second"));
+    journal.append(JournalEntry.about("third"));
+    journal.forget(9);
+    assertThat(Files.size(journal.path())).isLessThan(1000);
+    assertThat(journal.read())
+        .extracting(JournalEntry::about)
+        .containsExactly("first", "second", "third");
+    assertThat(journal.contents().highest()).isEqualTo(9);
   }
 
   @Test

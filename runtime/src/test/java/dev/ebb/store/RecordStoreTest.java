@@ -4,8 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -90,7 +96,9 @@ class RecordStoreTest {
     quotas.change(lines -> lines.add("one"));
     String second = quotas.version();
     quotas.change(lines -> lines.add("two"));
-    assertThat(Stream.of(first, second, quotas.version())).doesNotHaveDuplicates();
+    String third = quotas.version();
+    quotas.change(lines -> Collections.replaceAll(lines, "two", "six"));
+    assertThat(Stream.of(first, second, third, quotas.version())).doesNotHaveDuplicates();
   }
 
   @ParameterizedTest
@@ -108,5 +116,33 @@ class RecordStoreTest {
       assertThat(e).hasMessage("half of it");
     }
     assertThat(keys.lines()).containsExactly("one");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void noneOfManyChangesAtOnceIsLost(Kind kind) throws Exception {
+    RecordStore store = store(kind);
+    var changes = new ArrayList<FutureTask<Boolean>>();
+    for (int i = 0; i < 50; i++) {
+      String line = "line-" + i;
+      var change = new FutureTask<Boolean>(() -> store.keys().change(lines -> lines.add(line)));
+      changes.add(change);
+      Thread.ofPlatform().name(line).start(change);
+    }
+    for (var change : changes) {
+      assertThat(change.get(30, TimeUnit.SECONDS)).isTrue();
+    }
+    assertThat(store.keys().lines()).hasSize(50).doesNotHaveDuplicates();
+  }
+
+  @Test
+  void onlyTheOwnerReadsKeysAndQuotas() throws Exception {
+    RecordStore store = store(Kind.FILES);
+    store.keys().change(lines -> lines.add("one"));
+    store.quotas().change(lines -> lines.add("one"));
+    for (String name : List.of("keys", "quotas")) {
+      assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(home.resolve(name))))
+          .isEqualTo("rw-------");
+    }
   }
 }

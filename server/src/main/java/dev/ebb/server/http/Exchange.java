@@ -2,8 +2,6 @@ package dev.ebb.server.http;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.ebb.kernel.ProcessClock;
-import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.TenantExec;
 import dev.ebb.server.service.access.Caller;
@@ -13,7 +11,6 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -35,21 +32,7 @@ public final class Exchange {
   /** The memory of any request: buffers, its thread, and a short body. */
   static final long REQUEST = 32 * 1024;
 
-  private static final int BODY_SHORT = 8 * 1024;
-
-  /** The factor for a parsed body: its text, its values, and their copies. */
-  private static final int BODY_WEIGHT = 4;
-
-  /** The memory of one value in a body, beside its text. */
-  private static final long VALUE_WEIGHT = 64;
-
-  private static final long VALUES_MOST = 200_000;
-
   private static final Duration ANSWER_PATIENCE = Duration.ofSeconds(10);
-  private static final Duration ROOM_PATIENCE = Duration.ofMillis(250);
-  private static final int BODY_CHUNK = 16 * 1024;
-  private static final int BODY_RATE = 64 * 1024;
-  private static final Duration BODY_PATIENCE = Duration.ofSeconds(15);
   private static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
 
   private final Request request;
@@ -230,26 +213,9 @@ public final class Exchange {
 
   /** Reads the whole body, which must be short. */
   public byte[] body() throws IOException {
-    long length = request.getLength();
-    requireShort(length);
-    // A body of known length is claimed and allocated at once: growing would copy it many times.
-    byte[] body = new byte[claimBody(0, Math.max(BODY_SHORT, length))];
-    int size = 0;
-    long values = 0;
-    long begun = ProcessClock.nanos();
     try (InputStream content = content()) {
-      for (int n = read(content, body, size); n >= 0; n = read(content, body, size)) {
-        values = claimValues(body, size, n, values);
-        size += n;
-        requireInTime(ProcessClock.nanos() - begun, size);
-        if (size == body.length && size != length) {
-          requireShort(size + 1L);
-          body = Arrays.copyOf(body, claimBody(size, 2L * size));
-        }
-        Turns.giveWay();
-      }
+      return new BodyReader(claim, mostBody()).read(content, request.getLength());
     }
-    return size == body.length ? body : Arrays.copyOf(body, size);
   }
 
   /** Parses the body, which must be an object. */
@@ -265,78 +231,12 @@ public final class Exchange {
 
   /** Processes a body; long bodies of one tenant are processed one at a time. */
   public <T, E extends Exception> T inTurn(byte[] body, TenantMemory.Work<T, E> work) throws E {
-    return body.length <= BODY_CHUNK ? work.done() : claim.inTurn(work);
+    return BodyReader.isShort(body) ? work.done() : claim.inTurn(work);
   }
 
-  private static int read(InputStream content, byte[] body, int size) throws IOException {
-    boolean isWhole = size == body.length;
-    int n =
-        isWhole
-            ? content.read()
-            : content.read(body, size, Math.min(BODY_CHUNK, body.length - size));
-    if (isWhole && n >= 0) {
-      throw new IOException("the body is longer than its Content-Length");
-    }
-    return n;
-  }
-
-  /** Claims memory for a growing body; returns the new size. */
-  private int claimBody(long before, long wanted) {
-    addSoon(BODY_WEIGHT * (Math.max(BODY_SHORT, wanted) - Math.max(BODY_SHORT, before)));
-    return Math.toIntExact(wanted);
-  }
-
-  /**
-   * Claims memory, waiting briefly: a client gets its answer shortly before the memory of its last
-   * request is released.
-   */
-  private void addSoon(long bytes) {
-    try {
-      claim.add(bytes);
-    } catch (SandboxException e) {
-      if (!hasRoomSoon(bytes)) {
-        throw e;
-      }
-    }
-  }
-
-  private boolean hasRoomSoon(long bytes) {
-    try {
-      return claim.tryAdd(bytes, ROOM_PATIENCE);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return false;
-    }
-  }
-
-  /** Bounds the number of values in a body: a short value takes many times its size in memory. */
-  private long claimValues(byte[] body, int from, int length, long before) {
-    long values = before;
-    for (int i = from; i < from + length && values < VALUES_MOST; i++) {
-      values += body[i] == ',' || body[i] == ':' || body[i] == '[' || body[i] == '{' ? 1 : 0;
-    }
-    long free = BODY_SHORT / 4;
-    addSoon(VALUE_WEIGHT * (Math.max(values, free) - Math.max(before, free)));
-    return values;
-  }
-
-  /** Refuses a body above the limit, which is lower in a small heap. */
-  private void requireShort(long length) {
-    long most = Math.min(BODY_MOST, BODY_SHORT + memory.largest() / BODY_WEIGHT);
-    if (length > most) {
-      throw new Problem(Problem.Code.TOO_LARGE, "the body is larger than " + most + " bytes");
-    }
-  }
-
-  /**
-   * Refuses a body that comes too slowly: each byte restarts the idle timeout, so that alone does
-   * not bound the time.
-   */
-  static void requireInTime(long nanos, long length) {
-    if (nanos > BODY_PATIENCE.plusSeconds(length / BODY_RATE).toNanos()) {
-      throw new Problem(
-          Problem.Code.TIMED_OUT, "the body comes slower than " + BODY_RATE + " bytes a second");
-    }
+  /** Returns the most bytes of a body, which are fewer in a small heap. */
+  private long mostBody() {
+    return Math.min(BODY_MOST, BodyReader.most(memory.largest()));
   }
 
   /** Returns whether the caller has disconnected before the answer began. */

@@ -1,7 +1,5 @@
 package dev.ebb.server.http;
 
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -72,23 +70,7 @@ public final class Fields {
   }
 
   public static Fields parse(byte[] body) {
-    try {
-      String text = text(body);
-      if (text.isBlank()) {
-        return new Fields("", Map.of());
-      }
-      return new Fields("", JsonInput.object(text));
-    } catch (CharacterCodingException e) {
-      throw bad("the body is not UTF-8");
-    }
-  }
-
-  /** Invalid UTF-8 would become U+FFFD, so only a text that contains one is decoded strictly. */
-  private static String text(byte[] body) throws CharacterCodingException {
-    String text = new String(body, StandardCharsets.UTF_8);
-    return text.indexOf('\uFFFD') < 0
-        ? text
-        : StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
+    return new Fields("", JsonInput.object(body));
   }
 
   private static Problem bad(String detail) {

@@ -1,5 +1,8 @@
 package dev.ebb.server.http;
 
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -19,7 +22,7 @@ final class JsonInput {
 
   private static final int LONGEST_NUMBER = 40;
 
-  private final String text;
+  private final byte[] text;
   private int at;
   private int depth;
   private int values;
@@ -27,18 +30,24 @@ final class JsonInput {
   /** Where to yield next, see {@link Turns}. */
   private int turnAt = Turns.LENGTH;
 
-  private JsonInput(String text) {
+  private JsonInput(byte[] text) {
     this.text = text;
   }
 
-  /** Reads an object; values are maps, lists, strings, longs, doubles, booleans and null. */
-  static Map<String, @Nullable Object> object(String text) {
+  /**
+   * Reads an object; values are maps, lists, strings, longs, doubles, booleans and null. An empty
+   * text is an empty object.
+   */
+  static Map<String, @Nullable Object> object(byte[] text) {
     var input = new JsonInput(text);
     input.skipSpace();
+    if (input.at == text.length) {
+      return Map.of();
+    }
     input.require(input.next() == '{', "an object");
     Map<String, @Nullable Object> object = input.object();
     input.skipSpace();
-    input.require(input.at == text.length(), "the end");
+    input.require(input.at == text.length, "the end");
     return object;
   }
 
@@ -60,8 +69,10 @@ final class JsonInput {
   }
 
   private @Nullable Object word(String word, @Nullable Object value) {
-    require(text.startsWith(word, at), word);
-    at += word.length();
+    for (int i = 0; i < word.length(); i++) {
+      require(next() == word.charAt(i), word);
+      at++;
+    }
     return value;
   }
 
@@ -112,23 +123,40 @@ final class JsonInput {
     for (skipPlain(); next() != '"'; skipPlain()) {
       require(next() == '\\', "no control character, nor the end, in a string");
       before = before == null ? new StringBuilder() : before;
-      before.append(text, start, at).append(escaped());
+      before.append(plain(start)).append(escaped());
       at++;
       start = at;
     }
-    String rest = text.substring(start, at);
+    String rest = plain(start);
     at++;
     return before == null ? rest : before.append(rest).toString();
+  }
+
+  /** Invalid UTF-8 would become U+FFFD, so only a text that contains one is decoded strictly. */
+  private String plain(int start) {
+    String plain = new String(text, start, at - start, StandardCharsets.UTF_8);
+    return plain.indexOf('\uFFFD') < 0 ? plain : strictly(start);
+  }
+
+  private String strictly(int start) {
+    try {
+      return StandardCharsets.UTF_8
+          .newDecoder()
+          .decode(ByteBuffer.wrap(text, start, at - start))
+          .toString();
+    } catch (CharacterCodingException e) {
+      throw new Problem(Problem.Code.BAD_REQUEST, "the body is not UTF-8");
+    }
   }
 
   /** Moves to the next character of a string that is not plain text, or to the end. */
   private void skipPlain() {
     boolean isPlain = true;
-    while (isPlain && at < text.length()) {
+    while (isPlain && at < text.length) {
       giveWay();
-      int stop = Math.min(text.length(), turnAt);
+      int stop = Math.min(text.length, turnAt);
       int i = at;
-      while (i < stop && isPlainText(text.charAt(i))) {
+      while (i < stop && isPlainText(text[i])) {
         i++;
       }
       isPlain = i == stop;
@@ -136,8 +164,9 @@ final class JsonInput {
     }
   }
 
-  private static boolean isPlainText(char c) {
-    return c >= ' ' && c != '"' && c != '\\';
+  /** The bytes of all but ASCII are negative. */
+  private static boolean isPlainText(byte c) {
+    return (c >= ' ' || c < 0) && c != '"' && c != '\\';
   }
 
   private char escaped() {
@@ -181,7 +210,7 @@ final class JsonInput {
       takeHere("+-");
       digits();
     }
-    return number(text.substring(start, at), whole);
+    return number(new String(text, start, at - start, StandardCharsets.US_ASCII), whole);
   }
 
   private Object number(String word, boolean whole) {
@@ -209,7 +238,7 @@ final class JsonInput {
 
   /** Returns NUL at the end. A NUL in the text is valid nowhere, so it needs no other value. */
   private char next() {
-    return at < text.length() ? text.charAt(at) : '\0';
+    return at < text.length ? (char) (text[at] & 0xff) : '\0';
   }
 
   private void skipSpace() {

@@ -1,6 +1,7 @@
 package dev.ebb.server.http;
 
 import dev.ebb.testkit.WorkPerByte;
+import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -32,7 +33,7 @@ class ParserWorkTest {
           frame.replace("%s", part),
           64 * 1024,
           n -> frame.replace("%s", repeat(part, n)),
-          JsonInput::object);
+          text -> JsonInput.object(text.getBytes(StandardCharsets.UTF_8)));
     }
   }
 

@@ -9,6 +9,8 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.function.Consumer;
 
@@ -121,6 +123,7 @@ public final class TenantMemory {
 
   private static final class Turn {
     final OrderedLock lock = new OrderedLock(LockOrder.TENANT_TURN);
+    final Semaphore place = new Semaphore(1, true);
     int users;
   }
 
@@ -139,6 +142,36 @@ public final class TenantMemory {
         turn.lock.unlock();
       }
     } finally {
+      leave(tenant, turn);
+    }
+  }
+
+  /** A tenant's place for work that may wait for its client; closing it leaves the place. */
+  public final class Place implements AutoCloseable {
+    private final String tenant;
+    private final Turn turn;
+    private final boolean taken;
+
+    private Place(String tenant, Duration patience) {
+      this.tenant = tenant;
+      turn = join(tenant);
+      taken = isFree(turn.place, patience);
+    }
+
+    private static boolean isFree(Semaphore place, Duration patience) {
+      try {
+        return place.tryAcquire(patience.toNanos(), TimeUnit.NANOSECONDS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return false;
+      }
+    }
+
+    @Override
+    public void close() {
+      if (taken) {
+        turn.place.release();
+      }
       leave(tenant, turn);
     }
   }
@@ -239,6 +272,14 @@ public final class TenantMemory {
     /** Does long work, one at a time per tenant. */
     public <T, E extends Exception> T inTurn(Work<T, E> work) throws E {
       return TenantMemory.this.inTurn(tenant, work);
+    }
+
+    /**
+     * Waits until no other such work of the tenant is in progress, or for so long: work that waits
+     * for a slow client holds up the others no longer than that.
+     */
+    public Place place(Duration patience) {
+      return new Place(tenant, patience);
     }
 
     private SandboxException refusal(long bytes) {

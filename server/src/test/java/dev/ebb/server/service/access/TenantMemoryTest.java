@@ -85,4 +85,23 @@ class TenantMemoryTest {
     second.close();
     assertThat(memory.used()).isZero();
   }
+
+  @Test
+  void workThatMayWaitForItsClientIsDoneOneAtATimeForATenant() throws Exception {
+    var first = memory.claim("a").place(Duration.ZERO);
+    try (var _ = memory.claim("b").place(Duration.ofHours(1));
+        var _ = memory.claim("a").place(Duration.ofMillis(1))) {
+      // Another tenant has a place of its own, and a slow client holds nothing up for long.
+    }
+    var waiting =
+        new FutureTask<>(
+            () -> {
+              memory.claim("a").place(Duration.ofHours(1)).close();
+              return true;
+            });
+    Thread waiter = Thread.ofPlatform().name("waiter").start(waiting);
+    await().until(() -> waiter.getState() == Thread.State.TIMED_WAITING);
+    first.close();
+    assertThat(waiting.get()).isTrue();
+  }
 }
