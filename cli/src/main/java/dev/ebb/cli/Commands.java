@@ -5,6 +5,7 @@ import dev.ebb.cli.box.EachBoxCommand;
 import dev.ebb.cli.box.InspectCommand;
 import dev.ebb.cli.box.ListCommand;
 import dev.ebb.cli.box.NetworkCommand;
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.code.CodeCommand;
 import dev.ebb.cli.code.ContextCommand;
 import dev.ebb.cli.exec.ExecCommand;
@@ -28,6 +29,7 @@ import dev.ebb.cli.watch.ProcessesCommand;
 import dev.ebb.cli.watch.StatsCommand;
 import java.io.IOException;
 import java.util.List;
+import java.util.Set;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParseResult;
 
@@ -78,7 +80,40 @@ final class Commands {
           "version",
           "help");
 
+  /**
+   * Commands that need a process of their own: they read or write files of the caller, whom a
+   * daemon may not resemble in its mounts, groups and umask; they end or examine the daemon; or
+   * they are the server's.
+   */
+  private static final Set<String> IN_A_PROCESS =
+      Set.of(
+          "cp", "mcp", "serve", "config", "key", "quota", "doctor", "why", "sweep", "torture",
+          "soak", "purge");
+
+  /** Options that name files of the caller. */
+  private static final List<String> OF_FILES = List.of("--file", "--to", "--out");
+
+  /** Options of {@code run} that mean more to an engine of its own than to a daemon. */
+  private static final List<String> OF_AN_ENGINE =
+      List.of("--tmp", "--mount", "--packages", "--net", "--backend", "--verbose");
+
   private Commands() {}
+
+  /** Returns whether a daemon may run it, in place of a process of its own. */
+  static boolean isForDaemon(ParseResult parsed) {
+    String name = parsed.commandSpec().name();
+    if (name.equals("help")) {
+      return Options.words(parsed).stream().noneMatch(IN_A_PROCESS::contains);
+    }
+    boolean isAttachedRun =
+        name.equals("run") && !parsed.hasMatchedOption("-d") && !parsed.hasMatchedOption("-t");
+    boolean isCodeOfAFile =
+        List.of("code", "context").contains(name) && parsed.hasMatchedOption("-f");
+    return !IN_A_PROCESS.contains(name)
+        && !isCodeOfAFile
+        && OF_FILES.stream().noneMatch(parsed::hasMatchedOption)
+        && !(isAttachedRun && OF_AN_ENGINE.stream().anyMatch(parsed::hasMatchedOption));
+  }
 
   static CommandSpec spec(String name) {
     return switch (name) {
@@ -121,38 +156,39 @@ final class Commands {
     };
   }
 
-  static int run(String name, ParseResult parsed) throws InterruptedException, IOException {
+  static int run(Caller caller, String name, ParseResult parsed)
+      throws InterruptedException, IOException {
     return switch (name) {
-      case "run" -> new RunCommand(parsed).run();
-      case "create" -> CreateCommand.run(parsed);
-      case "exec" -> new ExecCommand(parsed).run();
-      case "code" -> new CodeCommand(parsed).run();
-      case "languages" -> CodeCommand.languages(parsed);
-      case "context" -> new ContextCommand(parsed).run();
-      case "ls" -> ListCommand.run(parsed);
-      case "ps" -> ProcessesCommand.run(parsed);
-      case "top" -> ProcessesCommand.top(parsed);
-      case "logs" -> LogsCommand.run(parsed);
-      case "wait" -> WaitCommand.run(parsed);
-      case "kill" -> KillCommand.run(parsed);
-      case "kill-all", "stop", "rm", "pause", "resume" -> EachBoxCommand.run(name, parsed);
-      case "network" -> NetworkCommand.run(parsed);
-      case "cp" -> CopyCommand.run(parsed);
-      case "inspect" -> InspectCommand.run(parsed);
-      case "stats" -> StatsCommand.run(parsed);
-      case "events" -> EventsCommand.run(parsed);
-      case "pressure" -> PressureCommand.run(parsed);
-      case "why" -> WhyCommand.run(parsed);
-      case "doctor" -> DoctorCommand.run(parsed);
-      case "mcp" -> McpCommand.run();
-      case "serve", "config", "key", "quota" -> ServerCommands.run(name);
-      case "pool" -> PoolCommand.run(parsed);
-      case "sweep" -> SweepCommand.run(parsed);
-      case "torture" -> TortureCommand.run(parsed);
-      case "soak" -> SoakCommand.run(parsed);
-      case "purge" -> PurgeCommand.run(parsed);
-      case "completion" -> CompletionCommand.run(parsed);
-      case "version" -> Main.version(System.out);
+      case "run" -> new RunCommand(caller, parsed).run();
+      case "create" -> CreateCommand.run(caller, parsed);
+      case "exec" -> new ExecCommand(caller, parsed).run();
+      case "code" -> new CodeCommand(caller, parsed).run();
+      case "languages" -> CodeCommand.languages(caller, parsed);
+      case "context" -> new ContextCommand(caller, parsed).run();
+      case "ls" -> ListCommand.run(caller, parsed);
+      case "ps" -> ProcessesCommand.run(caller, parsed);
+      case "top" -> ProcessesCommand.top(caller, parsed);
+      case "logs" -> LogsCommand.run(caller, parsed);
+      case "wait" -> WaitCommand.run(caller, parsed);
+      case "kill" -> KillCommand.run(caller, parsed);
+      case "kill-all", "stop", "rm", "pause", "resume" -> EachBoxCommand.run(caller, name, parsed);
+      case "network" -> NetworkCommand.run(caller, parsed);
+      case "cp" -> CopyCommand.run(caller, parsed);
+      case "inspect" -> InspectCommand.run(caller, parsed);
+      case "stats" -> StatsCommand.run(caller, parsed);
+      case "events" -> EventsCommand.run(caller, parsed);
+      case "pressure" -> PressureCommand.run(caller, parsed);
+      case "why" -> WhyCommand.run(caller, parsed);
+      case "doctor" -> DoctorCommand.run(caller, parsed);
+      case "mcp" -> McpCommand.run(caller);
+      case "serve", "config", "key", "quota" -> ServerCommands.run(caller, name);
+      case "pool" -> PoolCommand.run(caller, parsed);
+      case "sweep" -> SweepCommand.run(caller, parsed);
+      case "torture" -> TortureCommand.run(caller, parsed);
+      case "soak" -> SoakCommand.run(caller, parsed);
+      case "purge" -> PurgeCommand.run(caller, parsed);
+      case "completion" -> CompletionCommand.run(caller, parsed);
+      case "version" -> Main.version(caller.out());
       default -> throw new IllegalStateException(name);
     };
   }

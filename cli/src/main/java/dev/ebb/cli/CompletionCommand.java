@@ -1,5 +1,6 @@
 package dev.ebb.cli;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.option.Options;
 import picocli.AutoComplete;
 import picocli.CommandLine.Model.CommandSpec;
@@ -18,12 +19,12 @@ final class CompletionCommand {
   }
 
   /** Prints one script for both shells: in zsh it loads the emulation of bash completion. */
-  static int run(ParseResult parsed) {
+  static int run(Caller caller, ParseResult parsed) {
     String shell = Options.words(parsed).getFirst();
     if (!shell.equals("bash") && !shell.equals("zsh")) {
       throw Options.bad(parsed, "bad shell \"" + shell + "\": choose bash or zsh");
     }
-    System.out.print(AutoComplete.bash("ebb", Main.commandLine()));
+    caller.out().print(AutoComplete.bash("ebb", Main.commandLine()));
     return 0;
   }
 }

@@ -1,10 +1,10 @@
 package dev.ebb.cli;
 
+import dev.ebb.cli.caller.Caller;
+import dev.ebb.cli.caller.OwnProcess;
 import dev.ebb.cli.daemon.DaemonFailure;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.ExitCode;
-import dev.ebb.cli.output.OwnOutput;
-import dev.ebb.cli.output.Plain;
 import dev.ebb.model.SandboxException;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -23,31 +23,38 @@ public final class Main {
   private Main() {}
 
   public static void main(String[] args) {
-    OwnOutput out = OwnOutput.install();
-    // ORDER: last, so that all output is plain text and a failed write is noticed.
-    Plain.install();
-    int code = out.judge(run(args));
-    // The reader of our stdin may be parked in a read for ever; nothing else is left to do.
-    Runtime.getRuntime().halt(code);
+    OwnProcess process = OwnProcess.open();
+    process.end(run(process, args));
   }
 
-  static int run(String... args) {
+  public static int run(Caller caller, String... args) {
     CommandLine commands = commandLine(args);
     try {
       ParseResult parsed = commands.parseArgs(args);
-      return dispatch(commands, parsed);
+      return dispatch(caller, commands, parsed);
     } catch (ParameterException e) {
       String command = e.getCommandLine().getCommandSpec().qualifiedName(" ");
-      System.err.println(command + ": " + e.getMessage());
-      System.err.println("Try '" + command + " --help'.");
+      caller.err().println(command + ": " + e.getMessage());
+      caller.err().println("Try '" + command + " --help'.");
       return ExitCode.OWN_FAILURE;
     } catch (SandboxException e) {
-      System.err.println("ebb: " + e.getMessage());
+      caller.err().println("ebb: " + e.getMessage());
       return ExitCode.OWN_FAILURE;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      System.err.println("ebb: interrupted");
+      caller.err().println("ebb: interrupted");
       return ExitCode.OWN_FAILURE;
+    }
+  }
+
+  /** Returns whether a daemon may run the command; all others need a process of their own. */
+  public static boolean isForDaemon(String... args) {
+    try {
+      ParseResult parsed = commandLine(args).parseArgs(args);
+      return !parsed.hasSubcommand() || Commands.isForDaemon(parsed.subcommand());
+    } catch (ParameterException e) {
+      // To say so needs no process.
+      return true;
     }
   }
 
@@ -63,35 +70,35 @@ public final class Main {
     return new CommandLine(root);
   }
 
-  private static int dispatch(CommandLine commands, ParseResult parsed)
+  private static int dispatch(Caller caller, CommandLine commands, ParseResult parsed)
       throws InterruptedException {
     if (!parsed.hasSubcommand()) {
-      return overview(commands, parsed.hasMatchedOption("--help"));
+      return overview(caller, commands, parsed.hasMatchedOption("--help"));
     }
     ParseResult command = parsed.subcommand();
     if (command.hasMatchedOption("--help")) {
-      command.commandSpec().commandLine().usage(Plain.ownOut());
+      command.commandSpec().commandLine().usage(caller.ownOut());
       return 0;
     }
     String name = command.commandSpec().name();
     if (name.equals("help")) {
-      return help(commands, String.join(" ", Options.words(command)));
+      return help(caller, commands, String.join(" ", Options.words(command)));
     }
     try {
-      return Commands.run(name, command);
+      return Commands.run(caller, name, command);
     } catch (IOException e) {
-      return DaemonFailure.print(e, command.hasMatchedOption("--json"));
+      return DaemonFailure.print(caller, e, command.hasMatchedOption("--json"));
     }
   }
 
-  private static int overview(CommandLine commands, boolean isAsked) {
-    commands.usage(isAsked ? Plain.ownOut() : Plain.ownErr());
+  private static int overview(Caller caller, CommandLine commands, boolean isAsked) {
+    commands.usage(isAsked ? caller.ownOut() : caller.ownErr());
     return isAsked ? 0 : ExitCode.OWN_FAILURE;
   }
 
-  private static int help(CommandLine commands, String about) {
+  private static int help(Caller caller, CommandLine commands, String about) {
     if (about.isEmpty()) {
-      commands.usage(Plain.ownOut());
+      commands.usage(caller.ownOut());
       return 0;
     }
     CommandLine command = commands.getSubcommands().get(about);
@@ -100,7 +107,7 @@ public final class Main {
       throw new ParameterException(
           commands, "unknown command '" + about + "'; known: " + String.join(", ", known));
     }
-    command.usage(Plain.ownOut());
+    command.usage(caller.ownOut());
     return 0;
   }
 

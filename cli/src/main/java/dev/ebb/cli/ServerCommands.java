@@ -1,5 +1,6 @@
 package dev.ebb.cli;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.ExitCode;
 import java.util.List;
@@ -111,8 +112,8 @@ final class ServerCommands {
         .addOption(Options.flag("", "--admin"));
   }
 
-  static int run(String name) {
-    System.err.println("ebb: " + name + " can be started by the script ebb only");
+  static int run(Caller caller, String name) {
+    caller.err().println("ebb: " + name + " can be started by the script ebb only");
     return ExitCode.OWN_FAILURE;
   }
 }

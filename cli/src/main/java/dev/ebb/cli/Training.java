@@ -1,6 +1,7 @@
 package dev.ebb.cli;
 
-import dev.ebb.engine.HomeTools;
+import dev.ebb.cli.caller.Caller;
+import dev.ebb.cli.caller.OwnProcess;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -29,12 +30,13 @@ final class Training {
   private Training() {}
 
   public static void main(String[] args) throws IOException {
-    COMMANDS.forEach(command -> Main.run(command.toArray(String[]::new)));
-    Path socket = HomeTools.defaultHome().resolve("ebb.sock");
+    Caller process = OwnProcess.open();
+    COMMANDS.forEach(command -> Main.run(process, command.toArray(String[]::new)));
+    Path socket = process.home().resolve("ebb.sock");
     try (var server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
       server.bind(UnixDomainSocketAddress.of(socket));
       Thread.ofPlatform().name("answers").daemon().start(() -> answer(server));
-      DAEMON_COMMANDS.forEach(command -> Main.run(command.toArray(String[]::new)));
+      DAEMON_COMMANDS.forEach(command -> Main.run(process, command.toArray(String[]::new)));
     } finally {
       Files.deleteIfExists(socket);
     }

@@ -1,6 +1,6 @@
 package dev.ebb.cli;
 
-import dev.ebb.cli.output.Plain;
+import dev.ebb.cli.caller.OwnProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -9,12 +9,11 @@ public final class AllVerbs {
   private AllVerbs() {}
 
   public static void main(String[] arguments) throws Exception {
-    Plain.install();
+    OwnProcess process = OwnProcess.open();
     for (String line : Files.readAllLines(Path.of(arguments[0]))) {
-      System.out.println("-- " + line);
-      Main.run(line.split(" "));
+      process.out().println("-- " + line);
+      Main.run(process, line.split(" "));
     }
-    System.out.flush();
-    Runtime.getRuntime().halt(0);
+    process.end(0);
   }
 }

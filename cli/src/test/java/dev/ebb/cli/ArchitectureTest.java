@@ -25,7 +25,12 @@ class ArchitectureTest implements ArchitectureRules {
   @Override
   public List<String> packages() {
     var order =
-        new ArrayList<>(List.of("dev.ebb.cli.option", "dev.ebb.cli.output", "dev.ebb.cli.daemon"));
+        new ArrayList<>(
+            List.of(
+                "dev.ebb.cli.output",
+                "dev.ebb.cli.caller",
+                "dev.ebb.cli.option",
+                "dev.ebb.cli.daemon"));
     order.addAll(COMMANDS);
     order.add("dev.ebb.cli");
     return order;
@@ -34,6 +39,12 @@ class ArchitectureTest implements ArchitectureRules {
   @Override
   public Set<String> separatePackages() {
     return Set.copyOf(COMMANDS);
+  }
+
+  /** Commands also run in a daemon, for a process elsewhere. */
+  @Override
+  public Set<String> ownersOfTheProcess() {
+    return Set.of("dev.ebb.cli.caller.OwnProcess");
   }
 
   @Override

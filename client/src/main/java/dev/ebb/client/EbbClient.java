@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.ThreadFactory;
 
 /**
  * A client of one daemon. Thread-safe; owns connections and, while there are timeouts to watch, one
@@ -30,7 +31,15 @@ public final class EbbClient implements Closeable {
 
   /** Connects to the daemon of this host; throws {@link NoDaemonException} if there is none. */
   public static EbbClient connect(Path socket) throws IOException {
-    return connect(Endpoint.unix(socket), "");
+    return connect(Endpoint.unix(socket), "", Thread::new);
+  }
+
+  /**
+   * Connects to the daemon of this host; {@code threads} makes the thread that ends calls that last
+   * too long. Throws {@link NoDaemonException} if there is no daemon.
+   */
+  public static EbbClient connect(Path socket, ThreadFactory threads) throws IOException {
+    return connect(Endpoint.unix(socket), "", threads);
   }
 
   /**
@@ -39,7 +48,7 @@ public final class EbbClient implements Closeable {
    * authority that the JDK trusts.
    */
   public static EbbClient connect(URI uri, String key) throws IOException {
-    return connect(Endpoint.tcp(uri), key);
+    return connect(Endpoint.tcp(uri), key, Thread::new);
   }
 
   /**
@@ -50,11 +59,12 @@ public final class EbbClient implements Closeable {
    *     own
    */
   public static EbbClient connect(URI uri, String key, Path authorities) throws IOException {
-    return connect(Endpoint.tls(uri, Authorities.of(authorities)), key);
+    return connect(Endpoint.tls(uri, Authorities.of(authorities)), key, Thread::new);
   }
 
-  private static EbbClient connect(Endpoint endpoint, String key) throws IOException {
-    var client = new EbbClient(new Calls(new HttpTransport(endpoint), key));
+  private static EbbClient connect(Endpoint endpoint, String key, ThreadFactory threads)
+      throws IOException {
+    var client = new EbbClient(new Calls(new HttpTransport(endpoint, threads), key));
     try {
       client.calls.connect();
       return client;

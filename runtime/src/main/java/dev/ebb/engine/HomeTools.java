@@ -19,6 +19,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** Works on a home without an engine: finds it, sweeps it, makes a temporary home beside it. */
@@ -30,7 +31,12 @@ public final class HomeTools {
 
   /** The default home, which need not exist: {@code EBB_HOME}, or /var/lib/ebb. */
   public static Path defaultHome() {
-    return Home.locate(System.getenv());
+    return home(System.getenv());
+  }
+
+  /** The home that an environment names, which need not exist. */
+  public static Path home(Map<String, String> environment) {
+    return Home.locate(environment);
   }
 
   /** Makes the default home if it is missing, and refuses it if others can change it. */

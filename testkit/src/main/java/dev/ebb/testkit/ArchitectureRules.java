@@ -91,4 +91,20 @@ public interface ArchitectureRules {
 
     assertThat(uses.isEmpty()).as(uses.toString()).isNotEqualTo(isKernel());
   }
+
+  /**
+   * The classes that may touch the streams, environment, directory, signals and end of their own
+   * process; empty if the module has no such rule.
+   */
+  default Set<String> ownersOfTheProcess() {
+    return Set.of();
+  }
+
+  @Test
+  default void onlyItsOwnersTouchTheProcess() {
+    Set<String> owners = ownersOfTheProcess();
+    if (!owners.isEmpty()) {
+      assertThat(ModuleClasses.of(module()).usesOfThisProcess(owners)).isEmpty();
+    }
+  }
 }

@@ -34,6 +34,24 @@ final class ModuleClasses {
           "java.util.concurrent.locks.LockSupport");
   private static final Set<String> SLEEPS = Set.of("sleep", "parkNanos", "parkUntil");
 
+  /** Its streams, environment, working directory, signals, terminal and end. */
+  private static final Map<String, Set<String>> OF_THIS_PROCESS =
+      Map.of(
+          "java.lang.System",
+          Set.of("in", "out", "err", "setIn", "setOut", "setErr", "getenv", "exit"),
+          "java.io.FileDescriptor",
+          Set.of("in", "out", "err"),
+          "java.lang.Runtime",
+          Set.of("exit", "halt", "addShutdownHook"),
+          "java.nio.file.Path",
+          Set.of("toAbsolutePath"),
+          "sun.misc.Signal",
+          Set.of("handle", "raise"),
+          "dev.ebb.kernel.Terminal",
+          Set.of("isAt", "size", "raw"),
+          "dev.ebb.engine.HomeTools",
+          Set.of("defaultHome"));
+
   private final JavaClasses classes;
 
   private ModuleClasses(JavaClasses classes) {
@@ -132,6 +150,20 @@ final class ModuleClasses {
         .filter(call -> SLEEPS.contains(call.getName()))
         .filter(call -> SLEEPERS.contains(call.getTargetOwner().getName()))
         .map(call -> call.getDescription())
+        .toList();
+  }
+
+  /** Uses of what belongs to this process alone, by classes other than {@code except}. */
+  List<String> usesOfThisProcess(Set<String> except) {
+    return classes.stream()
+        .filter(type -> !except.contains(type.getName()))
+        .flatMap(type -> type.getAccessesFromSelf().stream())
+        .filter(
+            use ->
+                OF_THIS_PROCESS
+                    .getOrDefault(use.getTargetOwner().getName(), Set.of())
+                    .contains(use.getName()))
+        .map(use -> use.getDescription())
         .toList();
   }
 

@@ -1,5 +1,6 @@
 package dev.ebb.cli.box;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.BoxOptions;
 import dev.ebb.cli.option.Options;
@@ -21,15 +22,15 @@ public final class CreateCommand {
         .addOption(Options.json());
   }
 
-  public static int run(ParseResult parsed) throws IOException {
-    var request = BoxOptions.request(parsed).withDetached();
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
+    var request = BoxOptions.request(caller, parsed).withDetached();
     var key = Options.<String>find(parsed, "--idempotency-key");
-    try (EbbClient client = DaemonConnection.openOrStart()) {
+    try (EbbClient client = DaemonConnection.openOrStart(caller)) {
       Box box =
           key.isPresent()
               ? client.boxes().create(request, key.get())
               : client.boxes().create(request);
-      System.out.println(parsed.hasMatchedOption("--json") ? box.document() : box.id());
+      caller.out().println(parsed.hasMatchedOption("--json") ? box.document() : box.id());
     }
     return 0;
   }

@@ -1,5 +1,6 @@
 package dev.ebb.cli.box;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.daemon.DaemonFailure;
 import dev.ebb.cli.option.ExecOptions;
@@ -21,10 +22,12 @@ import picocli.CommandLine.ParseResult;
 /** Commands on each of several boxes: stop, rm, pause, resume, kill-all. */
 public final class EachBoxCommand {
   private final String verb;
+  private final Caller caller;
   private final ParseResult parsed;
 
-  private EachBoxCommand(String verb, ParseResult parsed) {
+  private EachBoxCommand(Caller caller, String verb, ParseResult parsed) {
     this.verb = verb;
+    this.caller = caller;
     this.parsed = parsed;
   }
 
@@ -61,17 +64,17 @@ public final class EachBoxCommand {
   }
 
   /** Goes on after a box that failed, as rm(1) does. */
-  public static int run(String verb, ParseResult parsed) throws IOException {
-    var command = new EachBoxCommand(verb, parsed);
+  public static int run(Caller caller, String verb, ParseResult parsed) throws IOException {
+    var command = new EachBoxCommand(caller, verb, parsed);
     List<String> boxes =
         Options.words(parsed).stream().map(box -> Options.box(parsed, box)).toList();
     int code = 0;
-    try (EbbClient client = DaemonConnection.open()) {
+    try (EbbClient client = DaemonConnection.open(caller)) {
       for (String box : boxes) {
         try {
           code = Math.max(code, command.apply(client.boxes(), box));
         } catch (EbbException e) {
-          int failure = DaemonFailure.print(e, parsed.hasMatchedOption("--json"));
+          int failure = DaemonFailure.print(caller, e, parsed.hasMatchedOption("--json"));
           code = Math.max(code, command.isNoFailure(e) ? 0 : failure);
         }
       }
@@ -121,11 +124,11 @@ public final class EachBoxCommand {
 
   /** Prints the result; a box of which something is left is a failure. */
   private int done(String box, JsonObject document, @Nullable Certificate certificate) {
-    System.out.println(parsed.hasMatchedOption("--json") ? document : words(box, certificate));
+    caller.out().println(parsed.hasMatchedOption("--json") ? document : words(box, certificate));
     if (certificate == null || certificate.clean()) {
       return 0;
     }
-    System.err.println("ebb: " + box + " is stuck; see ebb why " + box);
+    caller.err().println("ebb: " + box + " is stuck; see ebb why " + box);
     return ExitCode.OWN_FAILURE;
   }
 

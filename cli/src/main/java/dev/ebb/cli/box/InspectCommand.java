@@ -1,5 +1,6 @@
 package dev.ebb.cli.box;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.ExecNumbers;
 import dev.ebb.cli.option.Options;
@@ -22,15 +23,15 @@ public final class InspectCommand {
             Options.positional("BOX [EXEC]", "1..2", "the box and the number of a command"));
   }
 
-  public static int run(ParseResult parsed) throws IOException {
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
     String box = Options.box(parsed, Options.words(parsed).getFirst());
     List<Long> numbers = ExecNumbers.parse(parsed);
-    try (EbbClient client = DaemonConnection.open()) {
+    try (EbbClient client = DaemonConnection.open(caller)) {
       JsonObject document =
           numbers.isEmpty()
               ? client.boxes().inspect(box).document()
               : client.execs(box).inspect(numbers.getFirst()).document();
-      System.out.println(parsed.hasMatchedOption("--json") ? document : Json.indent(document));
+      caller.out().println(parsed.hasMatchedOption("--json") ? document : Json.indent(document));
     }
     return 0;
   }

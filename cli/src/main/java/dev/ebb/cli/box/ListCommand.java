@@ -1,5 +1,6 @@
 package dev.ebb.cli.box;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.Shown;
@@ -52,7 +53,7 @@ public final class ListCommand {
     throw new TypeConversionException("bad state \"" + word.toLowerCase(Locale.ROOT) + "\"");
   }
 
-  public static int run(ParseResult parsed) throws IOException {
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
     Optional<BoxState> state = Options.find(parsed, "--state");
     boolean all = parsed.hasMatchedOption("--all") || state.isPresent();
     var query =
@@ -61,17 +62,17 @@ public final class ListCommand {
             state.orElse(null),
             Options.<String>find(parsed, "--name").orElse(null));
     List<Box> boxes;
-    try (EbbClient client = DaemonConnection.open()) {
+    try (EbbClient client = DaemonConnection.open(caller)) {
       boxes =
           client.boxes().list(query).stream().filter(box -> all || !box.state().isOver()).toList();
     }
     if (parsed.hasMatchedOption("--json")) {
       var documents = boxes.stream().map(Box::document).toList();
-      System.out.println(JsonObject.empty().with("boxes", documents));
+      caller.out().println(JsonObject.empty().with("boxes", documents));
     } else if (parsed.hasMatchedOption("--quiet")) {
-      boxes.forEach(box -> System.out.println(box.id()));
+      boxes.forEach(box -> caller.out().println(box.id()));
     } else {
-      table(boxes, Instant.now()).print(System.out);
+      table(boxes, Instant.now()).print(caller.out());
     }
     return 0;
   }

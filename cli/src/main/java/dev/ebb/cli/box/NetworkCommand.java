@@ -1,5 +1,6 @@
 package dev.ebb.cli.box;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.Options;
 import dev.ebb.client.Box;
@@ -23,15 +24,15 @@ public final class NetworkCommand {
                 "the box, and what it may reach from now on; other connections are closed"));
   }
 
-  public static int run(ParseResult parsed) throws IOException {
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
     List<String> words = Options.words(parsed);
     String box = Options.box(parsed, words.getFirst());
-    try (EbbClient client = DaemonConnection.open()) {
+    try (EbbClient client = DaemonConnection.open(caller)) {
       Box shown =
           words.size() == 1
               ? client.boxes().inspect(box)
               : client.boxes().changeNetwork(box, words.get(1));
-      System.out.println(parsed.hasMatchedOption("--json") ? shown.document() : shown.network());
+      caller.out().println(parsed.hasMatchedOption("--json") ? shown.document() : shown.network());
     }
     return 0;
   }

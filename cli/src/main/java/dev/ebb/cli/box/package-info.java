@@ -1,6 +1,6 @@
 /**
- * Commands about boxes: create, list, inspect, stop and remove them. May use {@code option}, {@code
- * output} and {@code daemon}.
+ * Commands about boxes: create, list, inspect, stop and remove them. May use {@code output}, {@code
+ * caller}, {@code option} and {@code daemon}.
  */
 @NullMarked
 package dev.ebb.cli.box;

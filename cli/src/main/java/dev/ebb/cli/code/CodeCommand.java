@@ -1,5 +1,6 @@
 package dev.ebb.cli.code;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.daemon.ExecEnd;
 import dev.ebb.cli.option.BoxOptions;
@@ -16,8 +17,6 @@ import dev.ebb.client.Output;
 import dev.ebb.client.OutputStreamName;
 import dev.ebb.json.JsonException;
 import dev.ebb.json.JsonObject;
-import java.io.FileDescriptor;
-import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
@@ -38,9 +37,11 @@ import picocli.CommandLine.ParseResult;
 public final class CodeCommand {
   private static final String SOURCE = "-f";
 
+  private final Caller caller;
   private final ParseResult parsed;
 
-  public CodeCommand(ParseResult parsed) {
+  public CodeCommand(Caller caller, ParseResult parsed) {
+    this.caller = caller;
     this.parsed = parsed;
   }
 
@@ -89,14 +90,14 @@ public final class CodeCommand {
     return Options.command("languages", "List the supported languages.").addOption(Options.json());
   }
 
-  public static int languages(ParseResult parsed) throws IOException {
-    try (EbbClient client = DaemonConnection.openOrStart()) {
+  public static int languages(Caller caller, ParseResult parsed) throws IOException {
+    try (EbbClient client = DaemonConnection.openOrStart(caller)) {
       JsonObject answer = client.languages();
       if (parsed.hasMatchedOption("--json")) {
-        System.out.println(answer);
+        caller.out().println(answer);
         return 0;
       }
-      table(answer.objects("languages")).print(System.out);
+      table(answer.objects("languages")).print(caller.out());
       return 0;
     }
   }
@@ -118,11 +119,11 @@ public final class CodeCommand {
 
   public int run() throws IOException {
     Code code = code();
-    try (EbbClient client = DaemonConnection.openOrStart()) {
+    try (EbbClient client = DaemonConnection.openOrStart(caller)) {
       CodeResult result =
           parsed.hasMatchedOption("--json") ? client.run(code) : follow(client, code);
       if (parsed.hasMatchedOption("--json")) {
-        System.out.println(result.document());
+        caller.out().println(result.document());
       }
       copyOut(result);
       explain(result);
@@ -145,13 +146,15 @@ public final class CodeCommand {
     }
     byte[] text =
         file.isPresent()
-            ? Files.readAllBytes(Path.of(file.get()))
-            : fromStdin ? System.in.readAllBytes() : words.get(1).getBytes(StandardCharsets.UTF_8);
+            ? Files.readAllBytes(caller.path(file.get()))
+            : fromStdin
+                ? caller.in().readAllBytes()
+                : words.get(1).getBytes(StandardCharsets.UTF_8);
     Code code =
         Code.of(words.getFirst(), decoded(text))
             .withArguments(words.subList(first, words.size()))
-            .withBox(BoxOptions.request(parsed));
-    return withOptions(input ? code.withStdin(Output.of(System.in.readAllBytes())) : code);
+            .withBox(BoxOptions.request(caller, parsed));
+    return withOptions(input ? code.withStdin(Output.of(caller.in().readAllBytes())) : code);
   }
 
   private Code withOptions(Code code) {
@@ -171,9 +174,9 @@ public final class CodeCommand {
   }
 
   /** Copies what it writes to our own streams as it comes. */
-  private static CodeResult follow(EbbClient client, Code code) throws IOException {
-    OutputStream out = new FileOutputStream(FileDescriptor.out);
-    OutputStream err = new FileOutputStream(FileDescriptor.err);
+  private CodeResult follow(EbbClient client, Code code) throws IOException {
+    OutputStream out = caller.rawOut();
+    OutputStream err = caller.rawErr();
     try (Following following = client.runAndFollow(code)) {
       while (true) {
         switch (following.next().orElseThrow()) {
@@ -200,12 +203,12 @@ public final class CodeCommand {
     }
     switch (result.outcome()) {
       case "ok", "failed", "killed" -> {}
-      case "compile-error" -> System.err.println("ebb: the code does not compile");
-      case "timed-out" -> System.err.println("ebb: timed out (--timeout)");
-      case "out-of-memory" -> System.err.println("ebb: out of memory (--memory)");
+      case "compile-error" -> caller.err().println("ebb: the code does not compile");
+      case "timed-out" -> caller.err().println("ebb: timed out (--timeout)");
+      case "out-of-memory" -> caller.err().println("ebb: out of memory (--memory)");
       case "output-lost" ->
-          System.err.println("ebb: " + ExecEnd.words(result.result().exec().lost()));
-      default -> System.err.println("ebb: " + result.outcome());
+          caller.err().println("ebb: " + ExecEnd.words(result.result().exec().lost()));
+      default -> caller.err().println("ebb: " + result.outcome());
     }
   }
 
@@ -215,13 +218,13 @@ public final class CodeCommand {
     if (Options.many(parsed, "--out").isEmpty()) {
       return;
     }
-    Path directory = Path.of(Options.<String>find(parsed, "--to").orElse(".")).toRealPath();
+    Path directory = caller.path(Options.<String>find(parsed, "--to").orElse(".")).toRealPath();
     for (CodeResult.File file : result.files()) {
       Output content = file.content();
       if (content != null) {
         copy(directory, file.path(), content.bytes());
       } else if (file.missing() != null) {
-        System.err.println("ebb: " + file.path() + " was not copied: " + file.missing());
+        caller.err().println("ebb: " + file.path() + " was not copied: " + file.missing());
       }
     }
   }

@@ -1,5 +1,6 @@
 package dev.ebb.cli.code;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.daemon.ExecEnd;
 import dev.ebb.cli.option.ExecOptions;
@@ -18,13 +19,10 @@ import dev.ebb.client.EbbClient;
 import dev.ebb.client.Output;
 import dev.ebb.client.OutputStreamName;
 import dev.ebb.json.JsonObject;
-import java.io.FileDescriptor;
-import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -38,10 +36,12 @@ import picocli.CommandLine.ParseResult;
 public final class ContextCommand {
   private static final String SOURCE = "-f";
 
+  private final Caller caller;
   private final ParseResult parsed;
   private final List<String> words;
 
-  public ContextCommand(ParseResult parsed) {
+  public ContextCommand(Caller caller, ParseResult parsed) {
+    this.caller = caller;
     this.parsed = parsed;
     words = Options.words(parsed);
   }
@@ -95,7 +95,7 @@ public final class ContextCommand {
   public int run() throws IOException {
     String verb = words.getFirst();
     requireCount(verb);
-    try (EbbClient client = DaemonConnection.open()) {
+    try (EbbClient client = DaemonConnection.open(caller)) {
       Contexts contexts = client.contexts(Options.box(parsed, words.get(1)));
       return switch (verb) {
         case "create" -> print(contexts.create(request()));
@@ -114,8 +114,10 @@ public final class ContextCommand {
   }
 
   private int print(Context context) {
-    System.out.println(
-        parsed.hasMatchedOption("--json") ? context.document() : Table.clean(context.id()));
+    caller
+        .out()
+        .println(
+            parsed.hasMatchedOption("--json") ? context.document() : Table.clean(context.id()));
     return 0;
   }
 
@@ -132,7 +134,7 @@ public final class ContextCommand {
     List<Context> all = contexts.list();
     if (parsed.hasMatchedOption("--json")) {
       var documents = all.stream().map(Context::document).toList();
-      System.out.println(JsonObject.empty().with("contexts", documents));
+      caller.out().println(JsonObject.empty().with("contexts", documents));
       return 0;
     }
     var table = new Table("CONTEXT", "NAME", "LANGUAGE", "STATE", "EXEC", "END");
@@ -141,7 +143,7 @@ public final class ContextCommand {
       table.row(
           each.id(), Shown.orNothing(each.name()), each.language(), each.state(), each.exec(), end);
     }
-    table.print(System.out);
+    table.print(caller.out());
     return 0;
   }
 
@@ -153,7 +155,7 @@ public final class ContextCommand {
     cell = timeout.isPresent() ? cell.withTimeout(timeout.get()) : cell;
     if (parsed.hasMatchedOption("--json")) {
       CellResult result = contexts.run(context, cell);
-      System.out.println(result.document());
+      caller.out().println(result.document());
       return code(result);
     }
     return follow(contexts, context, cell);
@@ -165,10 +167,10 @@ public final class ContextCommand {
       throw Options.bad(parsed, "write the code, or - for stdin, or -f FILE");
     }
     if (file.isPresent()) {
-      return Files.readString(Path.of(file.get()));
+      return Files.readString(caller.path(file.get()));
     }
     return words.get(3).equals("-")
-        ? new String(System.in.readAllBytes(), StandardCharsets.UTF_8)
+        ? new String(caller.in().readAllBytes(), StandardCharsets.UTF_8)
         : words.get(3);
   }
 
@@ -180,8 +182,8 @@ public final class ContextCommand {
 
   /** When this process ends, the connection closes, and the daemon interrupts the cell. */
   private int follow(Contexts contexts, String context, CellRequest cell) throws IOException {
-    OutputStream out = new FileOutputStream(FileDescriptor.out);
-    OutputStream err = new FileOutputStream(FileDescriptor.err);
+    OutputStream out = caller.rawOut();
+    OutputStream err = caller.rawErr();
     int pictures = 0;
     try (var following = contexts.runAndFollow(context, cell)) {
       while (true) {
@@ -208,25 +210,25 @@ public final class ContextCommand {
       Output picture = forms.get("image/" + type);
       if (picture != null && directory.isPresent()) {
         String name = "%d.%s".formatted(number, type.replace("+xml", ""));
-        Files.write(Path.of(directory.get(), name), picture.bytes());
+        Files.write(caller.path(directory.get()).resolve(name), picture.bytes());
         return 1;
       }
     }
     return 0;
   }
 
-  private static void explain(CellResult result) {
+  private void explain(CellResult result) {
     if (result.error() != null) {
-      System.err.print(result.error().traceback());
+      caller.err().print(result.error().traceback());
     }
     Cause cause = result.cause();
     if (cause != null) {
-      System.err.println("ebb: the context has ended: " + cause.kind());
+      caller.err().println("ebb: the context has ended: " + cause.kind());
     }
     if (result.lost() != null) {
-      System.err.println("ebb: " + ExecEnd.words(result.lost()));
+      caller.err().println("ebb: " + ExecEnd.words(result.lost()));
     } else if (!List.of("ok", "error", "failed", "died").contains(result.outcome())) {
-      System.err.println("ebb: " + result.outcome());
+      caller.err().println("ebb: " + result.outcome());
     }
   }
 

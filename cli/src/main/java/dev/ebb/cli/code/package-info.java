@@ -1,6 +1,6 @@
 /**
  * Commands about code: run it in a box of its own or in a context, and list the languages. May use
- * {@code option}, {@code output} and {@code daemon}.
+ * {@code output}, {@code caller}, {@code option} and {@code daemon}.
  */
 @NullMarked
 package dev.ebb.cli.code;

@@ -1,5 +1,6 @@
 package dev.ebb.cli.daemon;
 
+import dev.ebb.cli.caller.Caller;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,12 +21,12 @@ public final class DaemonEnvironment {
 
   private DaemonEnvironment() {}
 
-  public static List<String> of(Map<String, String> ours, Path home) {
+  public static List<String> of(Caller caller, Map<String, String> ours, Path home) {
     var environment = new TreeMap<String, String>();
     ours.forEach(
         (name, value) -> {
           if (PATHS.contains(name) && !value.isEmpty()) {
-            environment.put(name, Path.of(value).toAbsolutePath().toString());
+            environment.put(name, caller.absolutePath(value).toString());
           } else if (READ.contains(name) || (name.startsWith("EBB_") && !CALLERS.contains(name))) {
             environment.put(name, value);
           }

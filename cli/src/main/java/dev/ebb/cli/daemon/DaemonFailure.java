@@ -1,5 +1,6 @@
 package dev.ebb.cli.daemon;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.output.ExitCode;
 import dev.ebb.client.EbbException;
 import dev.ebb.json.JsonObject;
@@ -10,11 +11,11 @@ import java.nio.file.FileSystemException;
 public final class DaemonFailure {
   private DaemonFailure() {}
 
-  public static int print(IOException e, boolean json) {
+  public static int print(Caller caller, IOException e, boolean json) {
     if (json) {
-      System.out.println(JsonObject.empty().with("error", document(e)));
+      caller.out().println(JsonObject.empty().with("error", document(e)));
     } else {
-      System.err.println("ebb: " + words(e));
+      caller.err().println("ebb: " + words(e));
     }
     return ExitCode.OWN_FAILURE;
   }

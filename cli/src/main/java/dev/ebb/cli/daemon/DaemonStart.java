@@ -1,5 +1,6 @@
 package dev.ebb.cli.daemon;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.output.Table;
 import dev.ebb.client.EbbClient;
 import dev.ebb.engine.HomeTools;
@@ -35,6 +36,7 @@ final class DaemonStart {
   /** Its working directory must not keep ours busy. */
   private static final String SCRIPT = "cd / && exec \"$0\" serve";
 
+  private final Caller caller;
   private final Path root;
   private final Path home;
   private final Path log;
@@ -44,7 +46,8 @@ final class DaemonStart {
 
   private final Deadline deadline = Deadline.in(PATIENCE);
 
-  private DaemonStart(Path root, Path home) {
+  private DaemonStart(Caller caller, Path root, Path home) {
+    this.caller = caller;
     this.root = root;
     this.home = home;
     log = home.resolve("daemon.log");
@@ -52,15 +55,18 @@ final class DaemonStart {
   }
 
   /** Empty if the location of the {@code ebb} script is unknown. */
-  static Optional<DaemonStart> ofThisHost() {
-    return Optional.ofNullable(System.getProperty("ebb.root"))
-        .map(root -> new DaemonStart(Path.of(root), HomeTools.prepareHome()));
+  static Optional<DaemonStart> ofThisHost(Caller caller) {
+    return caller
+        .root()
+        .map(root -> new DaemonStart(caller, root, HomeTools.prepareHome(caller.home())));
   }
 
   private void reportStart() throws IOException {
-    System.err.println(
-        "ebb: started the daemon, pid %s; ebb serve runs it in the foreground"
-            .formatted(Files.readString(file).strip()));
+    caller
+        .err()
+        .println(
+            "ebb: started the daemon, pid %s; ebb serve runs it in the foreground"
+                .formatted(Files.readString(file).strip()));
   }
 
   EbbClient start() throws IOException {
@@ -71,7 +77,7 @@ final class DaemonStart {
         return await(Optional.empty(), 0);
       }
       // RACE: another process may have started it since it did not answer.
-      Optional<EbbClient> there = DaemonConnection.find();
+      Optional<EbbClient> there = DaemonConnection.find(caller);
       if (there.isPresent()) {
         return there.get();
       }
@@ -94,7 +100,7 @@ final class DaemonStart {
     Fd input = Fd.open(scope, Path.of("/dev/null"), Fd.Flag.READ);
     Fd output = Fd.open(scope, log, Fd.Flag.WRITE, Fd.Flag.APPEND);
     List<String> words = List.of("sh", "-c", SCRIPT, root.resolve("ebb").toString());
-    List<String> environment = DaemonEnvironment.of(System.getenv(), home);
+    List<String> environment = DaemonEnvironment.of(caller, caller.environment(), home);
     return Spawn.spawn(
         scope, Path.of("/bin/sh"), words, environment, List.of(input, output, output));
   }
@@ -103,7 +109,7 @@ final class DaemonStart {
   private EbbClient await(Optional<Pidfd> daemon, long logged) throws IOException, KernelException {
     boolean lives = true;
     while (true) {
-      Optional<EbbClient> client = DaemonConnection.find();
+      Optional<EbbClient> client = DaemonConnection.find(caller);
       if (client.isPresent()) {
         return client.get();
       }

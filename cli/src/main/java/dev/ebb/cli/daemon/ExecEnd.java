@@ -1,5 +1,6 @@
 package dev.ebb.cli.daemon;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.output.ExitCode;
 import dev.ebb.client.Cause;
 import dev.ebb.client.Exec;
@@ -15,9 +16,9 @@ public final class ExecEnd {
   }
 
   /** Prints a line about every end that is not the command's own. */
-  public static void explain(Exec ended) {
+  public static void explain(Caller caller, Exec ended) {
     if (ended.lost() != null) {
-      print(words(ended.lost()));
+      print(caller, words(ended.lost()));
     }
     Cause cause = ended.cause();
     if (cause == null) {
@@ -25,11 +26,11 @@ public final class ExecEnd {
     }
     String message = cause.message();
     switch (cause.kind()) {
-      case "timed-out" -> print("timed out (--timeout)");
-      case "out-of-memory" -> print("out of memory");
-      case "output-limit" -> print("stopped at the output limit (--output-limit)");
-      case "lost" -> print("the box died while the command ran");
-      case "not-started", "stuck" -> print(message == null ? cause.kind() : message);
+      case "timed-out" -> print(caller, "timed out (--timeout)");
+      case "out-of-memory" -> print(caller, "out of memory");
+      case "output-limit" -> print(caller, "stopped at the output limit (--output-limit)");
+      case "lost" -> print(caller, "the box died while the command ran");
+      case "not-started", "stuck" -> print(caller, message == null ? cause.kind() : message);
       default -> {}
     }
   }
@@ -41,7 +42,7 @@ public final class ExecEnd {
             .formatted(lost.stdoutBytes(), lost.stderrBytes(), lost.reason());
   }
 
-  private static void print(String message) {
-    System.err.println("ebb: " + message);
+  private static void print(Caller caller, String message) {
+    caller.err().println("ebb: " + message);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The connection to the daemon: finds it, starts it, and describes its failures and the ends of its
- * commands. May use {@code output}.
+ * commands. May use {@code output} and {@code caller}.
  */
 @NullMarked
 package dev.ebb.cli.daemon;

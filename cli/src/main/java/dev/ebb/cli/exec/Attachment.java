@@ -1,99 +1,80 @@
 package dev.ebb.cli.exec;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonFailure;
-import dev.ebb.cli.daemon.ExecEnd;
 import dev.ebb.cli.output.ExitCode;
 import dev.ebb.cli.output.OwnOutput;
+import dev.ebb.client.EbbClient;
 import dev.ebb.client.Exec;
 import dev.ebb.client.ExecEvent;
-import dev.ebb.client.ExecRequest;
-import dev.ebb.client.Execs;
 import dev.ebb.client.Following;
-import dev.ebb.client.Offsets;
+import dev.ebb.client.NotFoundException;
 import dev.ebb.client.Output;
 import dev.ebb.client.OutputStreamName;
-import java.io.ByteArrayOutputStream;
-import java.io.FileDescriptor;
-import java.io.FileInputStream;
-import java.io.FileOutputStream;
+import dev.ebb.client.Result;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
-import sun.misc.Signal;
 
-/** Runs a command of the daemon with our own streams and signals. */
+/** Runs a command of the daemon with the streams and signals of our caller. */
 final class Attachment {
-  private final Execs execs;
+  private final Caller caller;
+  private final EbbClient client;
   private final Duration grace;
   private final AtomicInteger signal = new AtomicInteger();
 
   @GuardedBy("this")
   private @Nullable Exec exec;
 
-  Attachment(Execs execs, Duration grace) {
-    this.execs = execs;
+  Attachment(Caller caller, EbbClient client, Duration grace) {
+    this.caller = caller;
+    this.client = client;
     this.grace = grace;
   }
 
-  /** Starts it and returns what the shell is to see. */
-  int run(ExecRequest request, boolean input, boolean json, boolean quiet) throws IOException {
+  /** Starts a command, and then follows it. */
+  interface Source {
+    Exec start() throws IOException;
+
+    Following follow(Exec started) throws IOException;
+  }
+
+  /** Runs it to its end, which is empty if the reader of the output has gone. */
+  Optional<Result> run(Source source, boolean input, OutputStream out, OutputStream err)
+      throws IOException {
     // ORDER: no Ctrl-C may end us and leave the command.
-    catchSignals();
-    long number = start(input ? request.withStdin() : request);
+    caller.onSignals(Caller.ENDING, this::handle);
+    Exec started = start(source);
     if (input) {
-      pumpInput(number);
+      pumpInput(started);
     }
-    return json ? collect(number) : copy(number, quiet);
+    Optional<Result> ended = follow(source, started, out, err);
+    if (ended.isEmpty()) {
+      kill(started, grace);
+    }
+    return ended;
+  }
+
+  /** The exit code: that of a signal, if there was one. */
+  int code(int otherwise) {
+    return signal.get() != 0 ? ExitCode.SIGNALLED + signal.get() : otherwise;
   }
 
   /** RACE: a signal handler waits for the lock, and then knows what to end. */
-  private synchronized long start(ExecRequest request) throws IOException {
-    Exec started = execs.start(request);
+  private synchronized Exec start(Source source) throws IOException {
+    Exec started = source.start();
     exec = started;
-    return started.number();
-  }
-
-  private int collect(long number) throws IOException {
-    var stdout = new ByteArrayOutputStream();
-    var stderr = new ByteArrayOutputStream();
-    Exec ended = follow(number, stdout, stderr).orElseThrow();
-    System.out.println(
-        ended
-            .document()
-            .with("stdout", Output.of(stdout.toByteArray()).document())
-            .with("stderr", Output.of(stderr.toByteArray()).document()));
-    return code(ended);
-  }
-
-  private int copy(long number, boolean quiet) throws IOException {
-    Optional<Exec> ended =
-        follow(
-            number,
-            new FileOutputStream(FileDescriptor.out),
-            new FileOutputStream(FileDescriptor.err));
-    if (ended.isEmpty()) {
-      execs.kill(number, grace);
-      return ExitCode.READER_GONE;
-    }
-    if (!quiet) {
-      ExecEnd.explain(ended.get());
-    }
-    return code(ended.get());
-  }
-
-  private int code(Exec ended) {
-    return signal.get() != 0 ? ExitCode.SIGNALLED + signal.get() : ExecEnd.code(ended.exitCode());
+    return started;
   }
 
   /** Copies both streams until the end; empty when the reader of our output has gone. */
-  private Optional<Exec> follow(long number, OutputStream out, OutputStream err)
+  private Optional<Result> follow(Source source, Exec started, OutputStream out, OutputStream err)
       throws IOException {
-    try (Following following = execs.follow(number, Offsets.START)) {
+    try (Following following = source.follow(started)) {
       while (true) {
         switch (following.next().orElseThrow()) {
           case ExecEvent.Started _ -> {}
@@ -104,43 +85,51 @@ final class Attachment {
           }
           case ExecEvent.Lost _ -> {} // its end reports that
           case ExecEvent.Ended(var result) -> {
-            return Optional.of(result.exec());
+            return flush(out) && flush(err) ? Optional.of(result) : Optional.empty();
           }
         }
       }
     }
   }
 
-  private static boolean write(OutputStream stream, Output output) {
+  private boolean write(OutputStream stream, Output output) {
     try {
       stream.write(output.bytes());
       return true;
     } catch (IOException e) {
-      if (!OwnOutput.isReaderGone(e)) {
-        print(OwnOutput.words(e));
-      }
-      return false;
+      return isWritten(e);
     }
+  }
+
+  private boolean flush(OutputStream stream) {
+    try {
+      stream.flush();
+      return true;
+    } catch (IOException e) {
+      return isWritten(e);
+    }
+  }
+
+  /** Reports a failure to write, unless the reader has gone. */
+  private boolean isWritten(IOException e) {
+    if (!OwnOutput.isReaderGone(e)) {
+      caller.err().println("ebb: " + OwnOutput.words(e));
+    }
+    return false;
   }
 
   /** The first runs the kill ladder, the second skips its grace. */
-  private void catchSignals() {
-    for (String name : List.of("INT", "TERM", "HUP")) {
-      Signal.handle(new Signal(name), this::handle);
-    }
-  }
-
-  private void handle(Signal caught) {
-    boolean again = signal.getAndSet(caught.getNumber()) != 0;
+  private void handle(int caught) {
+    boolean again = signal.getAndSet(caught) != 0;
     Exec running = running();
     if (running == null) {
-      Runtime.getRuntime().halt(ExitCode.SIGNALLED + caught.getNumber());
+      caller.leave(ExitCode.SIGNALLED + caught);
       return;
     }
     try {
-      execs.kill(running.number(), again ? Duration.ZERO : grace);
+      kill(running, again ? Duration.ZERO : grace);
     } catch (IOException e) {
-      System.err.println("ebb: " + DaemonFailure.words(e));
+      caller.err().println("ebb: " + DaemonFailure.words(e));
     }
   }
 
@@ -148,22 +137,21 @@ final class Attachment {
     return exec;
   }
 
-  /** Copies our stdin; the thread ends with the process, so it is not joined. */
-  private void pumpInput(long number) {
-    Thread.ofPlatform()
-        .name("ebb-stdin")
-        .daemon()
-        .start(
-            () -> {
-              try (var in = new FileInputStream(FileDescriptor.in)) {
-                execs.feedAll(number, in);
-              } catch (IOException e) {
-                // It ended, or reads no more: the thread that follows it reports that.
-              }
-            });
+  private void kill(Exec running, Duration within) throws IOException {
+    try {
+      client.execs(running.box()).kill(running.number(), within);
+    } catch (NotFoundException e) {
+      // It has ended, and its box is gone.
+    }
   }
 
-  private static void print(String message) {
-    System.err.println("ebb: " + message);
+  private void pumpInput(Exec running) {
+    caller.inBackground(
+        "ebb-stdin",
+        () -> {
+          try (var in = caller.in()) {
+            client.execs(running.box()).feedAll(running.number(), in);
+          }
+        });
   }
 }

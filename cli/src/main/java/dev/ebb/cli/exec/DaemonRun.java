@@ -1,5 +1,6 @@
 package dev.ebb.cli.exec;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.daemon.DaemonFailure;
 import dev.ebb.cli.option.BoxOptions;
@@ -16,9 +17,11 @@ import picocli.CommandLine.ParseResult;
 
 /** {@code ebb run -d} and {@code ebb run -t}: in a box of the daemon. */
 final class DaemonRun {
+  private final Caller caller;
   private final ParseResult parsed;
 
-  DaemonRun(ParseResult parsed) {
+  DaemonRun(Caller caller, ParseResult parsed) {
+    this.caller = caller;
     this.parsed = parsed;
   }
 
@@ -26,9 +29,9 @@ final class DaemonRun {
     if (parsed.hasMatchedOption("--tmp")) {
       throw Options.bad(parsed, "--tmp cannot be combined with -d or -t");
     }
-    BoxRequest boxRequest = BoxOptions.request(parsed);
+    BoxRequest boxRequest = BoxOptions.request(caller, parsed);
     ExecRequest request = ExecOptions.request(parsed, Options.words(parsed));
-    try (EbbClient client = DaemonConnection.openOrStart()) {
+    try (EbbClient client = DaemonConnection.openOrStart(caller)) {
       if (!parsed.hasMatchedOption("--detach")) {
         return attach(client, boxRequest, request);
       }
@@ -43,11 +46,11 @@ final class DaemonRun {
       throws IOException {
     Box box = client.boxes().create(boxRequest.withDetached());
     start(client, box, request);
-    System.out.println(parsed.hasMatchedOption("--json") ? box.document() : box.id());
+    caller.out().println(parsed.hasMatchedOption("--json") ? box.document() : box.id());
     return 0;
   }
 
-  private static Exec start(EbbClient client, Box box, ExecRequest request) throws IOException {
+  private Exec start(EbbClient client, Box box, ExecRequest request) throws IOException {
     try {
       return client.execs(box.id()).start(request);
     } catch (IOException e) {
@@ -60,13 +63,13 @@ final class DaemonRun {
   private int leave(EbbClient client, BoxRequest boxRequest, ExecRequest request)
       throws IOException {
     Exec exec = client.start(boxRequest, request);
-    System.out.println(parsed.hasMatchedOption("--json") ? exec.document() : exec.box());
+    caller.out().println(parsed.hasMatchedOption("--json") ? exec.document() : exec.box());
     return 0;
   }
 
   private int attach(EbbClient client, BoxRequest boxRequest, ExecRequest request)
       throws IOException {
-    var terminal = new TerminalAttachment(client, ExecOptions.grace(parsed));
+    var terminal = new TerminalAttachment(caller, client, ExecOptions.grace(parsed));
     return terminal.run(
         size -> client.runAndFollow(boxRequest, request.withTerminal(size)),
         ExecOptions.isInteractive(parsed));
@@ -75,14 +78,14 @@ final class DaemonRun {
   /**
    * Removes a box and reports what is left of it; never throws, so the first failure is reported.
    */
-  private static void remove(EbbClient client, String box) {
+  private void remove(EbbClient client, String box) {
     try {
       Certificate certificate = client.boxes().remove(box, true);
       if (!certificate.clean()) {
-        System.err.println("ebb: " + certificate);
+        caller.err().println("ebb: " + certificate);
       }
     } catch (IOException e) {
-      System.err.println("ebb: cannot remove " + box + ": " + DaemonFailure.words(e));
+      caller.err().println("ebb: cannot remove " + box + ": " + DaemonFailure.words(e));
     }
   }
 }

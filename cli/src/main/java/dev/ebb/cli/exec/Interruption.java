@@ -1,19 +1,16 @@
 package dev.ebb.cli.exec;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.output.ExitCode;
 import dev.ebb.exec.Exec;
 import java.time.Duration;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
-import sun.misc.Signal;
 
 /**
  * Handles Ctrl-C and similar signals: the first runs the kill ladder, the second skips its grace.
  * While the box is still being made, a signal interrupts that.
  */
 final class Interruption {
-  private static final List<String> SIGNALS = List.of("INT", "TERM", "HUP");
-
   private final Thread maker;
   private @Nullable Exec exec;
   private Duration grace = Duration.ZERO;
@@ -23,10 +20,8 @@ final class Interruption {
     this.maker = maker;
   }
 
-  void install() {
-    for (String name : SIGNALS) {
-      Signal.handle(new Signal(name), this::handle);
-    }
+  void install(Caller caller) {
+    caller.onSignals(Caller.ENDING, this::handle);
   }
 
   synchronized void attach(Exec running, Duration itsGrace) {
@@ -37,9 +32,9 @@ final class Interruption {
     }
   }
 
-  private synchronized void handle(Signal caught) {
+  private synchronized void handle(int caught) {
     boolean again = signal != 0;
-    signal = caught.getNumber();
+    signal = caught;
     if (exec == null) {
       maker.interrupt();
     } else {

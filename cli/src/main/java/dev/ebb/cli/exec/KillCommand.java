@@ -1,5 +1,6 @@
 package dev.ebb.cli.exec;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.ExecNumbers;
 import dev.ebb.cli.option.ExecOptions;
@@ -37,14 +38,14 @@ public final class KillCommand {
             Options.positional("BOX EXEC...", "2..*", "the box and the numbers of commands"));
   }
 
-  public static int run(ParseResult parsed) throws IOException {
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
     String box = Options.box(parsed, Options.words(parsed).getFirst());
     List<Long> numbers = ExecNumbers.parse(parsed);
     String signal = signal(Options.get(parsed, "--signal", "TERM"));
-    try (EbbClient client = DaemonConnection.open()) {
+    try (EbbClient client = DaemonConnection.open(caller)) {
       for (long number : numbers) {
         Exec exec = kill(client.execs(box), number, signal, parsed);
-        System.out.println(parsed.hasMatchedOption("--json") ? exec.document() : exec.number());
+        caller.out().println(parsed.hasMatchedOption("--json") ? exec.document() : exec.number());
       }
     }
     return 0;

@@ -1,5 +1,6 @@
 package dev.ebb.cli.exec;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.daemon.ExecEnd;
 import dev.ebb.cli.option.ExecNumbers;
@@ -13,8 +14,6 @@ import dev.ebb.client.Execs;
 import dev.ebb.client.Offsets;
 import dev.ebb.client.OutputStreamName;
 import dev.ebb.kernel.Terminal;
-import java.io.FileDescriptor;
-import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -36,37 +35,36 @@ public final class LogsCommand {
                 "the box and the number of a command (default: the last one)"));
   }
 
-  public static int run(ParseResult parsed) throws IOException {
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
     String box = Options.box(parsed, Options.words(parsed).getFirst());
     List<Long> numbers = ExecNumbers.parse(parsed);
-    OutputStream out =
-        Plain.log(new FileOutputStream(FileDescriptor.out), Terminal.isAt(Terminal.Stream.STDOUT));
-    OutputStream err =
-        Plain.log(new FileOutputStream(FileDescriptor.err), Terminal.isAt(Terminal.Stream.STDERR));
-    try (EbbClient client = DaemonConnection.open()) {
+    OutputStream out = Plain.log(caller.rawOut(), caller.isTerminal(Terminal.Stream.STDOUT));
+    OutputStream err = Plain.log(caller.rawErr(), caller.isTerminal(Terminal.Stream.STDERR));
+    try (EbbClient client = DaemonConnection.open(caller)) {
       Execs execs = client.execs(box);
       long number = ExecNumbers.orLast(numbers, execs).getFirst();
       if (parsed.hasMatchedOption("--follow")) {
-        return explain(follow(execs, number, out, err));
+        return explain(caller, follow(execs, number, out, err));
       }
       copy(execs.output(number, OutputStreamName.STDOUT, 0), out);
       copy(execs.output(number, OutputStreamName.STDERR, 0), err);
-      return explain(execs.inspect(number));
+      return explain(caller, execs.inspect(number));
     }
   }
 
   /** Prints what is missing in the output, and returns the exit code. */
-  private static int explain(Exec exec) {
+  private static int explain(Caller caller, Exec exec) {
     if (exec.inputCut()) {
-      System.err.println(
-          "ebb: the input of this command was cut: its daemon ended before the input did");
+      caller
+          .err()
+          .println("ebb: the input of this command was cut: its daemon ended before the input did");
     }
     if (exec.lost() != null) {
-      System.err.println("ebb: " + ExecEnd.words(exec.lost()));
+      caller.err().println("ebb: " + ExecEnd.words(exec.lost()));
       return ExitCode.OWN_FAILURE;
     }
     if (exec.truncated()) {
-      System.err.println("ebb: output above the limit was cut (--output-limit)");
+      caller.err().println("ebb: output above the limit was cut (--output-limit)");
     }
     return 0;
   }

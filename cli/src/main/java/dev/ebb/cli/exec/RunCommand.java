@@ -1,6 +1,7 @@
 package dev.ebb.cli.exec;
 
 import dev.ebb.box.Box;
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.output.Documents;
 import dev.ebb.cli.output.ExitCode;
 import dev.ebb.cli.output.OwnOutput;
@@ -16,9 +17,6 @@ import dev.ebb.model.ExitCause;
 import dev.ebb.model.SandboxException;
 import dev.ebb.model.StuckProcess;
 import java.io.ByteArrayOutputStream;
-import java.io.FileDescriptor;
-import java.io.FileInputStream;
-import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import picocli.CommandLine.Model.CommandSpec;
@@ -28,13 +26,15 @@ import picocli.CommandLine.ParseResult;
 public final class RunCommand {
   private static final int CHUNK = 64 * 1024;
 
+  private final Caller caller;
   private final ParseResult parsed;
   private final RunOptions options;
   private final Interruption interruption = new Interruption(Thread.currentThread());
 
-  public RunCommand(ParseResult parsed) {
+  public RunCommand(Caller caller, ParseResult parsed) {
+    this.caller = caller;
     this.parsed = parsed;
-    options = new RunOptions(parsed);
+    options = new RunOptions(caller, parsed);
   }
 
   public static CommandSpec spec() {
@@ -43,11 +43,14 @@ public final class RunCommand {
 
   public int run() throws InterruptedException, IOException {
     if (options.isDetached() || options.hasTerminal()) {
-      return new DaemonRun(parsed).run();
+      return new DaemonRun(caller, parsed).run();
+    }
+    if (caller.isInDaemon()) {
+      return new AttachedRun(caller, parsed, options).run();
     }
     BoxSpec boxSpec = options.box();
     ExecSpec execSpec = options.exec();
-    interruption.install();
+    interruption.install(caller);
     try (Engine engine = Engine.openForProcess()) {
       printRecovered(engine);
       return run(engine, boxSpec, execSpec);
@@ -62,7 +65,7 @@ public final class RunCommand {
       return interruption.code();
     }
     if (options.json()) {
-      System.out.println(Documents.error(e));
+      caller.out().println(Documents.error(e));
       return ExitCode.OWN_FAILURE;
     }
     throw e;
@@ -83,7 +86,9 @@ public final class RunCommand {
       byte[] stdout = attached.stdout().toByteArray();
       byte[] stderr = attached.stderr().toByteArray();
       String id = box.id().value();
-      System.out.println(RunDocument.of(id, attached.exec(), result, stdout, stderr, certificate));
+      caller
+          .out()
+          .println(RunDocument.of(id, attached.exec(), result, stdout, stderr, certificate));
     }
     explain(boxSpec, execSpec, result, certificate);
     if (!certificate.isClean() || result.loss().isAny()) {
@@ -117,25 +122,21 @@ public final class RunCommand {
     boolean isWhole =
         options.json()
             ? follow(exec, stdout, stderr)
-            : follow(
-                exec,
-                new FileOutputStream(FileDescriptor.out),
-                new FileOutputStream(FileDescriptor.err));
+            : follow(exec, caller.rawOut(), caller.rawErr());
     if (!isWhole) {
       exec.kill(spec.grace());
     }
     return new Attached(exec, exec.await(), stdout, stderr, !isWhole);
   }
 
-  /** Copies our stdin; the thread ends with the process, so it is not joined. */
-  private static void pumpInput(Exec exec) {
-    Thread.ofPlatform().name("ebb-stdin").daemon().start(() -> copyInput(exec));
+  private void pumpInput(Exec exec) {
+    caller.inBackground("ebb-stdin", () -> copyInput(exec));
   }
 
-  private static void copyInput(Exec exec) {
+  private void copyInput(Exec exec) {
     var stdin = exec.stdin().orElseThrow();
     byte[] chunk = new byte[CHUNK];
-    try (var in = new FileInputStream(FileDescriptor.in)) {
+    try (var in = caller.in()) {
       for (int n = in.read(chunk); n >= 0; n = in.read(chunk)) {
         if (!stdin.write(chunk, 0, n)) {
           return;
@@ -150,7 +151,7 @@ public final class RunCommand {
   }
 
   /** Copies both streams until they end; false when the reader of our output has gone. */
-  private static boolean follow(Exec exec, OutputStream out, OutputStream err)
+  private boolean follow(Exec exec, OutputStream out, OutputStream err)
       throws InterruptedException {
     byte[] chunk = new byte[CHUNK];
     long stdout = 0;
@@ -194,22 +195,17 @@ public final class RunCommand {
     }
   }
 
-  private static void warn(BoxSpec boxSpec, ExecResult result) {
+  private void warn(BoxSpec boxSpec, ExecResult result) {
     if (result.usage().pidsRefused() > 0) {
-      print(
-          "the limit of %d processes refused a fork %d times (--pids)"
-              .formatted(boxSpec.limits().pids(), result.usage().pidsRefused()));
+      print(refused(boxSpec, result.usage().pidsRefused()));
     }
-    result
-        .leftovers()
-        .kept()
-        .forEach(kept -> print("kept until the end: pid " + kept.pid() + " " + kept.command()));
+    result.leftovers().kept().forEach(kept -> print(kept(kept.pid() + " " + kept.command())));
     if (result.loss().isAny()) {
       print("output was lost: " + result.loss().describe());
     }
   }
 
-  private static void printUsage(ExecResult result) {
+  private void printUsage(ExecResult result) {
     print(
         "%s, wall %d ms, cpu %d ms, peak memory %d KiB, peak pids %d"
             .formatted(
@@ -221,26 +217,48 @@ public final class RunCommand {
   }
 
   /** Prints a line about every end that is not the command's own. */
-  private static void explain(BoxSpec boxSpec, ExecSpec execSpec, ExitCause cause) {
+  private void explain(BoxSpec boxSpec, ExecSpec execSpec, ExitCause cause) {
     switch (cause) {
       case ExitCause.Exited _,
           ExitCause.Signalled _,
           ExitCause.Killed _,
           ExitCause.OutputLost _ -> {}
-      case ExitCause.TimedOut _ ->
-          print("timed out after " + execSpec.timeout().toMillis() + " ms (--timeout)");
-      case ExitCause.OutOfMemory _ ->
-          print("out of memory: the limit is " + boxSpec.limits().memory() + " (--memory)");
-      case ExitCause.OutputLimit _ ->
-          print("stopped at the output limit of " + execSpec.outputLimit() + " (--output-limit)");
+      case ExitCause.TimedOut _ -> print(timedOut(execSpec));
+      case ExitCause.OutOfMemory _ -> print(outOfMemory(boxSpec));
+      case ExitCause.OutputLimit _ -> print(tooMuchOutput(execSpec));
       case ExitCause.NotStarted(_, var reason) -> print(reason);
-      case ExitCause.Lost _ -> print("the box died while the command ran");
+      case ExitCause.Lost _ -> print(LOST);
       case ExitCause.Stuck(var processes) ->
           print("outlived SIGKILL: " + StuckProcess.describe(processes));
     }
   }
 
-  private static void print(String message) {
-    System.err.println("ebb: " + message);
+  // --- messages, also of a run in a daemon ---
+
+  static final String LOST = "the box died while the command ran";
+
+  static String refused(BoxSpec spec, long forks) {
+    return "the limit of %d processes refused a fork %d times (--pids)"
+        .formatted(spec.limits().pids(), forks);
+  }
+
+  static String kept(String process) {
+    return "kept until the end: pid " + process;
+  }
+
+  static String timedOut(ExecSpec spec) {
+    return "timed out after " + spec.timeout().toMillis() + " ms (--timeout)";
+  }
+
+  static String outOfMemory(BoxSpec spec) {
+    return "out of memory: the limit is " + spec.limits().memory() + " (--memory)";
+  }
+
+  static String tooMuchOutput(ExecSpec spec) {
+    return "stopped at the output limit of " + spec.outputLimit() + " (--output-limit)";
+  }
+
+  private void print(String message) {
+    caller.err().println("ebb: " + message);
   }
 }

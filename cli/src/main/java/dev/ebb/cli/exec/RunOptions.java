@@ -2,6 +2,7 @@ package dev.ebb.cli.exec;
 
 import static dev.ebb.cli.option.Options.flag;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.option.BoxOptions;
 import dev.ebb.cli.option.ExecOptions;
 import dev.ebb.cli.option.Options;
@@ -9,7 +10,6 @@ import dev.ebb.model.BoxSpec;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Limits;
 import dev.ebb.model.Network;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine.Model.CommandSpec;
@@ -17,9 +17,11 @@ import picocli.CommandLine.ParseResult;
 
 /** The options of {@code ebb run}, and what they mean to the engine. */
 final class RunOptions {
+  private final Caller caller;
   private final ParseResult parsed;
 
-  RunOptions(ParseResult parsed) {
+  RunOptions(Caller caller, ParseResult parsed) {
+    this.caller = caller;
     this.parsed = parsed;
   }
 
@@ -88,13 +90,13 @@ final class RunOptions {
     Optional<String> backend = Options.find(parsed, "--backend");
     spec = backend.isPresent() ? spec.withBackend(backend.get()) : spec;
     for (String text : Options.many(parsed, "--mount")) {
-      spec = spec.withMount(BoxOptions.mount(parsed, text));
+      spec = spec.withMount(BoxOptions.mount(caller, parsed, text));
     }
     for (String text : Options.many(parsed, "--packages")) {
-      spec = spec.withPackages(Path.of(text).toAbsolutePath());
+      spec = spec.withPackages(caller.absolutePath(text));
     }
     for (String text : Options.many(parsed, "--file")) {
-      spec = spec.withFile(BoxOptions.file(parsed, text));
+      spec = spec.withFile(BoxOptions.file(caller, parsed, text));
     }
     return spec;
   }

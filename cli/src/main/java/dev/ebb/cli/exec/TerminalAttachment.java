@@ -1,6 +1,7 @@
 package dev.ebb.cli.exec;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonFailure;
 import dev.ebb.cli.daemon.ExecEnd;
 import dev.ebb.cli.output.ExitCode;
@@ -16,17 +17,13 @@ import dev.ebb.client.TerminalSize;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Terminal;
-import java.io.FileDescriptor;
-import java.io.FileInputStream;
-import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import sun.misc.Signal;
 
 /**
  * A command with a terminal, shown on ours, which is raw meanwhile. It ends when this process ends,
@@ -34,11 +31,13 @@ import sun.misc.Signal;
  */
 final class TerminalAttachment {
   private static final int CHUNK = 4096;
+  private static final int HANGUP = 1;
   private static final Terminal.Size OTHERWISE = new Terminal.Size(24, 80);
 
   /** How long to wait after the end of the command, for the end of its box. */
   private static final Duration SLACK = Duration.ofSeconds(30);
 
+  private final Caller caller;
   private final EbbClient client;
   private final Duration grace;
   private final Scope scope = new Scope();
@@ -47,7 +46,8 @@ final class TerminalAttachment {
   @GuardedBy("this")
   private @Nullable Exec exec;
 
-  TerminalAttachment(EbbClient client, Duration grace) {
+  TerminalAttachment(Caller caller, EbbClient client, Duration grace) {
+    this.caller = caller;
     this.client = client;
     this.grace = grace;
   }
@@ -59,14 +59,14 @@ final class TerminalAttachment {
 
   /** Starts it and returns its exit code. */
   int run(Start start, boolean input) throws IOException {
-    if (input && !Terminal.isAt(Terminal.Stream.STDIN)) {
+    if (input && !caller.isTerminal(Terminal.Stream.STDIN)) {
       throw new IOException("stdin is not a terminal; omit -t");
     }
     try (scope) {
       // ORDER: signals, raw mode, start: no Ctrl-C may end us and leave the command.
       catchSignals();
       if (input) {
-        Terminal.raw(scope);
+        caller.rawTerminal(scope);
       }
       return attach(start, input);
     } catch (KernelException e) {
@@ -103,8 +103,8 @@ final class TerminalAttachment {
   private synchronized void giveWay() {}
 
   /** Waits for the end, and for that of its box if it has one of its own. */
-  private static int show(Following following) throws IOException {
-    var out = new FileOutputStream(FileDescriptor.out);
+  private int show(Following following) throws IOException {
+    var out = caller.rawOut();
     while (true) {
       switch (following.next().orElseThrow()) {
         case ExecEvent.Started _ -> {}
@@ -113,7 +113,7 @@ final class TerminalAttachment {
         case ExecEvent.Ended(var result) -> {
           var certificate = result.certificate();
           if (certificate != null && !certificate.clean()) {
-            System.err.println("ebb: " + certificate);
+            caller.err().println("ebb: " + certificate);
           }
           return ExecEnd.code(result.exec().exitCode());
         }
@@ -121,8 +121,8 @@ final class TerminalAttachment {
     }
   }
 
-  private static TerminalSize size() {
-    Terminal.Size size = Terminal.size(Terminal.Stream.STDOUT).orElse(OTHERWISE);
+  private TerminalSize size() {
+    Terminal.Size size = caller.terminalSize().orElse(OTHERWISE);
     return new TerminalSize(size.rows(), size.columns());
   }
 
@@ -136,12 +136,12 @@ final class TerminalAttachment {
     }
     try {
       TerminalSession session = execs(running).keyboard(running.number());
-      Signal.handle(new Signal("WINCH"), signal -> resize(session));
+      caller.onResize(() -> resize(session));
       // RACE: the size that it was started with may be that of before.
       resize(session);
-      inBackground("ebb-terminal", () -> readToTheEnd(session));
+      caller.inBackground("ebb-terminal", () -> readToTheEnd(session));
       if (input) {
-        inBackground("ebb-stdin", () -> pumpInput(session));
+        caller.inBackground("ebb-stdin", () -> pumpInput(session));
       }
     } catch (EbbException e) {
       // Its reader finds out.
@@ -152,31 +152,12 @@ final class TerminalAttachment {
     return client.execs(started.box());
   }
 
-  private static void resize(TerminalSession session) {
+  private void resize(TerminalSession session) {
     try {
       session.resize(size());
     } catch (IOException e) {
       // It has ended; the reader finds out.
     }
-  }
-
-  private interface Work {
-    void run() throws IOException;
-  }
-
-  /** The thread ends with the process, so it is not joined. */
-  private static void inBackground(String name, Work work) {
-    Thread.ofPlatform()
-        .name(name)
-        .daemon()
-        .start(
-            () -> {
-              try {
-                work.run();
-              } catch (IOException e) {
-                // It has ended; the reader finds out.
-              }
-            });
   }
 
   private static void readToTheEnd(TerminalSession session) throws IOException {
@@ -187,19 +168,19 @@ final class TerminalAttachment {
 
   private void pumpInput(TerminalSession session) throws IOException {
     byte[] chunk = new byte[CHUNK];
-    try (var in = new FileInputStream(FileDescriptor.in)) {
+    try (var in = caller.in()) {
       for (int n = read(in, chunk); n >= 0; n = read(in, chunk)) {
         session.write(Arrays.copyOf(chunk, n));
       }
     }
-    leave(new Signal("HUP"));
+    leave(HANGUP);
   }
 
   /**
    * Reads keys. A raw terminal has no end of file: it ends, or fails, when it hangs up. The signal
    * for that may be ignored, as below {@code nohup}.
    */
-  private static int read(FileInputStream in, byte[] chunk) {
+  private static int read(InputStream in, byte[] chunk) {
     try {
       return in.read(chunk);
     } catch (IOException e) {
@@ -210,13 +191,11 @@ final class TerminalAttachment {
   // --- signals ---
 
   private void catchSignals() {
-    for (String name : List.of("INT", "TERM", "HUP")) {
-      Signal.handle(new Signal(name), this::leave);
-    }
+    caller.onSignals(Caller.ENDING, this::leave);
   }
 
   /** The terminal is given back first: what comes after may take its time. */
-  private synchronized void leave(Signal signal) {
+  private synchronized void leave(int signal) {
     try {
       scope.close();
       if (exec != null) {
@@ -224,11 +203,11 @@ final class TerminalAttachment {
         var _ = over.await(SLACK.toSeconds(), TimeUnit.SECONDS);
       }
     } catch (KernelException e) {
-      System.err.println("ebb: " + e.getMessage());
+      caller.err().println("ebb: " + e.getMessage());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    Runtime.getRuntime().halt(ExitCode.SIGNALLED + signal.getNumber());
+    caller.leave(ExitCode.SIGNALLED + signal);
   }
 
   private void end(Exec running) {
@@ -237,7 +216,7 @@ final class TerminalAttachment {
     } catch (NotFoundException e) {
       // It has ended, and its box is gone.
     } catch (IOException e) {
-      System.err.println("ebb: " + DaemonFailure.words(e));
+      caller.err().println("ebb: " + DaemonFailure.words(e));
     }
   }
 }

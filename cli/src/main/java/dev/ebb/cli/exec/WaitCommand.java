@@ -1,5 +1,6 @@
 package dev.ebb.cli.exec;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.ExecNumbers;
 import dev.ebb.cli.option.Options;
@@ -32,20 +33,24 @@ public final class WaitCommand {
                 "the box and the numbers of commands (default: the last one)"));
   }
 
-  public static int run(ParseResult parsed) throws IOException {
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
     String box = Options.box(parsed, Options.words(parsed).getFirst());
     List<Long> numbers = ExecNumbers.parse(parsed);
     Optional<Duration> timeout = Options.find(parsed, "--timeout");
-    try (EbbClient client = DaemonConnection.open()) {
+    try (EbbClient client = DaemonConnection.open(caller)) {
       Execs execs = client.execs(box);
       for (long number : ExecNumbers.orLast(numbers, execs)) {
         Exec exec = timeout.isPresent() ? execs.await(number, timeout.get()) : execs.await(number);
         if (!exec.hasEnded()) {
-          System.err.println("ebb: exec " + number + " has not ended yet");
+          caller.err().println("ebb: exec " + number + " has not ended yet");
           return ExitCode.TIMED_OUT;
         }
-        System.out.println(
-            parsed.hasMatchedOption("--json") ? exec.document() : Shown.orNothing(exec.exitCode()));
+        caller
+            .out()
+            .println(
+                parsed.hasMatchedOption("--json")
+                    ? exec.document()
+                    : Shown.orNothing(exec.exitCode()));
       }
     }
     return 0;

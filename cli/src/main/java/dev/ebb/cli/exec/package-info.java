@@ -1,6 +1,6 @@
 /**
  * Commands about commands: run, exec, logs, wait and kill, with our own streams, signals and
- * terminal. May use {@code option}, {@code output} and {@code daemon}.
+ * terminal. May use {@code output}, {@code caller}, {@code option} and {@code daemon}.
  */
 @NullMarked
 package dev.ebb.cli.exec;

@@ -1,5 +1,6 @@
 package dev.ebb.cli.files;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.Options;
 import dev.ebb.client.BoxFiles;
@@ -7,9 +8,6 @@ import dev.ebb.client.EbbClient;
 import dev.ebb.client.Entry;
 import dev.ebb.client.NotFoundException;
 import dev.ebb.kernel.Terminal;
-import java.io.FileDescriptor;
-import java.io.FileInputStream;
-import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -23,9 +21,11 @@ import picocli.CommandLine.ParseResult;
 
 /** {@code ebb cp}: a file or a directory, between a box and the host; {@code -} is a tar. */
 public final class CopyCommand {
+  private final Caller caller;
   private final BoxFiles files;
 
-  private CopyCommand(BoxFiles files) {
+  private CopyCommand(Caller caller, BoxFiles files) {
+    this.caller = caller;
     this.files = files;
   }
 
@@ -41,7 +41,7 @@ public final class CopyCommand {
     return spec;
   }
 
-  public static int run(ParseResult parsed) throws IOException {
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
     List<String> words = Options.words(parsed);
     CopyPath from = CopyPath.parse(words.get(0));
     CopyPath to = CopyPath.parse(words.get(1));
@@ -49,8 +49,8 @@ public final class CopyCommand {
       throw Options.bad(parsed, "one of the two must be in a box: write it as BOX:PATH");
     }
     String box = Options.box(parsed, (from.isHost() ? to : from).box().orElseThrow());
-    try (EbbClient client = DaemonConnection.open()) {
-      var command = new CopyCommand(client.files(box));
+    try (EbbClient client = DaemonConnection.open(caller)) {
+      var command = new CopyCommand(caller, client.files(box));
       if (from.isHost()) {
         command.copyIn(from, to);
       } else {
@@ -62,10 +62,10 @@ public final class CopyCommand {
 
   private void copyIn(CopyPath from, CopyPath to) throws IOException {
     if (from.path().equals("-")) {
-      files.untar(to.path(), new FileInputStream(FileDescriptor.in));
+      files.untar(to.path(), caller.in());
       return;
     }
-    Path source = Path.of(from.path());
+    Path source = caller.path(from.path());
     if (!Files.exists(source)) {
       throw new NoSuchFileException(from.path());
     }
@@ -107,7 +107,7 @@ public final class CopyCommand {
       writeTar(from);
       return;
     }
-    Path target = Path.of(to.path());
+    Path target = caller.path(to.path());
     boolean intoDirectory = Files.isDirectory(target);
     if (!files.stat(from.path()).isDirectory()) {
       readFile(from.path(), intoDirectory ? target.resolve(from.name()) : target);
@@ -116,7 +116,7 @@ public final class CopyCommand {
     boolean nested = intoDirectory && !from.meansContent() && !from.name().isEmpty();
     Path directory = nested ? target.resolve(from.name()) : target;
     try (InputStream tar = files.tar(from.path())) {
-      new Unpacking(directory).unpack(tar);
+      new Unpacking(directory, caller.err()).unpack(tar);
     }
   }
 
@@ -127,12 +127,12 @@ public final class CopyCommand {
   }
 
   private void writeTar(CopyPath from) throws IOException {
-    if (Terminal.isAt(Terminal.Stream.STDOUT)) {
+    if (caller.isTerminal(Terminal.Stream.STDOUT)) {
       throw new IOException(
           "refusing to write a tar to a terminal: redirect it to a file or a pipe");
     }
     try (InputStream tar = files.tar(from.path())) {
-      tar.transferTo(new FileOutputStream(FileDescriptor.out));
+      tar.transferTo(caller.rawOut());
     }
   }
 }

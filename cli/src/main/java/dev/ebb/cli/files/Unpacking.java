@@ -3,6 +3,7 @@ package dev.ebb.cli.files;
 import dev.ebb.cli.output.Table;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -22,9 +23,11 @@ import java.util.concurrent.TimeUnit;
  */
 final class Unpacking {
   private final Path root;
+  private final PrintStream skipped;
   private final List<TarEntry> links = new ArrayList<>();
 
-  Unpacking(Path root) {
+  Unpacking(Path root, PrintStream skipped) {
+    this.skipped = skipped;
     this.root = root;
   }
 
@@ -39,7 +42,7 @@ final class Unpacking {
         case TarEntry.FILE -> file(target, entry, tar.content());
         case TarEntry.HARD_LINK -> link(target, target(entry.link()));
         case TarEntry.SYMBOLIC_LINK -> links.add(entry);
-        default -> System.err.println("ebb: skipped " + Table.clean(entry.name()));
+        default -> skipped.println("ebb: skipped " + Table.clean(entry.name()));
       }
     }
     makeLinks();

@@ -1,6 +1,6 @@
 /**
  * {@code ebb cp}: files between a box and the host, by a tar that is not trusted. May use {@code
- * option}, {@code output} and {@code daemon}.
+ * output}, {@code caller}, {@code option} and {@code daemon}.
  */
 @NullMarked
 package dev.ebb.cli.files;

@@ -1,6 +1,7 @@
 package dev.ebb.cli.mcp;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonFailure;
 import dev.ebb.cli.output.ExitCode;
 import dev.ebb.client.McpSession;
@@ -31,6 +32,7 @@ final class McpBridge {
   private static final int UNREACHABLE = -32000;
   private static final Duration LAST_WORDS = Duration.ofSeconds(2);
 
+  private final Caller caller;
   private final McpSession session;
   private final InputStream in;
   private final Object turn = new Object();
@@ -44,10 +46,11 @@ final class McpBridge {
   /** Requests whose answer is to come; and ourselves. */
   private final Phaser pending = new Phaser(1);
 
-  McpBridge(McpSession session, InputStream in, OutputStream out) {
+  McpBridge(Caller caller, McpSession session) {
+    this.caller = caller;
     this.session = session;
-    this.in = new BufferedInputStream(in);
-    this.out = out;
+    this.in = new BufferedInputStream(caller.in());
+    out = caller.rawOut();
   }
 
   /** Passes messages on until the client closes our stdin. */
@@ -144,9 +147,9 @@ final class McpBridge {
       return;
     }
     awaitLastWords();
-    System.err.println("ebb: " + reason);
+    caller.err().println("ebb: " + reason);
     // The reader of our stdin may be parked in a read for ever.
-    Runtime.getRuntime().halt(ExitCode.OWN_FAILURE);
+    caller.leave(ExitCode.OWN_FAILURE);
   }
 
   private void awaitLastWords() {
@@ -176,7 +179,7 @@ final class McpBridge {
         out.flush();
       } catch (IOException e) {
         // A client that reads no more is gone, and the session goes with us.
-        Runtime.getRuntime().halt(ExitCode.OWN_FAILURE);
+        caller.leave(ExitCode.OWN_FAILURE);
       }
     }
   }

@@ -1,11 +1,9 @@
 package dev.ebb.cli.mcp;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.Options;
 import dev.ebb.client.EbbClient;
-import java.io.FileDescriptor;
-import java.io.FileInputStream;
-import java.io.FileOutputStream;
 import java.io.IOException;
 import picocli.CommandLine.Model.CommandSpec;
 
@@ -18,12 +16,9 @@ public final class McpCommand {
         "mcp", "Serve MCP on stdin and stdout: tools for an agent, in boxes that end with it.");
   }
 
-  /** Nothing but messages is ever written to stdout, so no other code gets hold of it. */
-  public static int run() throws IOException {
-    var out = new FileOutputStream(FileDescriptor.out);
-    System.setOut(System.err);
-    try (EbbClient client = DaemonConnection.openOrStart()) {
-      return new McpBridge(client.mcp(), new FileInputStream(FileDescriptor.in), out).run();
+  public static int run(Caller caller) throws IOException {
+    try (EbbClient client = DaemonConnection.openOrStart(caller)) {
+      return new McpBridge(caller, client.mcp()).run();
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
  * {@code ebb mcp}: a bridge between stdin and stdout and the MCP interface of the daemon. May use
- * {@code option}, {@code output} and {@code daemon}.
+ * {@code output}, {@code caller}, {@code option} and {@code daemon}.
  */
 @NullMarked
 package dev.ebb.cli.mcp;

@@ -1,5 +1,6 @@
 package dev.ebb.cli.operate;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.Documents;
 import dev.ebb.cli.output.ExitCode;
@@ -19,10 +20,10 @@ public final class DoctorCommand {
         .addOption(Options.flag("print a JSON array", "--json"));
   }
 
-  public static int run(ParseResult parsed) throws InterruptedException {
+  public static int run(Caller caller, ParseResult parsed) throws InterruptedException {
     List<Doctor.Check> checks = Doctor.examine();
     boolean forPrograms = parsed.hasMatchedOption("--json");
-    System.out.print(forPrograms ? Documents.checks(checks) + "\n" : text(checks));
+    caller.out().print(forPrograms ? Documents.checks(checks) + "\n" : text(checks));
     return code(checks);
   }
 

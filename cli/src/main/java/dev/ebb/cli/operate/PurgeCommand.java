@@ -1,5 +1,6 @@
 package dev.ebb.cli.operate;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.ExitCode;
 import dev.ebb.engine.HomeTools;
@@ -39,22 +40,23 @@ public final class PurgeCommand {
         .addOption(Options.flag("do not ask", "-y", "--yes"));
   }
 
-  public static int run(ParseResult parsed) throws InterruptedException, IOException {
-    Path home = HomeTools.defaultHome();
+  public static int run(Caller caller, ParseResult parsed)
+      throws InterruptedException, IOException {
+    Path home = caller.home();
     if (!Files.exists(home, LinkOption.NOFOLLOW_LINKS)) {
-      System.out.println("nothing to remove: there is no " + home);
+      caller.out().println("nothing to remove: there is no " + home);
       return 0;
     }
     if (isEmpty(home)) {
-      System.out.println("nothing to remove: " + home + " is empty");
+      caller.out().println("nothing to remove: " + home + " is empty");
       return 0;
     }
     requireHome(home);
-    if (!parsed.hasMatchedOption("--yes") && !isConfirmed(parsed, home)) {
-      System.err.println("ebb: nothing was removed");
+    if (!parsed.hasMatchedOption("--yes") && !isConfirmed(caller, parsed, home)) {
+      caller.err().println("ebb: nothing was removed");
       return ExitCode.OWN_FAILURE;
     }
-    return HomeTools.purge(home, PurgeCommand::purge);
+    return HomeTools.purge(home, purge -> purge(caller, purge));
   }
 
   private static void requireHome(Path home) throws IOException {
@@ -69,18 +71,19 @@ public final class PurgeCommand {
     }
   }
 
-  private static boolean isConfirmed(ParseResult parsed, Path home) throws IOException {
-    if (!Terminal.isAt(Terminal.Stream.STDIN)) {
+  private static boolean isConfirmed(Caller caller, ParseResult parsed, Path home)
+      throws IOException {
+    if (!caller.isTerminal(Terminal.Stream.STDIN)) {
       throw Options.bad(parsed, "would remove " + home + "; add --yes to confirm");
     }
-    System.out.print("End the daemon with its boxes and remove " + home + "? [y/N] ");
-    System.out.flush();
-    var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    caller.out().print("End the daemon with its boxes and remove " + home + "? [y/N] ");
+    caller.out().flush();
+    var in = new BufferedReader(new InputStreamReader(caller.in(), StandardCharsets.UTF_8));
     String answer = in.readLine();
     return answer != null && answer.strip().matches("(?i)y(es)?");
   }
 
-  private static int purge(Purge purge) throws KernelException, IOException {
+  private static int purge(Caller caller, Purge purge) throws KernelException, IOException {
     Optional<ProcessRef> daemon = purge.daemon();
     var others = new ArrayList<>(purge.living());
     daemon.ifPresent(others::remove);
@@ -88,9 +91,9 @@ public final class PurgeCommand {
       throw new IOException("in use by " + pids(others) + "; end that first");
     }
     if (daemon.isPresent()) {
-      end(purge, daemon.get());
+      end(caller, purge, daemon.get());
     }
-    return print(purge.run());
+    return print(caller, purge.run());
   }
 
   private static String pids(List<ProcessRef> processes) {
@@ -99,26 +102,29 @@ public final class PurgeCommand {
         .collect(Collectors.joining(", "));
   }
 
-  private static void end(Purge purge, ProcessRef daemon) throws KernelException, IOException {
+  private static void end(Caller caller, Purge purge, ProcessRef daemon)
+      throws KernelException, IOException {
     purge.end(daemon);
     if (!Deadline.in(PATIENCE).until(LOOK_AGAIN, () -> !daemon.isAlive())) {
       throw new IOException("the daemon, pid " + daemon.pid() + ", does not end");
     }
-    System.out.println("stopped    the daemon, pid " + daemon.pid());
+    caller.out().println("stopped    the daemon, pid " + daemon.pid());
   }
 
-  private static int print(Purge.Outcome outcome) {
+  private static int print(Caller caller, Purge.Outcome outcome) {
     for (Recovery.Finding finding : outcome.findings()) {
       if (!(finding.fate() instanceof Recovery.Fate.Absent)) {
-        System.out.printf(
-            "%-10s %-9s %s%n",
-            finding.fate().describe(), finding.kind().wireName(), finding.subject());
+        caller
+            .out()
+            .printf(
+                "%-10s %-9s %s%n",
+                finding.fate().describe(), finding.kind().wireName(), finding.subject());
       }
     }
-    outcome.removed().forEach(path -> System.out.println("removed    " + path));
-    outcome.kept().forEach(path -> System.err.println("ebb: kept " + path + ": it is not Ebb's"));
+    outcome.removed().forEach(path -> caller.out().println("removed    " + path));
+    outcome.kept().forEach(path -> caller.err().println("ebb: kept " + path + ": it is not Ebb's"));
     if (outcome.isStuck()) {
-      System.err.println("ebb: the home stays until what is stuck is gone");
+      caller.err().println("ebb: the home stays until what is stuck is gone");
       return ExitCode.OWN_FAILURE;
     }
     return 0;

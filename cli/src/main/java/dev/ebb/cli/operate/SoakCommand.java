@@ -1,5 +1,6 @@
 package dev.ebb.cli.operate;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.option.Options;
 import dev.ebb.torture.soak.Soak;
 import dev.ebb.torture.soak.SoakSettings;
@@ -47,12 +48,14 @@ public final class SoakCommand {
     return Options.value(name, "N", Integer.class, Options::count, description);
   }
 
-  public static int run(ParseResult parsed) throws IOException, InterruptedException {
-    SoakSettings settings = settings(parsed);
-    return TrialHome.visit("soak", (host, isCalledOff) -> Soak.run(settings, host, isCalledOff));
+  public static int run(Caller caller, ParseResult parsed)
+      throws IOException, InterruptedException {
+    SoakSettings settings = settings(caller, parsed);
+    return TrialHome.visit(
+        caller, "soak", (host, isCalledOff) -> Soak.run(settings, host, isCalledOff));
   }
 
-  private static SoakSettings settings(ParseResult parsed) {
+  private static SoakSettings settings(Caller caller, ParseResult parsed) {
     int clients = Options.get(parsed, "--clients", CLIENTS);
     if (clients > MOST_CLIENTS) {
       throw Options.bad(parsed, "too many clients: at most " + MOST_CLIENTS);
@@ -65,21 +68,17 @@ public final class SoakCommand {
         Options.get(parsed, "--runs", RUNS),
         clients,
         files,
-        packages(parsed),
+        packages(caller, parsed),
         List.of(),
-        Options.<String>find(parsed, "--report").map(SoakCommand::path),
+        Options.<String>find(parsed, "--report").map(caller::absolutePath),
         parsed.hasMatchedOption("--json"));
   }
 
-  private static Optional<Path> packages(ParseResult parsed) {
-    Optional<Path> packages = Options.<String>find(parsed, "--packages").map(SoakCommand::path);
+  private static Optional<Path> packages(Caller caller, ParseResult parsed) {
+    Optional<Path> packages = Options.<String>find(parsed, "--packages").map(caller::absolutePath);
     if (packages.filter(path -> !Files.isDirectory(path)).isPresent()) {
       throw Options.bad(parsed, "--packages " + packages.get() + " is not a directory");
     }
     return packages;
-  }
-
-  private static Path path(String text) {
-    return Path.of(text).toAbsolutePath();
   }
 }

@@ -1,5 +1,6 @@
 package dev.ebb.cli.operate;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.Documents;
@@ -30,27 +31,27 @@ public final class SweepCommand {
         .addOption(Options.flag("print a JSON array", "--json"));
   }
 
-  public static int run(ParseResult parsed) throws IOException {
-    List<Sweep.Finding> findings = findings(parsed.hasMatchedOption("--dry-run"));
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
+    List<Sweep.Finding> findings = findings(caller, parsed.hasMatchedOption("--dry-run"));
     if (parsed.hasMatchedOption("--json")) {
-      System.out.println(Documents.findings(findings));
+      caller.out().println(Documents.findings(findings));
     } else {
-      print(findings);
+      print(caller, findings);
     }
     return findings.stream().anyMatch(f -> f.fate().equals(STUCK)) ? ExitCode.OWN_FAILURE : 0;
   }
 
   private static final String STUCK = new Recovery.Fate.Stuck("").wireName();
 
-  private static List<Sweep.Finding> findings(boolean dryRun) throws IOException {
-    Optional<EbbClient> daemon = DaemonConnection.find();
+  private static List<Sweep.Finding> findings(Caller caller, boolean dryRun) throws IOException {
+    Optional<EbbClient> daemon = DaemonConnection.find(caller);
     if (daemon.isEmpty()) {
-      return HomeTools.sweep(dryRun).stream().map(SweepCommand::finding).toList();
+      return HomeTools.sweep(caller.home(), dryRun).stream().map(SweepCommand::finding).toList();
     }
     try (EbbClient client = daemon.get()) {
       var findings = new ArrayList<>(client.sweep(dryRun).findings());
       // The daemon looks after its own home, not after those beside it.
-      HomeTools.sweepBeside(HomeTools.defaultHome(), dryRun).stream()
+      HomeTools.sweepBeside(caller.home(), dryRun).stream()
           .map(SweepCommand::finding)
           .forEach(findings::add);
       return findings;
@@ -66,15 +67,17 @@ public final class SweepCommand {
         finding.fate().reason());
   }
 
-  private static void print(List<Sweep.Finding> findings) {
+  private static void print(Caller caller, List<Sweep.Finding> findings) {
     if (findings.isEmpty()) {
-      System.out.println("nothing left by dead runtimes");
+      caller.out().println("nothing left by dead runtimes");
     }
     for (Sweep.Finding finding : findings) {
       String fate = finding.reason().isEmpty() ? "" : ": " + finding.reason();
-      System.out.printf(
-          "%-13s %-12s %-9s %s%s%n",
-          finding.fate(), finding.instance(), finding.kind(), finding.subject(), fate);
+      caller
+          .out()
+          .printf(
+              "%-13s %-12s %-9s %s%s%n",
+              finding.fate(), finding.instance(), finding.kind(), finding.subject(), fate);
     }
   }
 }

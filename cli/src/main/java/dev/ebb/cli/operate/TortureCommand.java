@@ -1,11 +1,11 @@
 package dev.ebb.cli.operate;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.option.Options;
 import dev.ebb.torture.Profile;
 import dev.ebb.torture.Settings;
 import dev.ebb.torture.Torture;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import picocli.CommandLine.Model.CommandSpec;
@@ -122,10 +122,12 @@ public final class TortureCommand {
     return word;
   }
 
-  public static int run(ParseResult parsed) throws IOException, InterruptedException {
-    Settings settings = settings(parsed);
+  public static int run(Caller caller, ParseResult parsed)
+      throws IOException, InterruptedException {
+    Settings settings = settings(caller, parsed);
     boolean selfTest = parsed.hasMatchedOption("--oracle-selftest");
     return TrialHome.visit(
+        caller,
         "torture",
         (host, isCalledOff) ->
             selfTest
@@ -133,7 +135,7 @@ public final class TortureCommand {
                 : Torture.run(settings, host, isCalledOff));
   }
 
-  private static Settings settings(ParseResult parsed) {
+  private static Settings settings(Caller caller, ParseResult parsed) {
     Profile profile = Options.get(parsed, "--profile", Profile.QUICK);
     int boxes = Options.get(parsed, "--boxes", profile.boxes());
     if (boxes > MOST_BOXES) {
@@ -145,7 +147,7 @@ public final class TortureCommand {
         boxes,
         profile,
         Options.find(parsed, "--only"),
-        Options.<String>find(parsed, "--report").map(Path::of).map(Path::toAbsolutePath),
+        Options.<String>find(parsed, "--report").map(caller::absolutePath),
         parsed.hasMatchedOption("--json"));
   }
 

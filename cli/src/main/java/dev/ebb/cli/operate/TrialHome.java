@@ -1,5 +1,6 @@
 package dev.ebb.cli.operate;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonEnvironment;
 import dev.ebb.cli.output.ExitCode;
 import dev.ebb.engine.HomeTools;
@@ -9,10 +10,8 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
-import sun.misc.Signal;
 
 /** A temporary home beside ours, to test a separate daemon; a signal ends the test early. */
 final class TrialHome {
@@ -23,33 +22,33 @@ final class TrialHome {
     int in(Host host, BooleanSupplier isCalledOff) throws IOException, InterruptedException;
   }
 
-  static int visit(String command, Visit visit) throws IOException, InterruptedException {
-    Path script = script(command);
+  static int visit(Caller caller, String command, Visit visit)
+      throws IOException, InterruptedException {
+    Path script = script(caller, command);
     var signal = new AtomicInteger();
-    for (String name : List.of("INT", "TERM", "HUP")) {
-      Signal.handle(new Signal(name), caught -> signal.set(caught.getNumber()));
-    }
+    caller.onSignals(Caller.ENDING, signal::set);
     int code =
         HomeTools.aside(
-            HomeTools.prepareHome(),
+            HomeTools.prepareHome(caller.home()),
             home ->
                 visit.in(
-                    new Host(script, home, environment(home), description()),
+                    new Host(script, home, environment(caller, home), description()),
                     () -> signal.get() != 0));
     return code == 0 && signal.get() != 0 ? ExitCode.SIGNALLED + signal.get() : code;
   }
 
-  private static Path script(String command) throws IOException {
-    return Optional.ofNullable(System.getProperty("ebb.root"))
-        .map(root -> Path.of(root).resolve("ebb"))
+  private static Path script(Caller caller, String command) throws IOException {
+    return caller
+        .root()
+        .map(root -> root.resolve("ebb"))
         .orElseThrow(() -> new IOException(command + " can be started by the script ebb only"));
   }
 
   /** Leaves out the configuration of the daemon of this host. */
-  private static List<String> environment(Path home) {
-    Map<String, String> ours = new HashMap<>(System.getenv());
+  private static List<String> environment(Caller caller, Path home) {
+    Map<String, String> ours = new HashMap<>(caller.environment());
     ours.keySet().removeIf(name -> name.startsWith("EBB_") && !name.equals("EBB_JAVA_HOME"));
-    return DaemonEnvironment.of(ours, home);
+    return DaemonEnvironment.of(caller, ours, home);
   }
 
   private static String description() {

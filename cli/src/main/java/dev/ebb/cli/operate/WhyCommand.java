@@ -1,5 +1,6 @@
 package dev.ebb.cli.operate;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.Documents;
@@ -25,48 +26,48 @@ public final class WhyCommand {
         Options.positional("BOX|PID", "1", "a box, or the host pid of a process in a box"));
   }
 
-  public static int run(ParseResult parsed) throws IOException {
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
     String subject = Options.box(parsed, Options.words(parsed).getFirst());
     boolean json = parsed.hasMatchedOption("--json");
-    return askDaemon(subject, json) ? 0 : askHome(subject, json);
+    return askDaemon(caller, subject, json) ? 0 : askHome(caller, subject, json);
   }
 
   /** False when there is no daemon, or none that knows it: it may be an embedded engine's. */
-  private static boolean askDaemon(String subject, boolean json) throws IOException {
-    Optional<EbbClient> daemon = DaemonConnection.find();
+  private static boolean askDaemon(Caller caller, String subject, boolean json) throws IOException {
+    Optional<EbbClient> daemon = DaemonConnection.find(caller);
     if (daemon.isEmpty()) {
       return false;
     }
     try (EbbClient client = daemon.get()) {
       var answer = client.why(subject);
-      System.out.println(json ? answer.document() : answer.subject() + ": " + answer.reason());
+      caller.out().println(json ? answer.document() : answer.subject() + ": " + answer.reason());
       return true;
     } catch (NotFoundException e) {
       return false;
     }
   }
 
-  private static int askHome(String subject, boolean json) {
+  private static int askHome(Caller caller, String subject, boolean json) {
     var answer = HomeTools.why(subject);
     if (answer.isEmpty()) {
-      System.err.println("ebb why: no box or process of a box: " + subject);
+      caller.err().println("ebb why: no box or process of a box: " + subject);
       return ExitCode.OWN_FAILURE;
     }
     if (json) {
-      System.out.println(Documents.why(answer.get()));
+      caller.out().println(Documents.why(answer.get()));
     } else {
-      print(answer.get());
+      print(caller, answer.get());
     }
     return 0;
   }
 
-  private static void print(Why.Answer answer) {
-    System.out.printf("box %s of %s: %s%n", answer.box(), answer.instance(), answer.reason());
+  private static void print(Caller caller, Why.Answer answer) {
+    caller.out().printf("box %s of %s: %s%n", answer.box(), answer.instance(), answer.reason());
     for (var holding : answer.holdings()) {
-      System.out.printf("  held     %-9s %s%n", holding.kind().wireName(), holding.subject());
+      caller.out().printf("  held     %-9s %s%n", holding.kind().wireName(), holding.subject());
     }
     for (var process : answer.processes()) {
-      System.out.printf("  process  %-9d %s%n", process.pid(), process.describe());
+      caller.out().printf("  process  %-9d %s%n", process.pid(), process.describe());
     }
   }
 }

@@ -4,6 +4,7 @@ import static dev.ebb.cli.option.Options.list;
 import static dev.ebb.cli.option.Options.size;
 import static dev.ebb.cli.option.Options.value;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.client.BoxRequest;
 import dev.ebb.client.Output;
 import dev.ebb.model.BoxPaths;
@@ -87,7 +88,7 @@ public final class BoxOptions {
   }
 
   /** The request to the daemon; an option that is absent is left to the daemon. */
-  public static BoxRequest request(ParseResult parsed) throws IOException {
+  public static BoxRequest request(Caller caller, ParseResult parsed) throws IOException {
     BoxRequest request =
         BoxRequest.defaults()
             .withLimits(limits(parsed))
@@ -106,22 +107,23 @@ public final class BoxOptions {
       }
       request = request.withLabel(label.substring(0, equals), label.substring(equals + 1));
     }
-    return withFiles(parsed, request);
+    return withFiles(caller, parsed, request);
   }
 
-  private static BoxRequest withFiles(ParseResult parsed, BoxRequest start) throws IOException {
+  private static BoxRequest withFiles(Caller caller, ParseResult parsed, BoxRequest start)
+      throws IOException {
     BoxRequest request = start;
     for (String text : Options.many(parsed, "--mount")) {
-      Mount mount = mount(parsed, text);
+      Mount mount = mount(caller, parsed, text);
       request =
           request.withMount(
               new dev.ebb.client.Mount(mount.host().toString(), mount.box(), mount.readOnly()));
     }
     for (String text : Options.many(parsed, "--packages")) {
-      request = request.withPackages(Path.of(text).toAbsolutePath().toString());
+      request = request.withPackages(caller.absolutePath(text).toString());
     }
     for (String text : Options.many(parsed, "--file")) {
-      CopiedFile file = file(parsed, text);
+      CopiedFile file = file(caller, parsed, text);
       request = request.withFile(file.box(), Output.of(Files.readAllBytes(file.host())));
     }
     return request;
@@ -139,24 +141,24 @@ public final class BoxOptions {
     return Options.<ByteSize>find(parsed, option).map(ByteSize::bytes).orElse(null);
   }
 
-  public static Mount mount(ParseResult parsed, String text) {
+  public static Mount mount(Caller caller, ParseResult parsed, String text) {
     String rest = text.endsWith(":ro") ? text.substring(0, text.length() - 3) : text;
     int colon = rest.lastIndexOf(':');
     if (colon <= 0 || colon == rest.length() - 1) {
       throw Options.bad(parsed, "bad mount \"" + text + "\": write HOST:BOX or HOST:BOX:ro");
     }
     return new Mount(
-        Path.of(rest.substring(0, colon)).toAbsolutePath(),
+        caller.absolutePath(rest.substring(0, colon)),
         rest.substring(colon + 1),
         !rest.equals(text));
   }
 
-  public static CopiedFile file(ParseResult parsed, String text) {
+  public static CopiedFile file(Caller caller, ParseResult parsed, String text) {
     int colon = text.lastIndexOf(':');
     if (colon == 0 || colon == text.length() - 1) {
       throw Options.bad(parsed, "bad file \"" + text + "\": write HOST:BOX, or HOST alone");
     }
-    Path host = Path.of(colon < 0 ? text : text.substring(0, colon)).toAbsolutePath();
+    Path host = caller.absolutePath(colon < 0 ? text : text.substring(0, colon));
     String name = colon < 0 ? String.valueOf(host.getFileName()) : text.substring(colon + 1);
     return new CopiedFile(host, name.startsWith("/") ? name : BoxPaths.WORKSPACE + "/" + name);
   }

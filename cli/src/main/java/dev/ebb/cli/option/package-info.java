@@ -1,6 +1,6 @@
 /**
  * The arguments of a command line: options that several commands share, and the requests made from
- * them. Uses no other package of the command.
+ * them. May use {@code output} and {@code caller}.
  */
 @NullMarked
 package dev.ebb.cli.option;

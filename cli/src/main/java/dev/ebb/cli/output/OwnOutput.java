@@ -1,28 +1,20 @@
 package dev.ebb.cli.output;
 
-import java.io.BufferedOutputStream;
-import java.io.FileDescriptor;
-import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.io.PrintStream;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Our own stdout. A {@link PrintStream} keeps failures to itself; this remembers the first, so that
- * what could not be written is no success.
+ * Our own stdout. A {@link java.io.PrintStream} keeps failures to itself; this remembers the first,
+ * so that what could not be written is no success.
  */
 public final class OwnOutput extends OutputStream {
-  private final OutputStream out = new FileOutputStream(FileDescriptor.out);
+  private final OutputStream out;
   private volatile @Nullable IOException failure;
 
-  private OwnOutput() {}
-
-  /** Has all that is printed from now on go through it. */
-  public static OwnOutput install() {
-    var own = new OwnOutput();
-    System.setOut(new PrintStream(new BufferedOutputStream(own), true, System.out.charset()));
-    return own;
+  public OwnOutput(OutputStream out) {
+    this.out = out;
   }
 
   /** The reader of the output has gone, which is no failure of this program. */
@@ -34,15 +26,9 @@ public final class OwnOutput extends OutputStream {
     return "cannot write the output: " + e.getMessage();
   }
 
-  /** The code to end with. */
-  public int judge(int code) {
-    System.out.flush();
-    IOException first = failure;
-    if (first == null || isReaderGone(first)) {
-      return code;
-    }
-    System.err.println("ebb: " + words(first));
-    return ExitCode.OWN_FAILURE;
+  /** The first failure, unless the reader has gone. */
+  public Optional<IOException> failure() {
+    return Optional.ofNullable(failure).filter(e -> !isReaderGone(e));
   }
 
   @Override

@@ -19,9 +19,6 @@ import java.nio.charset.StandardCharsets;
 public final class Plain extends OutputStream {
   private static final int CHUNK = 8 * 1024;
 
-  private static PrintStream ownOut = System.out;
-  private static PrintStream ownErr = System.err;
-
   private final OutputStream to;
   private final Charset charset;
   private final boolean keepsReturns;
@@ -38,29 +35,9 @@ public final class Plain extends OutputStream {
     this.keepsReturns = keepsReturns;
   }
 
-  /** Makes everything plain that is printed from now on. */
-  public static void install() {
-    ownOut = System.out;
-    ownErr = System.err;
-    System.setOut(printer(ownOut, ownOut.charset()));
-    System.setErr(printer(ownErr, ownErr.charset()));
-  }
-
   /** Prints plainly to {@code to}, in its own encoding. */
-  static PrintStream printer(OutputStream to, Charset charset) {
+  public static PrintStream printer(OutputStream to, Charset charset) {
     return new PrintStream(new Plain(to, charset, false), true, StandardCharsets.UTF_8);
-  }
-
-  /** Stdout, for what this program draws itself, without text from a box. */
-  public static PrintStream ownOut() {
-    System.out.flush();
-    return ownOut;
-  }
-
-  /** Stderr, for what this program draws itself, without text from a box. */
-  public static PrintStream ownErr() {
-    System.err.flush();
-    return ownErr;
   }
 
   /**

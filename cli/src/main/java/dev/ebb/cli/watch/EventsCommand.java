@@ -1,5 +1,6 @@
 package dev.ebb.cli.watch;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.Shown;
@@ -25,14 +26,14 @@ public final class EventsCommand {
         .addOption(Options.flag("print one JSON object a line", "--json"));
   }
 
-  public static int run(ParseResult parsed) throws IOException {
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
     Optional<String> after = Options.find(parsed, "--after");
     boolean json = parsed.hasMatchedOption("--json");
-    try (EbbClient client = DaemonConnection.open();
+    try (EbbClient client = DaemonConnection.open(caller);
         BoxEvents events = after.isPresent() ? client.eventsAfter(after.get()) : client.events()) {
-      while (!System.out.checkError()) {
+      while (!caller.out().checkError()) {
         BoxEvent event = events.next();
-        System.out.println(json ? document(event) : line(event));
+        caller.out().println(json ? document(event) : line(event));
       }
     }
     return 0;

@@ -1,5 +1,6 @@
 package dev.ebb.cli.watch;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.Shown;
@@ -23,16 +24,16 @@ public final class PoolCommand {
         .addOption(Options.json());
   }
 
-  public static int run(ParseResult parsed) throws IOException {
-    try (EbbClient client = DaemonConnection.open()) {
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
+    try (EbbClient client = DaemonConnection.open(caller)) {
       JsonObject pool = client.pool();
       if (parsed.hasMatchedOption("--json")) {
-        System.out.println(pool);
+        caller.out().println(pool);
         return 0;
       }
-      table(pool).print(System.out);
+      table(pool).print(caller.out());
       for (Map.Entry<String, Object> each : pool.object("destroyed").members().entrySet()) {
-        System.out.println("destroyed, " + each.getKey() + ": " + each.getValue());
+        caller.out().println("destroyed, " + each.getKey() + ": " + each.getValue());
       }
       return 0;
     }

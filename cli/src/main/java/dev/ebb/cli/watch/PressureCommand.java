@@ -1,5 +1,6 @@
 package dev.ebb.cli.watch;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.Table;
@@ -19,13 +20,13 @@ public final class PressureCommand {
         .addOption(Options.json());
   }
 
-  public static int run(ParseResult parsed) throws IOException {
-    try (EbbClient client = DaemonConnection.open()) {
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
+    try (EbbClient client = DaemonConnection.open(caller)) {
       Pressure pressure = client.pressure();
       if (parsed.hasMatchedOption("--json")) {
-        System.out.println(pressure.document());
+        caller.out().println(pressure.document());
       } else {
-        table(pressure).print(System.out);
+        table(pressure).print(caller.out());
       }
     }
     return 0;

@@ -1,5 +1,6 @@
 package dev.ebb.cli.watch;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.Shown;
@@ -41,42 +42,43 @@ public final class ProcessesCommand {
     return parsed.hasMatchedOption("--execs") || parsed.hasMatchedOption("--all");
   }
 
-  public static int run(ParseResult parsed) throws IOException {
-    try (EbbClient client = DaemonConnection.open()) {
+  public static int run(Caller caller, ParseResult parsed) throws IOException {
+    try (EbbClient client = DaemonConnection.open(caller)) {
       if (wantsExecs(parsed)) {
-        show(parsed, execs(client, parsed));
+        show(caller, parsed, execs(client, parsed));
       } else {
-        show(parsed, tree(client, parsed));
+        show(caller, parsed, tree(client, parsed));
       }
     }
     return 0;
   }
 
-  private static void show(ParseResult parsed, ProcessTree tree) {
+  private static void show(Caller caller, ParseResult parsed, ProcessTree tree) {
     if (parsed.hasMatchedOption("--json")) {
       var documents = tree.processes().stream().map(Holding::document).toList();
-      System.out.println(JsonObject.empty().with("processes", documents));
+      caller.out().println(JsonObject.empty().with("processes", documents));
     } else if (parsed.hasMatchedOption("--quiet")) {
-      tree.processes().forEach(process -> System.out.println(process.subject()));
+      tree.processes().forEach(process -> caller.out().println(process.subject()));
     } else {
-      tree.table().print(System.out);
+      tree.table().print(caller.out());
     }
   }
 
-  private static void show(ParseResult parsed, List<Exec> execs) {
+  private static void show(Caller caller, ParseResult parsed, List<Exec> execs) {
     if (parsed.hasMatchedOption("--json")) {
       var documents = execs.stream().map(Exec::document).toList();
-      System.out.println(JsonObject.empty().with("execs", documents));
+      caller.out().println(JsonObject.empty().with("execs", documents));
     } else if (parsed.hasMatchedOption("--quiet")) {
-      execs.forEach(exec -> System.out.println(exec.number()));
+      execs.forEach(exec -> caller.out().println(exec.number()));
     } else {
-      table(execs, Instant.now()).print(System.out);
+      table(execs, Instant.now()).print(caller.out());
     }
   }
 
-  public static int top(ParseResult parsed) throws IOException, InterruptedException {
-    try (EbbClient client = DaemonConnection.open()) {
-      return new Screen(parsed)
+  public static int top(Caller caller, ParseResult parsed)
+      throws IOException, InterruptedException {
+    try (EbbClient client = DaemonConnection.open(caller)) {
+      return new Screen(caller, parsed)
           .show(
               () ->
                   wantsExecs(parsed)

@@ -1,27 +1,29 @@
 package dev.ebb.cli.watch;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.option.Options;
-import dev.ebb.cli.output.Plain;
 import dev.ebb.cli.output.Table;
 import dev.ebb.kernel.Terminal;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParseResult;
-import sun.misc.Signal;
 
 /** A table that is drawn anew until Ctrl-C; once where there is no terminal. */
 final class Screen {
   private static final String HOME_AND_CLEAR = "\u001b[H\u001b[2J";
   private static final Duration PERIOD = Duration.ofSeconds(1);
 
+  private final Caller caller;
   private final boolean once;
   private final CountDownLatch over = new CountDownLatch(1);
 
-  Screen(ParseResult parsed) {
-    once = parsed.hasMatchedOption("--no-stream") || !Terminal.isAt(Terminal.Stream.STDOUT);
+  Screen(Caller caller, ParseResult parsed) {
+    this.caller = caller;
+    once = parsed.hasMatchedOption("--no-stream") || !caller.isTerminal(Terminal.Stream.STDOUT);
   }
 
   /** Draws what is shown. */
@@ -44,16 +46,16 @@ final class Screen {
 
   int show(View view) throws IOException, InterruptedException {
     if (once) {
-      view.draw().print(System.out);
+      view.draw().print(caller.out());
       return 0;
     }
-    Signal.handle(new Signal("INT"), signal -> over.countDown());
+    caller.onSignals(List.of("INT"), _ -> over.countDown());
     do {
       Table table = view.draw();
-      Plain.ownOut().print(HOME_AND_CLEAR);
-      Plain.ownOut().flush();
-      table.print(System.out);
-      System.out.flush();
+      caller.ownOut().print(HOME_AND_CLEAR);
+      caller.ownOut().flush();
+      table.print(caller.out());
+      caller.out().flush();
     } while (!pause());
     return 0;
   }

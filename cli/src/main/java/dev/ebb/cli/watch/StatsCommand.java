@@ -1,5 +1,6 @@
 package dev.ebb.cli.watch;
 
+import dev.ebb.cli.caller.Caller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.option.Options;
 import dev.ebb.cli.output.Shown;
@@ -39,15 +40,17 @@ public final class StatsCommand {
             Options.positional("BOX", "0..*", "ids or names of boxes (default: all running ones)"));
   }
 
-  public static int run(ParseResult parsed) throws IOException, InterruptedException {
-    try (EbbClient client = DaemonConnection.open()) {
+  public static int run(Caller caller, ParseResult parsed)
+      throws IOException, InterruptedException {
+    try (EbbClient client = DaemonConnection.open(caller)) {
       if (parsed.hasMatchedOption("--json")) {
         var list = boxes(client, parsed).stream().map(StatsCommand::document).toList();
-        System.out.println(JsonObject.empty().with("boxes", list));
+        caller.out().println(JsonObject.empty().with("boxes", list));
         return 0;
       }
       var stats = new StatsCommand();
-      return new Screen(parsed).show(() -> stats.table(boxes(client, parsed), Instant.now()));
+      return new Screen(caller, parsed)
+          .show(() -> stats.table(boxes(client, parsed), Instant.now()));
     }
   }
 

@@ -2,6 +2,7 @@ package dev.ebb.cli.daemon;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.ebb.cli.caller.OwnProcess;
 import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -13,13 +14,15 @@ class DaemonEnvironmentTest {
         Map.of(
             "PATH", "/bin", "AWS_SECRET", "x", "EBB_KEY", "k", "EBB_URL", "", "EBB_LISTEN", "h:1");
 
-    assertThat(DaemonEnvironment.of(ours, Path.of("/home")))
+    assertThat(DaemonEnvironment.of(OwnProcess.open(), ours, Path.of("/home")))
         .containsExactly("EBB_BUILD=never", "EBB_HOME=/home", "EBB_LISTEN=h:1", "PATH=/bin");
   }
 
   @Test
   void pathsDoNotDependOnWhereWeAre() {
-    assertThat(DaemonEnvironment.of(Map.of("EBB_SOCKET", "x.sock"), Path.of("/home")))
+    assertThat(
+            DaemonEnvironment.of(
+                OwnProcess.open(), Map.of("EBB_SOCKET", "x.sock"), Path.of("/home")))
         .contains("EBB_SOCKET=" + Path.of("x.sock").toAbsolutePath());
   }
 }

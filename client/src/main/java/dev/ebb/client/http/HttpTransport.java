@@ -7,6 +7,7 @@ import java.io.InputStream;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.ThreadFactory;
 
 /** Sends requests to one server, each on a connection of its own while it lasts. Thread-safe. */
 public final class HttpTransport implements Closeable {
@@ -16,11 +17,17 @@ public final class HttpTransport implements Closeable {
   private static final Duration EARLY_PATIENCE = Duration.ofSeconds(2);
 
   private final Endpoint endpoint;
-  private final Watchdog watchdog = new Watchdog();
+  private final Watchdog watchdog;
   private final Pool pool = new Pool();
 
   public HttpTransport(Endpoint endpoint) {
+    this(endpoint, Thread::new);
+  }
+
+  /** Sends requests; {@code threads} makes the thread that ends calls that last too long. */
+  public HttpTransport(Endpoint endpoint, ThreadFactory threads) {
     this.endpoint = endpoint;
+    watchdog = new Watchdog(threads);
   }
 
   public Endpoint endpoint() {

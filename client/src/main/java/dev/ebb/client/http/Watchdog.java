@@ -5,6 +5,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -16,11 +17,17 @@ import org.jspecify.annotations.Nullable;
 final class Watchdog implements Closeable {
   private static final long IDLE_SECONDS = 5;
 
+  private final ThreadFactory threads;
+
   @GuardedBy("this")
   private @Nullable ScheduledThreadPoolExecutor executor;
 
   @GuardedBy("this")
   private boolean closed;
+
+  Watchdog(ThreadFactory threads) {
+    this.threads = threads;
+  }
 
   /** Watches one call until {@link #isInTime}. */
   static final class Watch {
@@ -64,7 +71,7 @@ final class Watchdog implements Closeable {
       throw new IllegalStateException("the client is closed");
     }
     if (executor == null) {
-      executor = new ScheduledThreadPoolExecutor(1, Watchdog::thread);
+      executor = new ScheduledThreadPoolExecutor(1, this::thread);
       executor.setRemoveOnCancelPolicy(true);
       executor.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
       executor.allowCoreThreadTimeOut(true);
@@ -72,8 +79,9 @@ final class Watchdog implements Closeable {
     return executor;
   }
 
-  private static Thread thread(Runnable work) {
-    var thread = new Thread(work, "ebb-client-watchdog");
+  private Thread thread(Runnable work) {
+    Thread thread = threads.newThread(work);
+    thread.setName("ebb-client-watchdog");
     thread.setDaemon(true);
     return thread;
   }
