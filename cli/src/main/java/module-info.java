@@ -8,4 +8,7 @@ module dev.ebb.cli {
   requires dev.ebb.torture;
   requires info.picocli;
   requires jdk.unsupported;
+
+  provides dev.ebb.engine.Handover with
+      dev.ebb.cli.front.FrontCommands;
 }

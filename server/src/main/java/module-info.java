@@ -32,6 +32,7 @@ module dev.ebb.server {
   exports dev.ebb.server.service.access to
       dev.ebb.mcp;
 
+  uses dev.ebb.engine.Handover;
   uses dev.ebb.server.http.Door.Provider;
 
   // Jetty finds the methods of a WebSocket by its public lookup, which sees only what all may see.

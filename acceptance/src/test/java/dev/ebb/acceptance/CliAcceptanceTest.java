@@ -36,7 +36,12 @@ class CliAcceptanceTest {
 
   @BeforeEach
   void lendHome() throws IOException {
-    ebb = new Ebb(host.home());
+    ebb = ebb();
+  }
+
+  /** In a home without a daemon. */
+  Ebb ebb() throws IOException {
+    return new Ebb(host.home());
   }
 
   @Test
@@ -95,7 +100,8 @@ class CliAcceptanceTest {
   void whatCannotBePrintedIsNoSuccess() throws Exception {
     for (String words : List.of("version", "run --json -- true", "run -- echo hello")) {
       var run =
-          new Ebb(host.home(), List.of("sh", "-c", "exec \"$@\" > /dev/full", "sh"), Map.of())
+          ebb()
+              .startedBy("sh", "-c", "exec \"$@\" > /dev/full", "sh")
               .call(words.split(" "));
       assertThat(run.code()).as(words).isNotZero();
       assertThat(run.stderr()).as(words).contains("cannot write the output: No space left");
@@ -254,7 +260,7 @@ class CliAcceptanceTest {
   @Test
   void ctrlCRunsTheLadderAndEndsWith130() throws Exception {
     // A job in the background of a script inherits an ignored SIGINT, and keeps it.
-    var interruptible = new Ebb(host.home(), List.of("env", "--default-signal=INT"), Map.of());
+    var interruptible = ebb().startedBy("env", "--default-signal=INT");
     Process process =
         interruptible.start(
             "run", "--", "bash", "-c", "trap 'echo bye; exit' TERM; echo up; sleep 60 & wait");

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("kernel")
 @LeakChecked
 @Timeout(120)
-final class DaemonAttachedAcceptanceTest {
+class DaemonAttachedAcceptanceTest {
   private static final int MUCH = 8_000_000;
 
   @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
-final class DaemonCliAcceptanceTest {
+class DaemonCliAcceptanceTest {
   private static final String CERTIFICATE =
       "b[0-9a-f]{12}: released process 1, .*descriptor \\d+ in \\d+ ms; nothing left\n";
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
-final class DaemonCodeCliAcceptanceTest {
+class DaemonCodeCliAcceptanceTest {
   @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
   @TempDir Path directory;

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("kernel")
 @LeakChecked
 @Timeout(180)
-final class DaemonContextCliAcceptanceTest {
+class DaemonContextCliAcceptanceTest {
   @RegisterExtension static final DaemonProcess DAEMON = new DaemonProcess();
 
   @TempDir Path directory;

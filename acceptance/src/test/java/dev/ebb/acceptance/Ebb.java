@@ -31,6 +31,11 @@ final class Ebb {
     this.environment = Map.copyOf(environment);
   }
 
+  /** The same, started by way of another command. */
+  Ebb startedBy(String... command) {
+    return new Ebb(home, List.of(command), environment);
+  }
+
   /** The result of one call. */
   static final class Outcome {
     private final int code;
@@ -85,6 +90,7 @@ final class Ebb {
     words.add(TestHost.root().resolve("ebb").toString());
     words.addAll(List.of(arguments));
     var builder = new ProcessBuilder(words);
+    Ways.addTo(builder.environment());
     builder.environment().putAll(environment);
     builder.environment().put("EBB_HOME", home.toString());
     builder.environment().put("EBB_BUILD", "never");

@@ -113,6 +113,7 @@ final class Pty {
     var builder = new ProcessBuilder(words).redirectErrorStream(true);
     builder.environment().put("EBB_HOME", home.toString());
     builder.environment().put("EBB_BUILD", "never");
+    Ways.addTo(builder.environment());
     builder.environment().put("PATIENCE", Long.toString(DaemonProcess.PATIENCE.toSeconds()));
     Process process = builder.start();
     String said = new String(process.getInputStream().readAllBytes(), UTF_8);

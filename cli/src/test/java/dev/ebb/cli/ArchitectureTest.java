@@ -33,6 +33,7 @@ class ArchitectureTest implements ArchitectureRules {
                 "dev.ebb.cli.daemon"));
     order.addAll(COMMANDS);
     order.add("dev.ebb.cli");
+    order.add("dev.ebb.cli.front");
     return order;
   }
 

@@ -18,6 +18,7 @@ public final class HomeRemoval {
   private static final List<String> FILES =
       List.of(
           "ebb.sock",
+          "ebb.sock.cli",
           "daemon.log",
           "keys",
           "keys.new",

@@ -149,12 +149,13 @@ public final class Daemon implements AutoCloseable {
     Reading descriptors = pressure.latest().of(Resource.DESCRIPTORS);
     var listeners = Listeners.of(settings.addresses(), descriptors.limit());
     scope.own(listeners::stop);
+    var fronts = new Fronts();
     var baseline =
         new BaselineWatch(
             ProcessClock.instants(),
             settings.pressure().quiet(),
             boxes::isIdle,
-            listeners::connections);
+            () -> listeners.connections() + fronts.connections());
     var gate =
         new Gate(new Keys(engine.records()), settings.addresses().allHosts(), Files.getOwner(home));
     PressureMetrics.register(metrics, pressure, baseline);
@@ -162,6 +163,7 @@ public final class Daemon implements AutoCloseable {
     scope.own(disconnects::close);
     var watches = new Watches(sweeper, pressure, baseline, quotas, disconnects, watchdog);
     listeners.start(DaemonDoors.open(settings, boxes, watches, gate, metrics));
+    fronts.open(scope, settings, descriptors, baseline, metrics);
     pressure.start((kind, data) -> boxes.events().publish(NO_TENANT, kind, data), baseline);
     LOG.log(Level.INFO, "event=serving socket={0}", settings.socket());
     return new Daemon(scope, watchdog, settings.socket(), engine, boxes, listeners);

@@ -28,6 +28,7 @@ class LayersTest {
           "dev.ebb.server.answer",
           "dev.ebb.server.doors",
           "dev.ebb.server.rest",
+          "dev.ebb.server.front",
           "dev.ebb.server");
 
   /**

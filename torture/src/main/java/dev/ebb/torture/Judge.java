@@ -37,6 +37,9 @@ import org.jspecify.annotations.Nullable;
  * daemon has ended. Thread-safe, but for the looks at the whole.
  */
 final class Judge {
+  /** The sockets of a daemon in its home. */
+  private static final Set<String> SOCKETS = Set.of("ebb.sock", "ebb.sock.cli");
+
   /** How long the kernel may take for what was not certified. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
@@ -204,7 +207,9 @@ final class Judge {
           pids.stream().anyMatch(pid -> trace.identity().startsWith("process " + pid + "@"));
       case "cgroup", "uid claim" -> isInstance(Path.of(trace.identity()));
       case "file", "directory" -> isInstanceFile(Path.of(trace.identity()));
-      case "unix socket" -> trace.details().startsWith(home.path().resolve("ebb.sock") + " ");
+      case "unix socket" ->
+          SOCKETS.stream()
+              .anyMatch(name -> trace.details().startsWith(home.path().resolve(name) + " "));
       case "ledger line" -> isInstanceLine(trace);
       case "port" -> trace.details().startsWith("port " + port + " ");
       default -> false;
@@ -222,7 +227,7 @@ final class Judge {
 
   private boolean isInstanceFile(Path path) {
     Path relative = home.path().relativize(path);
-    boolean isSocket = relative.equals(Path.of("ebb.sock"));
+    boolean isSocket = SOCKETS.contains(relative.toString());
     Path instances = Path.of("instances");
     boolean isDirectory = instances.equals(relative.getParent());
     boolean isFile =
