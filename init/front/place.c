@@ -85,13 +85,15 @@ static bool is_pruned(const char *parent, const char *name) {
 static bool has_newer(int at, const char *parent, const char *name, int type, bool in_src, const struct timespec *than) {
   struct stat file;
   bool is_directory = type == DT_DIR;
+  if (is_pruned(parent, name))
+    return false;
   if ((type == DT_REG || in_src || type == DT_UNKNOWN) && fstatat(at, name, &file, AT_SYMLINK_NOFOLLOW) == 0) {
     if (type == DT_UNKNOWN)
       is_directory = S_ISDIR(file.st_mode);
     if ((S_ISREG(file.st_mode) || in_src) && is_newer(&file, than))
       return true;
   }
-  if (!is_directory || is_pruned(parent, name))
+  if (!is_directory)
     return false;
   int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   DIR *directory = fd < 0 ? NULL : fdopendir(fd);

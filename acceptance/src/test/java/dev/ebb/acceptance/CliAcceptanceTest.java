@@ -99,10 +99,7 @@ class CliAcceptanceTest {
   @Test
   void whatCannotBePrintedIsNoSuccess() throws Exception {
     for (String words : List.of("version", "run --json -- true", "run -- echo hello")) {
-      var run =
-          ebb()
-              .startedBy("sh", "-c", "exec \"$@\" > /dev/full", "sh")
-              .call(words.split(" "));
+      var run = ebb().startedBy("sh", "-c", "exec \"$@\" > /dev/full", "sh").call(words.split(" "));
       assertThat(run.code()).as(words).isNotZero();
       assertThat(run.stderr()).as(words).contains("cannot write the output: No space left");
     }

@@ -153,8 +153,7 @@ final class DaemonFrontAcceptanceTest {
     Files.setPosixFilePermissions(DAEMON.home(), PosixFilePermissions.fromString("rwxr-xr-x"));
     Files.setPosixFilePermissions(socket, PosixFilePermissions.fromString("rw-rw-rw-"));
     long before = begun();
-    var other =
-        List.of("setpriv", "--reuid", "12345", "--clear-groups", "python3", "-c", script);
+    var other = List.of("setpriv", "--reuid", "12345", "--clear-groups", "python3", "-c", script);
     var words = new ArrayList<>(other);
     words.add(socket.toString());
     assertThat(new ProcessBuilder(words).start().waitFor()).isZero();
@@ -182,9 +181,7 @@ final class DaemonFrontAcceptanceTest {
   @Test
   void aFrontThatOnlyWatchesIsForgottenWhenItIsKilled() throws Exception {
     Process events = DAEMON.ebb().start("events");
-    await()
-        .atMost(DaemonProcess.PATIENCE)
-        .until(() -> DAEMON.gauge("ebb_fronts") == 1);
+    await().atMost(DaemonProcess.PATIENCE).until(() -> DAEMON.gauge("ebb_fronts") == 1);
     events.destroyForcibly().waitFor();
     awaitNoFront();
   }
@@ -264,8 +261,7 @@ final class DaemonFrontAcceptanceTest {
   // --- what no front sends ---
 
   private static SocketChannel connect() throws IOException {
-    return SocketChannel.open(
-        UnixDomainSocketAddress.of(DAEMON.home().resolve("ebb.sock.cli")));
+    return SocketChannel.open(UnixDomainSocketAddress.of(DAEMON.home().resolve("ebb.sock.cli")));
   }
 
   private static void send(SocketChannel to, char kind, String content) throws IOException {

@@ -35,9 +35,7 @@ final class DaemonRunCliAcceptanceTest extends CliAcceptanceTest {
 
     await()
         .atMost(DaemonProcess.PATIENCE)
-        .untilAsserted(
-            () ->
-                assertThat(DAEMON.client().boxes().list(BoxQuery.all())).isEmpty());
+        .untilAsserted(() -> assertThat(DAEMON.client().boxes().list(BoxQuery.all())).isEmpty());
     assertThat(ProcessHandle.allProcesses().flatMap(p -> p.info().commandLine().stream()))
         .noneMatch(line -> line.endsWith("sleep 31415"));
     assertThat(ebb().call("sweep").text()).isEqualTo("nothing left by dead runtimes\n");
