@@ -247,7 +247,7 @@ final class DaemonFrontAcceptanceTest {
   @Test
   void manyFrontsNeedNoThreads() throws Exception {
     assertThat(DAEMON.ebb().call("ls").code()).isZero();
-    long before = DAEMON.threads();
+    int before = DAEMON.threads();
     var fronts = new ArrayList<Process>();
     for (int i = 0; i < 30; i++) {
       fronts.add(DAEMON.ebb().start("events"));
@@ -284,7 +284,7 @@ final class DaemonFrontAcceptanceTest {
     return (char) head.flip().get();
   }
 
-  private static String hello(String build, String... words) {
+  private static String hello(String build, String... words) throws IOException {
     return String.join("\0", build, "/", "0", "0", "0", Integer.toString(words.length))
         + "\0"
         + String.join("\0", words)

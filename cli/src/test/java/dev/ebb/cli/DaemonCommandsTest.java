@@ -3,6 +3,8 @@ package dev.ebb.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.ebb.cli.caller.Caller;
+import dev.ebb.cli.caller.GivenCaller;
 import dev.ebb.cli.daemon.DaemonConnection;
 import dev.ebb.cli.daemon.ExecEnd;
 import dev.ebb.cli.exec.ExecCommand;
@@ -52,15 +54,66 @@ class DaemonCommandsTest {
     assertThatThrownBy(() -> parse("ls", "-ax")).hasMessageContaining("-x");
   }
 
+  private static Caller caller(String... variable) {
+    return new GivenCaller(variable.length == 0 ? Map.of() : Map.of(variable[0], variable[1]));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "version",
+        "ls -q",
+        "exec -it b sh",
+        "exec b cp -f --file x",
+        "run true",
+        "run --memory 1g --timeout 3s -- sh -c x",
+        "run -d --mount /x:/y true",
+        "rm -f b",
+        "logs -f b",
+        "code python 1",
+        "help run",
+        "ls --bogus",
+        "swim"
+      })
+  void theDaemonRunsWhatNeedsNoProcess(String line) {
+    assertThat(Main.isForDaemon(line.split(" "))).isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "serve",
+        "help serve",
+        "doctor",
+        "purge -y",
+        "torture",
+        "soak",
+        "sweep",
+        "why b",
+        "mcp",
+        "cp b:/x y",
+        "code python -f x",
+        "context run -f x b c1",
+        "create --file x",
+        "code --out x python 1",
+        "run --mount /x:/y true",
+        "run --tmp 1m true",
+        "run -v true"
+      })
+  void whatNeedsAProcessHasOne(String line) {
+    assertThat(Main.isForDaemon(line.split(" "))).isFalse();
+  }
+
   @Test
   void whatIsNotSaidOfABoxIsLeftToTheDaemon() throws Exception {
-    assertThat(BoxOptions.request(parse("create"))).isEqualTo(BoxRequest.defaults());
+    assertThat(BoxOptions.request(caller(), parse("create"))).isEqualTo(BoxRequest.defaults());
   }
 
   @Test
   void theOptionsOfABoxBecomeARequest() throws Exception {
     BoxRequest request =
         BoxOptions.request(
+            caller(),
             parse(
                 "create",
                 "--name",
@@ -95,7 +148,7 @@ class DaemonCommandsTest {
   @ParameterizedTest
   @ValueSource(strings = {"--label=x", "--ttl=soon", "--net=all", "--memory=much"})
   void aBadOptionIsNamed(String option) {
-    assertThatThrownBy(() -> BoxOptions.request(parse("create", option)))
+    assertThatThrownBy(() -> BoxOptions.request(caller(), parse("create", option)))
         .isInstanceOf(ParameterException.class);
   }
 
@@ -152,12 +205,12 @@ class DaemonCommandsTest {
 
   @Test
   void theSocketIsWhereTheEnvironmentSays() {
-    assertThat(DaemonConnection.socket(Map.of("EBB_SOCKET", "/run/x.sock")))
+    assertThat(DaemonConnection.socket(caller("EBB_SOCKET", "/run/x.sock")))
         .isEqualTo(Path.of("/run/x.sock"));
-    assertThat(DaemonConnection.socket(Map.of())).hasFileName("ebb.sock");
-    assertThat(DaemonConnection.noDaemon(Map.of("EBB_SOCKET", "/nowhere/x.sock")))
+    assertThat(DaemonConnection.socket(caller())).hasFileName("ebb.sock");
+    assertThat(DaemonConnection.noDaemon(caller("EBB_SOCKET", "/nowhere/x.sock")))
         .isEqualTo("no daemon answers at /nowhere/x.sock; start one with ebb create or ebb serve");
-    assertThat(DaemonConnection.noDaemon(Map.of("EBB_URL", "http://h:1")))
+    assertThat(DaemonConnection.noDaemon(caller("EBB_URL", "http://h:1")))
         .isEqualTo("no daemon answers at http://h:1 (EBB_URL)");
   }
 

@@ -103,7 +103,7 @@ public abstract class Caller {
   public abstract Optional<Terminal.Size> terminalSize();
 
   /** Every key of the terminal at stdin is passed on as it is, until the scope closes. */
-  public abstract void rawTerminal(Scope scope) throws KernelException;
+  public abstract void rawTerminal(Scope scope) throws KernelException, IOException;
 
   /** Calls the handler when the size of the terminal changes. */
   public abstract void onResize(Runnable handler);

@@ -138,13 +138,16 @@ final class AttachedRun {
   }
 
   private void explain(@Nullable Cause cause) {
-    String kind = cause == null ? "" : cause.kind();
-    switch (kind) {
+    if (cause == null) {
+      return;
+    }
+    String message = cause.message();
+    switch (cause.kind()) {
       case "timed-out" -> print(RunCommand.timedOut(options.exec()));
       case "out-of-memory" -> print(RunCommand.outOfMemory(options.box()));
       case "output-limit" -> print(RunCommand.tooMuchOutput(options.exec()));
       case "lost" -> print(RunCommand.LOST);
-      case "not-started", "stuck" -> print(cause.message() == null ? kind : cause.message());
+      case "not-started", "stuck" -> print(message == null ? cause.kind() : message);
       default -> {} // its own end
     }
   }

@@ -8,13 +8,17 @@ import dev.ebb.cli.output.OwnOutput;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.Exec;
 import dev.ebb.client.ExecEvent;
+import dev.ebb.client.Execs;
 import dev.ebb.client.Following;
 import dev.ebb.client.NotFoundException;
 import dev.ebb.client.Output;
 import dev.ebb.client.OutputStreamName;
 import dev.ebb.client.Result;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.SequenceInputStream;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -22,6 +26,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Runs a command of the daemon with the streams and signals of our caller. */
 final class Attachment {
+  private static final int CHUNK = 8 * 1024;
+
   private final Caller caller;
   private final EbbClient client;
   private final Duration grace;
@@ -146,12 +152,20 @@ final class Attachment {
   }
 
   private void pumpInput(Exec running) {
-    caller.inBackground(
-        "ebb-stdin",
-        () -> {
-          try (var in = caller.in()) {
-            client.execs(running.box()).feedAll(running.number(), in);
-          }
-        });
+    caller.inBackground("ebb-stdin", () -> feed(client.execs(running.box()), running.number()));
+  }
+
+  /** Asks the daemon for nothing before there is something to say. */
+  private void feed(Execs execs, long number) throws IOException {
+    try (InputStream in = caller.in()) {
+      var first = new byte[CHUNK];
+      int n = in.read(first);
+      if (n < 0) {
+        execs.closeStdin(number);
+      } else {
+        var begun = new ByteArrayInputStream(first, 0, n);
+        execs.feedAll(number, new SequenceInputStream(begun, in));
+      }
+    }
   }
 }

@@ -204,7 +204,13 @@ final class FrontCaller extends Caller {
 
   @Override
   public boolean isTerminal(Terminal.Stream stream) {
-    return (hello.terminals() & (1 << stream.ordinal())) != 0;
+    int bit =
+        switch (stream) {
+          case STDIN -> 1;
+          case STDOUT -> 2;
+          case STDERR -> 4;
+        };
+    return (hello.terminals() & bit) != 0;
   }
 
   @Override
@@ -213,14 +219,10 @@ final class FrontCaller extends Caller {
   }
 
   @Override
-  public void rawTerminal(Scope scope) throws KernelException {
+  public void rawTerminal(Scope scope) throws KernelException, IOException {
     // ORDER: owned before it is changed, so that it is restored in any case.
     scope.own(this::restoreTerminal);
-    try {
-      written.ask(FrontProtocol.DAEMON_RAW, (byte) 1);
-    } catch (IOException e) {
-      throw new IllegalStateException("cannot set the mode of the terminal: " + e.getMessage(), e);
-    }
+    written.ask(FrontProtocol.DAEMON_RAW, (byte) 1);
   }
 
   private void restoreTerminal() {

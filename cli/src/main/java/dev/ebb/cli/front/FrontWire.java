@@ -21,7 +21,23 @@ final class FrontWire {
   }
 
   /** What was received. */
-  record Message(char kind, byte[] content) {}
+  static final class Message {
+    private final char kind;
+    private final byte[] content;
+
+    private Message(char kind, byte[] content) {
+      this.kind = kind;
+      this.content = content;
+    }
+
+    char kind() {
+      return kind;
+    }
+
+    byte[] content() {
+      return content;
+    }
+  }
 
   /** Waits for a message; its end is an EOFException. */
   Message receive(int most) throws IOException {

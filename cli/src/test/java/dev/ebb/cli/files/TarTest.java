@@ -41,7 +41,7 @@ class TarTest {
   }
 
   private void unpack(byte[] tar) throws IOException {
-    new Unpacking(to).unpack(new ByteArrayInputStream(tar));
+    new Unpacking(to, System.err).unpack(new ByteArrayInputStream(tar));
   }
 
   /** A tar of members without content. */

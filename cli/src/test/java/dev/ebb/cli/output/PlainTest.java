@@ -73,10 +73,12 @@ class PlainTest {
         Set.of(
             "Caller.java",
             "OwnProcess.java",
-            "Attachment.java",
+            "FrontCaller.java",
+            "AttachedRun.java",
             "CodeCommand.java",
             "ContextCommand.java",
             "CopyCommand.java",
+            "ExecCommand.java",
             "LogsCommand.java",
             "McpBridge.java",
             "RunCommand.java",
