@@ -32,6 +32,9 @@
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
+#if __has_include(<sys/pidfd.h>)
+#include <sys/pidfd.h> // else lib/musl.h has it
+#endif
 
 #include "protocol.h"
 
@@ -325,7 +328,10 @@ noreturn void become(char **argv);
 
 long number(const char *text);
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void reset_signal(int number);
 void reset_signals(void);
+sigset_t signal_set(uint64_t bits); /* bit 0 is signal 1 */
+void block_all_signals(sigset_t *old);
 void unblock_signals(void);
 bool limit(int resource, uint64_t value);
 bool limit_other(pid_t pid, int resource, uint64_t value);

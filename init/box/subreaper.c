@@ -44,7 +44,6 @@ static bool limit_processes(uint64_t most)
  */
 static noreturn void run_subreaper(const struct start *start, int news)
 {
-	sigset_t all;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pid_t leader = limit_processes(start->request.processes) ? fork() : -1;
 	if (leader == 0)
@@ -52,8 +51,7 @@ static noreturn void run_subreaper(const struct start *start, int news)
 	if (leader < 0)
 		start_refuse(start, STEP_CLONE, errno);
 	prctl(PR_SET_NAME, "ebb-subreaper");
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	block_all_signals(NULL);
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fd != news)
 			close(fd);

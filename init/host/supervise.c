@@ -1,6 +1,5 @@
 // Around the daemon: the process that reaps what it leaves, also where the host's pid 1 never does.
 #include <poll.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -168,9 +167,7 @@ static bool is_from_terminal(const struct signalfd_siginfo *signal)
 /* Restores the disposition that we were started with. */
 static void suffer(int number)
 {
-	sigset_t one;
-	sigemptyset(&one);
-	sigaddset(&one, number);
+	sigset_t one = signal_set(1ull << (number - 1));
 	raise(number);
 	sigprocmask(SIG_UNBLOCK, &one, NULL);
 	sigprocmask(SIG_BLOCK, &one, NULL);
@@ -286,7 +283,7 @@ static noreturn void end_like(const struct supervisor *supervisor)
 	if (supervisor->code == CLD_EXITED)
 		_exit(supervisor->status);
 	prctl(PR_SET_DUMPABLE, 0); // a core is the program's to leave
-	signal(supervisor->status, SIG_DFL);
+	reset_signal(supervisor->status);
 	suffer(supervisor->status);
 	_exit(128 + supervisor->status); // pid 1 cannot be killed
 }
@@ -313,10 +310,9 @@ static noreturn void outer(struct supervisor *supervisor, int gate)
 // KERNEL: no process can wait for children while SIGCHLD is ignored, which survives exec.
 static void open_signals(struct supervisor *supervisor)
 {
-	sigset_t all;
-	signal(SIGCHLD, SIG_DFL);
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &supervisor->mask);
+	const sigset_t all = signal_set(~0ull);
+	reset_signal(SIGCHLD);
+	block_all_signals(&supervisor->mask);
 	supervisor->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (supervisor->signals < 0)
 		die("open a signalfd");

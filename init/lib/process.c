@@ -40,12 +40,35 @@ long number(const char *text)
 	return value;
 }
 
+/*
+ * By the kernel's own calls: a libc leaves out the signals that it uses itself, and musl also glibc's
+ * SIGRTMIN. All zeros is SIG_DFL.
+ */
+void reset_signal(int number)
+{
+	const uint64_t none[4] = {0};
+	syscall(SYS_rt_sigaction, number, none, NULL, sizeof(uint64_t));
+}
+
 // KERNEL: the mask and ignored signals survive exec, and the threads of a JVM block some.
 void reset_signals(void)
 {
 	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
+		reset_signal(number);
 	unblock_signals();
+}
+
+sigset_t signal_set(uint64_t bits)
+{
+	sigset_t set = {0};
+	memcpy(&set, &bits, sizeof bits);
+	return set;
+}
+
+void block_all_signals(sigset_t *old)
+{
+	const uint64_t all = ~0ull;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, old, sizeof all);
 }
 
 void unblock_signals(void)

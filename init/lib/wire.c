@@ -81,7 +81,8 @@ static void attach(struct msghdr *part, union ancillary *ancillary, int fd)
 	part->msg_control = ancillary;
 	part->msg_controllen = CMSG_SPACE(sizeof fd);
 	struct cmsghdr *c = CMSG_FIRSTHDR(part);
-	*c = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
+	*c = (struct cmsghdr){
+		.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
 	memcpy(CMSG_DATA(c), &fd, sizeof fd);
 }
 

@@ -2,7 +2,6 @@
 #include <getopt.h>
 #include <grp.h>
 #include <poll.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
