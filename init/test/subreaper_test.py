@@ -144,6 +144,13 @@ class SubreaperTest(Case):
             with self.assertRaisesRegex(AssertionError, "not within"):
                 box.pump(lambda: exec_.ended, 0.5)
 
+    def test_only_sigkill_ends_a_subreaper(self):
+        """A libc leaves out the signals that it uses itself, 32 to 34, when it is to block all."""
+        script = ("import os, signal\nfor number in set(range(1, 65)) - {signal.SIGKILL, signal.SIGSTOP}:\n"
+                  "    os.kill(os.getppid(), number)\nos._exit(3)")
+        with self.a_box() as box:
+            self.assert_exited(box.run(PYTHON, "-c", script), 3)
+
     def test_a_command_that_stops_subreapers_stops_nothing(self):
         with self.a_box() as box:
             other = self.start(box, "print('ready', flush=True)\ninput()", stdin=(pipe := os.pipe())[0])
