@@ -3,9 +3,11 @@ package dev.ebb.kernel;
 import static dev.ebb.kernel.SystemCall.STATX;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 
 /**
  * The status of an open file, even if its name is gone.
@@ -17,7 +19,10 @@ public record FileStatus(int mode, int uid, long size, long device, long inode) 
   private static final int STATX_BASIC_STATS = 0x7ff;
   static final int STATX_SIZE = 256;
   static final int STATX_LINKS = 16;
+  private static final int BIRTH = 80;
+  private static final int MODIFICATION = 112;
   private static final int S_IFMT = 0170000;
+  private static final int S_IFLNK = 0120000;
   private static final int S_IFREG = 0100000;
   private static final int WRITABLE_BY_OTHERS = 0022;
 
@@ -42,6 +47,18 @@ public record FileStatus(int mode, int uid, long size, long device, long inode) 
               | Integer.toUnsignedLong(status.get(JAVA_INT, 140)),
           status.get(JAVA_LONG, 32));
     }
+  }
+
+  /** The device, the inode, its birth and, of a link, its modification. */
+  static List<Long> identity(MemorySegment status) {
+    boolean isLink = (Short.toUnsignedInt(status.get(JAVA_SHORT, 28)) & S_IFMT) == S_IFLNK;
+    return List.of(
+        status.get(JAVA_LONG_UNALIGNED, 136),
+        status.get(JAVA_LONG, 32),
+        status.get(JAVA_LONG, BIRTH),
+        (long) status.get(JAVA_INT, BIRTH + 8),
+        isLink ? status.get(JAVA_LONG, MODIFICATION) : 0L,
+        isLink ? (long) status.get(JAVA_INT, MODIFICATION + 8) : 0L);
   }
 
   /** KERNEL: true only of one file while it is open, for then its inode is not used again. */

@@ -35,6 +35,9 @@ public final class Filesystem {
   private static final byte DT_DIR = 4;
   private static final int STATX_NLINK = 4;
 
+  /** Type, inode, times of modification and of birth. */
+  private static final int STATX_IDENTITY = 0x1 | 0x40 | 0x100 | 0x800;
+
   /** Its name, and its own "."; each directory in it adds a "..". */
   private static final int LINKS_OF_EMPTY = 2;
 
@@ -50,14 +53,57 @@ public final class Filesystem {
    * one byte first and gets one digit.
    */
   public static String read(Path path) throws KernelException {
+    return read(path, 0);
+  }
+
+  /**
+   * Reads a whole file of a cgroup, usually by one read.
+   *
+   * <p>KERNEL: a read of a seq_file returns whole records until the buffer or the file ends. No
+   * record of a cgroup fills half of the buffer, so a read that leaves half of it empty has reached
+   * the end.
+   */
+  public static String readCgroupFile(Path path) throws KernelException {
+    return read(path, READ_CHUNK / 2);
+  }
+
+  /** Reads until the end, or until a read that returns no more than {@code last} bytes. */
+  private static String read(Path path, int last) throws KernelException {
     try (var scope = new Scope()) {
       Fd fd = Fd.open(scope, path, Fd.Flag.READ);
       var text = new ByteArrayOutputStream();
       byte[] chunk = new byte[READ_CHUNK];
-      for (int n = fd.read(chunk, 0, chunk.length); n > 0; n = fd.read(chunk, 0, chunk.length)) {
+      int n;
+      do {
+        n = fd.read(chunk, 0, chunk.length);
         text.write(chunk, 0, n);
-      }
+      } while (n > last);
       return text.toString(StandardCharsets.ISO_8859_1);
+    }
+  }
+
+  /**
+   * Returns what identifies the file, link or directory at {@code path} among all that ever had
+   * this path; empty if there is none.
+   *
+   * <p>KERNEL: the number of an inode is used again, but not with the same time of birth, nor, for
+   * a link, which is never changed, with the same time of modification.
+   */
+  public static List<Long> identity(Path path) throws KernelException {
+    try (var frame = new Frame()) {
+      MemorySegment status = frame.allocate(FileStatus.STATX_SIZE);
+      long result =
+          frame.call(
+              STATX,
+              AT_FDCWD,
+              frame.string(path.toString()),
+              AT_SYMLINK_NOFOLLOW,
+              STATX_IDENTITY,
+              status.address());
+      if (!checkPresent(result, "look at " + path)) {
+        return List.of();
+      }
+      return FileStatus.identity(status);
     }
   }
 

@@ -41,6 +41,41 @@ class FilesystemTest {
   }
 
   @Test
+  void anotherFileAtThePathHasAnotherIdentityEvenWithTheInodeOfTheFirst() throws Exception {
+    Path path = directory.resolve("file");
+    assertThat(Filesystem.identity(path)).isEmpty();
+    Files.writeString(path, "first");
+    var first = Filesystem.identity(path);
+    Files.writeString(path, "changed");
+    assertThat(Filesystem.identity(path)).isEqualTo(first);
+    Files.delete(path);
+    Files.writeString(path, "second");
+    assertThat(Filesystem.identity(path)).isNotEmpty().isNotEqualTo(first);
+  }
+
+  @Test
+  void aLinkHasTheIdentityOfTheLinkAndADirectoryItsOwnWhateverIsInIt() throws Exception {
+    Path link = directory.resolve("link");
+    Files.createSymbolicLink(link, Path.of("absent"));
+    var first = Filesystem.identity(link);
+    Files.delete(link);
+    Files.createSymbolicLink(link, Path.of("absent"));
+    assertThat(Filesystem.identity(link)).isNotEmpty().isNotEqualTo(first);
+    var before = Filesystem.identity(directory);
+    Files.createFile(directory.resolve("more"));
+    assertThat(Filesystem.identity(directory)).isEqualTo(before);
+  }
+
+  @Test
+  void aLongFileIsReadToItsEnd() throws Exception {
+    String text = "0123456789\n".repeat(1000);
+    Path file = Files.writeString(directory.resolve("long"), text);
+    assertThat(Filesystem.readCgroupFile(file)).isEqualTo(text);
+    assertThat(Filesystem.readCgroupFile(Files.writeString(file, "short"))).isEqualTo("short");
+    assertThat(Filesystem.readCgroupFile(Files.writeString(file, ""))).isEmpty();
+  }
+
+  @Test
   void removingReportsWhatIsInTheWay() throws KernelException, IOException {
     Path parent = directory.resolve("parent");
     Filesystem.mkdir(parent, 0700);

@@ -100,6 +100,7 @@ public final class BoxCgroup implements Enclosure {
   /** Makes them and sets the limits; {@code uid} may clone commands into leaves. */
   @Override
   public void create(CgroupLimits limits, int uid) throws KernelException {
+    leaves.beginWithoutLane();
     Step.MAKE_BOX_CGROUP.reach();
     Cgroup.create(box().path());
     Step.MAKE_INIT_CGROUP.reach();
@@ -223,7 +224,7 @@ public final class BoxCgroup implements Enclosure {
   public int remove() throws KernelException {
     var failures = new ArrayList<KernelException>();
     int removed = exists() && removeByName() ? 1 : removeWhatLiesThere(failures);
-    for (List<Path> version1 : List.of(layout.version1Paths(), layout.lanePaths())) {
+    for (List<Path> version1 : List.of(layout.version1Paths(), leaves.lanePathsToRemove())) {
       for (Path path : version1) {
         removed += removeOne(new Cgroup(path), failures) ? 1 : 0;
       }

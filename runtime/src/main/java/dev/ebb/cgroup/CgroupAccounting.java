@@ -6,6 +6,7 @@ import dev.ebb.kernel.Scope;
 import dev.ebb.model.CgroupUsage;
 import dev.ebb.model.Occupancy;
 import dev.ebb.model.StallTimes;
+import java.time.Duration;
 import java.util.Optional;
 
 /** The counts of the cgroups of one box for its commands. */
@@ -31,14 +32,15 @@ final class CgroupAccounting implements Accounting {
 
   @Override
   public Optional<CgroupUsage> usage() throws KernelException {
-    if (!layout.box().exists()) {
+    var cpu = CpuController.used(layout.work());
+    if (cpu.isEmpty() && !layout.box().exists()) {
       return Optional.of(CgroupUsage.NONE);
     }
     var memory = layout.memory();
     var pids = layout.pids();
     return Optional.of(
         new CgroupUsage(
-            CpuController.used(layout.work()),
+            cpu.orElse(Duration.ZERO),
             memory.peak(),
             withoutInit(pids.peak()),
             memory.oomKills(),

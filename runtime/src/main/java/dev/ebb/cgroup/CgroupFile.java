@@ -15,7 +15,7 @@ record CgroupFile(Path path) {
   }
 
   String read() throws KernelException {
-    return Filesystem.read(path);
+    return Filesystem.readCgroupFile(path);
   }
 
   /** Nothing if this kernel or controller has no such file, or the cgroup is gone. */

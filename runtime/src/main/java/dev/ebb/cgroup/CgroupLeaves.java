@@ -32,6 +32,9 @@ final class CgroupLeaves implements Leaves {
   /** The execs that are in the lane. */
   private final Set<Integer> operators = ConcurrentHashMap.newKeySet();
 
+  /** False only while nobody can have made the lane: not of a box that another engine made. */
+  private volatile boolean mayHaveLane = true;
+
   /** Forks that the limit refused in leaves that are gone by now. */
   private final AtomicLong refusedInRemoved = new AtomicLong();
 
@@ -135,7 +138,18 @@ final class CgroupLeaves implements Leaves {
     operators.add(exec);
   }
 
+  /** Called before the cgroups of the box are made. */
+  void beginWithoutLane() {
+    mayHaveLane = false;
+  }
+
+  /** Returns the lane's cgroups in v1 that may be there. */
+  List<Path> lanePathsToRemove() {
+    return mayHaveLane ? layout.lanePaths() : List.of();
+  }
+
   private void openLane() throws KernelException {
+    mayHaveLane = true;
     Step.MAKE_LANE.reach();
     for (Path path : layout.lanePaths()) {
       Cgroup.create(path);

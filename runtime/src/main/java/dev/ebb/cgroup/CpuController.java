@@ -3,6 +3,7 @@ package dev.ebb.cgroup;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
 import java.time.Duration;
+import java.util.Optional;
 
 /** cpu: how much processor time a cgroup may use in a period, and has used in all. */
 record CpuController(Cgroup cgroup, boolean version1) {
@@ -34,8 +35,9 @@ record CpuController(Cgroup cgroup, boolean version1) {
   }
 
   /** KERNEL: every v2 cgroup has cpu.stat, also without the controller. */
-  static Duration used(Cgroup version2) throws KernelException {
-    long micros = CgroupFile.of(version2.path(), "cpu.stat").value("usage_usec").orElse(0L);
-    return Duration.ofNanos(micros * 1000);
+  static Optional<Duration> used(Cgroup version2) throws KernelException {
+    return CgroupFile.of(version2.path(), "cpu.stat")
+        .value("usage_usec")
+        .map(micros -> Duration.ofNanos(micros * 1000));
   }
 }

@@ -1,6 +1,8 @@
 package dev.ebb.backend.bubblewrap;
 
 import dev.ebb.backend.SandboxSpec;
+import dev.ebb.kernel.Filesystem;
+import dev.ebb.kernel.KernelException;
 import dev.ebb.model.BoxPaths;
 import dev.ebb.model.ByteSize;
 import dev.ebb.model.Network;
@@ -8,7 +10,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -115,11 +116,9 @@ public final class BwrapCommandLine {
 
   private static Object identity(Path path) {
     try {
-      return Files.isSymbolicLink(path)
-          ? Files.readSymbolicLink(path)
-          : String.valueOf(Files.readAttributes(path, BasicFileAttributes.class).fileKey());
-    } catch (IOException e) {
-      return "absent";
+      return Filesystem.identity(path);
+    } catch (KernelException e) {
+      return e.errno();
     }
   }
 
