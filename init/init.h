@@ -254,6 +254,8 @@ struct exec {
 	uint64_t resident;          /* memory, at the last look */
 	uint64_t cpu_before;        /* of all that we reaped */
 	bool is_started;
+	bool is_start_awaited;
+	uint64_t started_late; /* STARTED waits for company until then */
 	bool started_due, log_due, output_due, segment_due, list_due, last_due; /* not sent to the engine yet */
 	uint64_t told_at;                       /* of output, the last time */
 	bool is_forgotten;                      /* the engine has written its end down */
@@ -277,6 +279,8 @@ void exec_used(struct exec *exec, struct usage usage);
 uint64_t exec_alarm(const struct exec *exec, bool is_heard); /* when it wants its next tick */
 void exec_tick(struct exec *exec, uint64_t time);
 bool exec_report(struct exec *exec, int control); /* false: the socket is full */
+void exec_await_start(struct exec *exec);
+bool exec_holds_start(const struct exec *exec); /* nothing else is to be said yet */
 void exec_repeat(struct exec *exec); /* nothing was sent to the new engine yet */
 
 /* start.c: what happens between START and exec(2) */

@@ -14,12 +14,13 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 12
+#define PROTOCOL_VERSION 13
 #define MESSAGE_MAX (4 * 1024 * 1024) /* body; argv and environment of one exec */
 #define MESSAGE_FDS_MAX 6
 #define NONCE_SIZE 16
 #define OUTPUT_BUFFERED_MAX 4096 /* bytes of one stream that need no log */
 #define WRITE_FILE_MAX (64 * 1024) /* bytes of a file that init itself writes */
+#define STARTED_LATE 10 /* ms */
 #define REPORT_MAX 3600 /* bytes of entries in FILE_WRITTEN or LISTED: in a message less than a page */
 
 struct message_header {
@@ -62,10 +63,13 @@ enum message_type {
 	MESSAGE_WRITE_FILE = 27, /* exec 0, u32 permissions, string name, then bytes, no more than
 	                            WRITE_FILE_MAX: a file that is new in the workspace */
 	MESSAGE_LIST = 28,   /* exec 0: which entries has the workspace? */
+	MESSAGE_AWAIT_START = 29, /* of an exec: STARTED is wanted at once */
 
 	/* Init to engine, each about one exec. */
 	MESSAGE_STARTED = 32, /* u32 pid inside the box, u32 that of its subreaper, 0: none;
-	                         the first is 0 if it was killed before it was known */
+	                         the first is 0 if it was killed before it was known. It comes with
+	                         what is said next about the exec, but no later than STARTED_LATE, or
+	                         at once where that is wanted: most commands end before */
 	MESSAGE_REFUSED = 33, /* u32 enum start_step, u32 errno: it never ran */
 	MESSAGE_OUTPUT = 34,  /* u64 stdout bytes, u64 stderr bytes so far, struct buffered, its bytes */
 	MESSAGE_ENDED = 35,   /* struct ended, struct buffered, its bytes: the last word about an exec */

@@ -258,7 +258,10 @@ void exec_subreaper_ended(struct exec *exec, bool is_done)
 uint64_t exec_alarm(const struct exec *exec, bool is_heard)
 {
 	bool is_restless = exec->phase == EXEC_KILLING || (exec->output_due && is_heard);
-	return is_restless ? after(LOOK_AGAIN) : exec->deadline;
+	if (is_restless)
+		return after(LOOK_AGAIN);
+	return exec_holds_start(exec) && exec->started_late < exec->deadline ? exec->started_late
+	                                                                     : exec->deadline;
 }
 
 void exec_tick(struct exec *exec, uint64_t time)

@@ -60,6 +60,19 @@ static bool report_segment(struct exec *exec, int control)
 	return tell(exec, control, MESSAGE_SEGMENT, &segment, sizeof segment);
 }
 
+/* Each message wakes a thread of the engine, beside a command that most often ends in a moment. */
+bool exec_holds_start(const struct exec *exec)
+{
+	return exec->started_due && exec->phase == EXEC_RUNNING && !exec->is_start_awaited &&
+	       !exec->log_due && !exec->segment_due && !exec->output_due &&
+	       now() < exec->started_late;
+}
+
+void exec_await_start(struct exec *exec)
+{
+	exec->is_start_awaited = true;
+}
+
 /*
  * Sends what is due, in order. Nothing is queued: the exec itself shows what is
  * due. Output is reported once in a millisecond, so that the engine does not
@@ -71,6 +84,8 @@ bool exec_report(struct exec *exec, int control)
 
 	if (exec->started_due && exec->phase != EXEC_OVER && !exec->leader)
 		return true; // its subreaper has not reported yet
+	if (exec_holds_start(exec))
+		return true;
 	if (exec->started_due) {
 		if (!message_send(control, MESSAGE_STARTED, exec->id, pids, sizeof pids, -1))
 			return false;
@@ -101,6 +116,7 @@ bool exec_report(struct exec *exec, int control)
 void exec_repeat(struct exec *exec)
 {
 	exec->started_due = exec->is_started;
+	exec->started_late = 0;
 	exec->output_due = exec->streams[0].size > 0 || exec->streams[1].size > 0;
 	exec->last_due = exec->phase == EXEC_OVER;
 	exec->log_due = exec->needs_log;

@@ -187,6 +187,7 @@ void exec_hear_start(struct exec *exec)
 		exec->refusal = refusal;
 	else
 		exec->is_started = exec->started_due = true;
+	exec->started_late = after(STARTED_LATE);
 	exec_unwatch(exec, &exec->failure);
 	exec_pass_signals(exec);
 }

@@ -108,6 +108,16 @@ static bool rearm_exec(struct box *box)
 	       request.envc == 0 && request.rows == 0 && request.columns == 0;
 }
 
+static bool await_start(struct box *box)
+{
+	if (box->message.header.size != 0 || box->message.header.fds != 0)
+		return false;
+	struct exec *exec = find_exec(box, box->message.header.exec);
+	if (exec)
+		exec_await_start(exec);
+	return true;
+}
+
 static bool give_logs(struct box *box)
 {
 	uint32_t error;
@@ -238,6 +248,7 @@ bool box_obey(struct box *box)
 	case MESSAGE_SPLIT: return split_exec(box);
 	case MESSAGE_WRITE_FILE: return write_file(box);
 	case MESSAGE_LIST: return list(box);
+	case MESSAGE_AWAIT_START: return await_start(box);
 	default: return false;
 	}
 }

@@ -21,6 +21,22 @@ class StartTest(Case):
             self.assertIn(ended["code"], (CLD_KILLED, CLD_DUMPED))
             self.assertEqual([STARTED, MSG_ENDED], box.execs[1].words)
 
+    def test_a_start_is_told_with_what_comes_next_or_soon_or_when_it_is_wanted(self):
+        def patience(is_wanted):
+            begun = time.monotonic()
+            exec_ = box.start("sleep", "1000")
+            if is_wanted:
+                box.send(MSG_AWAIT_START, exec_.number)
+            exec_.wait_started()
+            taken = time.monotonic() - begun
+            exec_.kill(0)
+            exec_.wait()
+            return taken
+
+        with self.a_box() as box:
+            self.assertGreater(min(patience(False) for _ in range(5)), 0.005)
+            wait_until(lambda: patience(True) < 0.009, what="a start that is told at once")
+
     def test_arguments_and_environment_are_byte_exact(self):
         odd = "\udcff\n \"'$x\t"
         with self.a_box() as box:

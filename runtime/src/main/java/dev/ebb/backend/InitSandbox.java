@@ -63,6 +63,11 @@ public record InitSandbox(InitChannel channel) implements Sandbox {
   }
 
   @Override
+  public void awaitStart(int exec) throws KernelException {
+    channel.awaitStart(exec);
+  }
+
+  @Override
   public void rearm(int exec, StartRequest request) throws KernelException {
     channel.rearm(exec, request);
   }

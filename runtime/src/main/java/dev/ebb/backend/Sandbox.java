@@ -42,6 +42,9 @@ public interface Sandbox {
   /** Reports to {@code events} about a command that runs already. */
   void expect(int exec, ExecEvents events);
 
+  /** Asks for the report of a command's start at once; it may otherwise come with a later one. */
+  void awaitStart(int exec) throws KernelException;
+
   /** Restarts the limits of a command that has waited. */
   void rearm(int exec, StartRequest request) throws KernelException;
 

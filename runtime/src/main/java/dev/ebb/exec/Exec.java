@@ -287,7 +287,7 @@ public final class Exec implements ExecView, AutoCloseable {
 
   /** Waits until init has reported that it runs or how it ended; returns false on a timeout. */
   public boolean awaitStart(Duration most) throws InterruptedException {
-    return progress.awaitStart(most);
+    return progress.awaitStart(most, () -> send(sandbox -> sandbox.awaitStart(number)));
   }
 
   /** Waits for the end; every caller gets the same result. */

@@ -178,8 +178,12 @@ final class ExecProgress {
 
   // --- waiting ---
 
-  boolean awaitStart(Duration most) throws InterruptedException {
+  /** Waits until init has reported the start or the end; {@code ask} asks init for it. */
+  boolean awaitStart(Duration most, Runnable ask) throws InterruptedException {
     BooleanSupplier isKnown = () -> started.isPresent() || outcome != null;
+    if (!isKnown.getAsBoolean()) {
+      ask.run();
+    }
     await(changed, isKnown, Deadline.in(most));
     return isKnown.getAsBoolean() || (backstop.catchUp() && isKnown.getAsBoolean());
   }

@@ -304,6 +304,11 @@ public final class InitChannel {
     wire.send(Protocol.split(exec));
   }
 
+  /** Asks for the report of an exec's start at once; no error if it has ended. */
+  public void awaitStart(int exec) throws KernelException {
+    wire.send(Protocol.awaitStart(exec));
+  }
+
   /** Changes the size of an exec's terminal; no error if it has ended. */
   public void resize(int exec, ExecKind.Terminal size) throws KernelException {
     wire.send(Protocol.resize(exec, size));

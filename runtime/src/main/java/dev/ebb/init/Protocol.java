@@ -12,12 +12,13 @@ import java.util.List;
 
 /** The messages between engine and ebb-init; the visible pair of init/protocol.h. */
 final class Protocol {
-  static final int PROTOCOL_VERSION = 12;
+  static final int PROTOCOL_VERSION = 13;
   static final int MESSAGE_MAX = 4 * 1024 * 1024;
   static final int MESSAGE_FDS_MAX = 6;
   static final int NONCE_SIZE = 16;
   static final int OUTPUT_BUFFERED_MAX = 4096;
   static final int WRITE_FILE_MAX = 64 * 1024;
+  static final int STARTED_LATE = 10;
   static final int REPORT_MAX = 3600;
   static final int HEADER_SIZE = 16;
 
@@ -39,6 +40,7 @@ final class Protocol {
   static final int MESSAGE_SPLIT = 26;
   static final int MESSAGE_WRITE_FILE = 27;
   static final int MESSAGE_LIST = 28;
+  static final int MESSAGE_AWAIT_START = 29;
   static final int MESSAGE_STARTED = 32;
   static final int MESSAGE_REFUSED = 33;
   static final int MESSAGE_OUTPUT = 34;
@@ -124,6 +126,10 @@ final class Protocol {
 
   static byte[] forget(int exec) {
     return message(MESSAGE_FORGET, 0, exec, 0).array();
+  }
+
+  static byte[] awaitStart(int exec) {
+    return message(MESSAGE_AWAIT_START, 0, exec, 0).array();
   }
 
   static ByteBuffer buffer(int size) {

@@ -73,7 +73,7 @@ class ProtocolTest {
                 assertThat(numbers.add(value)).as(name).isTrue();
               }
             });
-    assertThat(numbers).hasSize(29);
+    assertThat(numbers).hasSize(30);
   }
 
   @Test
