@@ -2,6 +2,7 @@ package dev.ebb.mcp;
 
 import static java.util.Objects.requireNonNull;
 
+import dev.ebb.server.http.Accept;
 import dev.ebb.server.http.Door;
 import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
@@ -126,7 +127,8 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
   }
 
   private static void requireAccept(Exchange exchange) throws Refused {
-    if (!exchange.accepts(JSON) || !exchange.accepts("text/event-stream")) {
+    Accept accept = exchange.accept();
+    if (!accept.allows(JSON) || !accept.allows(EventStream.TYPE)) {
       throw new Refused(
           406,
           ErrorCodes.INVALID_REQUEST,
@@ -268,7 +270,7 @@ final class StreamableHttp implements McpStreamableServerTransportProvider {
     answering(
         exchange,
         () -> {
-          if (!exchange.accepts("text/event-stream")) {
+          if (!exchange.accept().allows(EventStream.TYPE)) {
             throw new Refused(
                 406, ErrorCodes.INVALID_REQUEST, null, "send \"Accept: text/event-stream\"");
           }

@@ -112,7 +112,7 @@ final class Tools {
       case TIMED_OUT -> "Try again, or ask for less at a time.";
       case FORBIDDEN -> "This server does not allow it; ask for less.";
       case UNSUPPORTED, UNFIT -> "This host cannot do it; choose another way.";
-      case UNAUTHORIZED, METHOD_NOT_ALLOWED, INTERNAL ->
+      case UNAUTHORIZED, METHOD_NOT_ALLOWED, NOT_ACCEPTABLE, INTERNAL ->
           "This is not your fault; tell the user, who may look into the daemon's log.";
     };
   }

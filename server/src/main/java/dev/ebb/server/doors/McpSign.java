@@ -42,7 +42,7 @@ public final class McpSign {
               KNOWN,
               Parameter.header("Ebb-Lifeline")
                   .described("any value: the session ends with this stream"))
-          .answersText(200, "events", "text/event-stream");
+          .answersEvents();
 
   private static final Operation END =
       Operation.of("endMcpSession", "Ends a session and removes every box that it made")

@@ -12,12 +12,14 @@ import java.time.Duration;
  */
 @SuppressWarnings("exports") // for the door of MCP, see module-info
 public final class EventStream {
+  public static final String TYPE = "text/event-stream";
+
   public static final Duration HEARTBEAT = RunClient.HEARTBEAT;
 
   private final OutputStream out;
 
   public EventStream(Exchange exchange) throws IOException {
-    out = exchange.stream(200, "text/event-stream");
+    out = exchange.stream(200, TYPE);
     out.flush();
   }
 

@@ -161,10 +161,14 @@ public final class Exchange {
     return Optional.ofNullable(request.getHeaders().get(name));
   }
 
-  /** Returns whether the caller prefers this type to JSON. */
-  public boolean accepts(String type) {
-    return request.getHeaders().getValuesList(HttpHeader.ACCEPT).stream()
-        .anyMatch(value -> value.contains(type));
+  /** Returns the media types that the caller accepts. */
+  public Accept accept() {
+    return Accept.of(request.getHeaders().getValuesList(HttpHeader.ACCEPT));
+  }
+
+  /** Returns the media type to answer with, the first one by default; refuses with 406 if none. */
+  public String negotiate(String... offers) {
+    return accept().choose(offers).orElseThrow(() -> Problem.notAcceptable(offers));
   }
 
   public InputStream content() {

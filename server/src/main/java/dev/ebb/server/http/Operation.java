@@ -102,7 +102,7 @@ public record Operation(
 
   /** Answers server-sent events on request, in place of other content. */
   public Operation answersEvents() {
-    return answersText(200, "done", "text/event-stream");
+    return answersText(200, "done", EventStream.TYPE).fails(Problem.Code.NOT_ACCEPTABLE);
   }
 
   private Operation answer(int status, String description, Optional<String> type, Schema schema) {

@@ -21,6 +21,7 @@ public final class Problem extends RuntimeException {
     FORBIDDEN(403, "Forbidden"),
     NOT_FOUND(404, "Not found"),
     METHOD_NOT_ALLOWED(405, "Method not allowed"),
+    NOT_ACCEPTABLE(406, "Not acceptable"),
     TIMED_OUT(408, "Timed out"),
     CONFLICT(409, "Conflict"),
     WRONG_STATE(409, "Wrong state"),
@@ -79,6 +80,13 @@ public final class Problem extends RuntimeException {
         e.code().isRetryable(),
         e.retryAfter(),
         e.facts());
+  }
+
+  /** Returns the refusal of a request that accepts none of these media types. */
+  static Problem notAcceptable(String... offers) {
+    String all = String.join(", ", offers);
+    return new Problem(
+        Code.NOT_ACCEPTABLE, "the Accept header of the request excludes what is offered: " + all);
   }
 
   private static Code code(ErrorCode code) {

@@ -17,7 +17,6 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * All metrics of a daemon. Events are counted when they happen; gauges are read when a scraper
@@ -167,11 +166,10 @@ public final class Metrics {
   @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
   public record Page(String type, byte[] text) {}
 
-  /** Returns the page in the format that {@code accept}, a header, prefers. */
-  public Page page(@Nullable String accept) throws IOException {
-    var openMetrics = OpenMetricsTextFormatWriter.create();
+  /** Returns the page as OpenMetrics, or in Prometheus' text format. */
+  public Page page(boolean isOpenMetrics) throws IOException {
     ExpositionFormatWriter writer =
-        openMetrics.accepts(accept) ? openMetrics : PrometheusTextFormatWriter.create();
+        isOpenMetrics ? OpenMetricsTextFormatWriter.create() : PrometheusTextFormatWriter.create();
     var text = new ByteArrayOutputStream();
     writer.write(text, registry.scrape());
     return new Page(writer.getContentType(), text.toByteArray());

@@ -126,6 +126,7 @@ final class EventRoutes {
   }
 
   private void events(Exchange exchange) throws IOException, InterruptedException {
+    exchange.negotiate(EventStream.TYPE);
     long latest = boxes.events().last();
     long last = exchange.get(LAST_EVENT).map(id -> parse(id)).orElseGet(() -> exchange.get(AFTER));
     try (var subscription = boxes.events().subscribe(exchange.caller())) {

@@ -12,11 +12,14 @@ import java.util.Map;
 /** The metrics for Prometheus: for admins, and for keys of a tenant reserved for this. */
 final class MetricsRoute {
   private static final String TENANT = "metrics";
+  private static final String TEXT = "text/plain";
+  private static final String OPEN_METRICS = "application/openmetrics-text";
 
   private static final Operation SCRAPE =
       Operation.of("getMetrics", "What Prometheus scrapes (admin, or tenant metrics)")
-          .answersText(200, "in Prometheus' text format, or OpenMetrics if asked for", "text/plain")
-          .answersText(200, "", "application/openmetrics-text");
+          .answersText(200, "in Prometheus' text format, or OpenMetrics if asked for", TEXT)
+          .answersText(200, "", OPEN_METRICS)
+          .fails(Problem.Code.NOT_ACCEPTABLE);
 
   private final Metrics metrics;
 
@@ -35,7 +38,8 @@ final class MetricsRoute {
       throw new Problem(
           Problem.Code.FORBIDDEN, "a key of an admin or of tenant \"metrics\" is needed");
     }
-    Metrics.Page page = metrics.page(exchange.header("Accept").orElse(null));
+    boolean isOpenMetrics = exchange.negotiate(TEXT, OPEN_METRICS).equals(OPEN_METRICS);
+    Metrics.Page page = metrics.page(isOpenMetrics);
     exchange.answer(200, page.type(), page.text());
   }
 }

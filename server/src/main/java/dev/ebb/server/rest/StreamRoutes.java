@@ -8,6 +8,7 @@ import dev.ebb.model.SandboxException;
 import dev.ebb.server.answer.ExecAnswers;
 import dev.ebb.server.answer.ExecState;
 import dev.ebb.server.answer.OutputStart;
+import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Operation;
 import dev.ebb.server.http.Parameter;
@@ -26,6 +27,8 @@ import java.util.concurrent.TimeoutException;
 /** The input and output of commands: sends, reads and follows them, or connects a terminal. */
 final class StreamRoutes {
   private static final int CHUNK = 64 * 1024;
+  private static final String BYTES = "application/octet-stream";
+  private static final String JSON = "application/json";
 
   // --- parameters ---
 
@@ -49,15 +52,12 @@ final class StreamRoutes {
   // --- operations ---
 
   private static final Operation STDIN =
-      on("writeStdin", "Write to its stdin")
-          .with(CLOSE)
-          .takesBytes("application/octet-stream")
-          .answers(204, "done");
+      on("writeStdin", "Write to its stdin").with(CLOSE).takesBytes(BYTES).answers(204, "done");
 
   private static final Operation OUTPUT =
       on("readOutput", "Read or follow what it writes")
           .with(STREAM, OFFSET, LIMIT, FOLLOW, STDOUT_OFFSET, STDERR_OFFSET, LAST_EVENT)
-          .answersBytes("application/octet-stream")
+          .answersBytes(BYTES)
           .answers(200, "done", ExecAnswers.SO_FAR)
           .answersEvents();
 
@@ -158,23 +158,29 @@ final class StreamRoutes {
 
   private static void output(Exchange exchange, TenantExec exec)
       throws IOException, InterruptedException {
-    if (exchange.accepts("text/event-stream")) {
-      var from =
-          exchange
-              .get(LAST_EVENT)
-              .map(OutputEvents.Position::parse)
-              .orElseGet(() -> position(exchange));
-      var events = new OutputEvents(exchange);
-      OutputEvents.Position at = events.follow(exec, from);
-      events.end(at, ExecAnswers.EXEC.write(ExecState.of(exec).without(events.unread())));
+    String type = exchange.negotiate(BYTES, JSON, EventStream.TYPE);
+    if (type.equals(EventStream.TYPE)) {
+      follow(exchange, exec);
     } else if (exchange.get(FOLLOW)) {
       // A client that follows raw bytes and disconnects would not be noticed until the next bytes.
       throw new Problem(Problem.Code.BAD_REQUEST, "to follow, accept text/event-stream");
-    } else if (exchange.accepts("application/json")) {
+    } else if (type.equals(JSON)) {
       json(exchange, exec, position(exchange));
     } else {
       raw(exchange, exec);
     }
+  }
+
+  private static void follow(Exchange exchange, TenantExec exec)
+      throws IOException, InterruptedException {
+    var from =
+        exchange
+            .get(LAST_EVENT)
+            .map(OutputEvents.Position::parse)
+            .orElseGet(() -> position(exchange));
+    var events = new OutputEvents(exchange);
+    OutputEvents.Position at = events.follow(exec, from);
+    events.end(at, ExecAnswers.EXEC.write(ExecState.of(exec).without(events.unread())));
   }
 
   private static OutputEvents.Position position(Exchange exchange) {
@@ -208,7 +214,7 @@ final class StreamRoutes {
     int first = log.read(offset, chunk);
     exchange.header("Ebb-Next-Offset", Long.toString(offset + length));
     exchange.header("Content-Length", Long.toString(length));
-    try (OutputStream out = exchange.stream(200, "application/octet-stream")) {
+    try (OutputStream out = exchange.stream(200, BYTES)) {
       int n = first;
       for (long done = 0; done < length; n = log.read(offset + done, chunk)) {
         int some = (int) Math.min(n, length - done);

@@ -4,6 +4,7 @@ import dev.ebb.code.Cell;
 import dev.ebb.model.OutputLoss;
 import dev.ebb.server.answer.CellState;
 import dev.ebb.server.answer.ExecAnswers;
+import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.JsonOutput;
 import dev.ebb.server.schema.ObjectSchema;
@@ -41,7 +42,8 @@ abstract class WaitingResponse implements RunClient {
 
   /** Makes it in the form that the caller requests. Nothing is sent yet. */
   static WaitingResponse to(Exchange exchange) {
-    return exchange.accepts("text/event-stream") ? new Events(exchange) : new Whole(exchange);
+    String type = exchange.negotiate("application/json", EventStream.TYPE);
+    return type.equals(EventStream.TYPE) ? new Events(exchange) : new Whole(exchange);
   }
 
   /** The command then continues without a caller. */

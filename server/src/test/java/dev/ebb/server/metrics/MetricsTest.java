@@ -12,7 +12,7 @@ class MetricsTest {
   private final Metrics metrics = new Metrics();
 
   private String text() throws IOException {
-    return new String(metrics.page(null).text(), StandardCharsets.UTF_8);
+    return new String(metrics.page(false).text(), StandardCharsets.UTF_8);
   }
 
   @Test
@@ -45,8 +45,8 @@ class MetricsTest {
 
   @Test
   void theFormIsWhatTheScraperAsksFor() throws IOException {
-    assertThat(metrics.page(null).type()).startsWith("text/plain; version=0.0.4");
-    var open = metrics.page("application/openmetrics-text; version=1.0.0");
+    assertThat(metrics.page(false).type()).startsWith("text/plain; version=0.0.4");
+    var open = metrics.page(true);
     assertThat(open.type()).startsWith("application/openmetrics-text");
     assertThat(new String(open.text(), StandardCharsets.UTF_8)).endsWith("# EOF\n");
   }
