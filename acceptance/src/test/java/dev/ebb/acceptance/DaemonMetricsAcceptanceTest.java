@@ -78,12 +78,12 @@ final class DaemonMetricsAcceptanceTest {
   }
 
   @Test
-  void onlyAdminsAndTheTenantForItMayLook() throws Exception {
+  void onlyAdminsAndTheRoleForItMayLook() throws Exception {
     assertThat(Wire.ask(daemon.uri(), "GET", "/metrics", "").status()).isEqualTo(401);
     String tenant = daemon.key("--tenant", "someone");
     var refused = Wire.ask(daemon.uri(), "GET", "/metrics", "", "Authorization: Bearer " + tenant);
     assertThat(refused.status()).isEqualTo(403);
-    assertThat(scrape(daemon.key("--tenant", "metrics"))).contains("ebb_boxes{");
+    assertThat(scrape(daemon.key("--role", "metrics"))).contains("ebb_boxes{");
   }
 
   /** A name that no daemon knows would be an empty panel, and an alarm that never rings. */

@@ -109,6 +109,7 @@ final class ServerCommands {
     return Options.command("create", "")
         .addOption(Options.text("--tenant", "NAME", ""))
         .addOption(Options.text("--note", "TEXT", ""))
+        .addOption(Options.text("--role", "ROLE", ""))
         .addOption(Options.flag("", "--admin"));
   }
 

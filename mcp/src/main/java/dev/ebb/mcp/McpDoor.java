@@ -5,6 +5,7 @@ import dev.ebb.server.http.DoorSessions;
 import dev.ebb.server.http.KeyPlace;
 import dev.ebb.server.http.Mount;
 import dev.ebb.server.http.Route;
+import dev.ebb.server.service.access.Right;
 import java.util.List;
 import java.util.Set;
 
@@ -47,7 +48,7 @@ final class McpDoor implements Door {
   public List<Route> routes() {
     return List.of(
         Route.of("POST", PATH, exchange -> http.post(exchange)),
-        Route.of("GET", PATH, exchange -> http.listen(exchange)),
+        Route.of("GET", PATH, exchange -> http.listen(exchange)).needing(Right.USE),
         Route.ending("DELETE", PATH, exchange -> http.end(exchange)));
   }
 

@@ -13,6 +13,7 @@ import dev.ebb.server.service.BoxOrder;
 import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.access.Caller;
+import dev.ebb.server.service.access.Role;
 import dev.ebb.server.service.access.TenantMemory;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import java.io.IOException;
@@ -156,7 +157,7 @@ final class Session {
 
   /** Returns the caller for its tools: an agent is never an admin, even with an admin key. */
   Caller agent() {
-    return new Caller(owner.tenant(), false);
+    return new Caller(owner.tenant(), Role.USER);
   }
 
   // --- calls ---

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.ebb.server.doors.McpSign;
 import dev.ebb.server.http.DescribedRoute;
 import dev.ebb.server.http.Route;
+import dev.ebb.server.service.access.Right;
 import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
@@ -29,15 +30,27 @@ class McpDoorTest {
   }
 
   @Test
-  void noLimitKeepsACallerFromEndingASession() {
-    assertThat(served(true)).containsExactly("delete /mcp");
+  void theOpenApiDocumentHasTheRightsOfItsRoutes() {
+    for (DescribedRoute route : McpSign.SIGN.routes()) {
+      assertThat(route.right()).isEqualTo(Right.USE);
+    }
+    assertThat(door().routes()).allMatch(route -> route.right() == Right.USE);
   }
 
   /** No route is handled here, so no sessions are needed. */
   @SuppressWarnings("NullAway")
+  private static McpDoor door() {
+    return new McpDoor(null, null);
+  }
+
+  @Test
+  void noLimitKeepsACallerFromEndingASession() {
+    assertThat(served(true)).containsExactly("delete /mcp");
+  }
+
   private static Set<String> served(boolean onlyEnding) {
     var served = new TreeSet<String>();
-    for (Route route : new McpDoor(null, null).routes()) {
+    for (Route route : door().routes()) {
       if (!onlyEnding || route.isEnding()) {
         served.add(route.method().toLowerCase(Locale.ROOT) + " " + route.template());
       }

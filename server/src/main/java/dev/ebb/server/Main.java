@@ -4,6 +4,7 @@ import dev.ebb.engine.HomeTools;
 import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.Caller;
 import dev.ebb.server.service.access.Keys;
+import dev.ebb.server.service.access.Role;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
@@ -101,7 +102,12 @@ public final class Main {
     CommandSpec create = command("create", "Create a key and print it; it is not shown again.");
     create.addOption(value("--tenant", "NAME", "tenant of the key (default: default)"));
     create.addOption(value("--note", "TEXT", "note about its purpose"));
-    create.addOption(flag("--admin", "allow access to the boxes of all tenants"));
+    create.addOption(
+        value(
+            "--role",
+            "ROLE",
+            "metrics (GET /metrics only), viewer (reads), user (default), or admin (all tenants)"));
+    create.addOption(flag("--admin", "the same as --role admin"));
     spec.addSubcommand("create", create);
     CommandSpec list = command("ls", "List the ids of all keys.");
     spec.addSubcommand("ls", list);
@@ -190,23 +196,33 @@ public final class Main {
   private static int createKey(ParseResult parsed) {
     String tenant = parsed.matchedOptionValue("--tenant", Caller.DEFAULT_TENANT);
     String note = parsed.matchedOptionValue("--note", "");
-    var created = keys().create(tenant, parsed.hasMatchedOption("--admin"), note);
-    System.err.println(
-        "key " + created.entry().id() + " of tenant " + tenant + ", shown this once:");
+    var created = keys().create(tenant, role(parsed), note);
+    System.err.printf(
+        "key %s of tenant %s, role %s, shown this once:%n",
+        created.entry().id(), tenant, created.entry().role().wireName());
     System.out.println(created.key());
     return 0;
   }
 
+  private static Role role(ParseResult parsed) {
+    boolean isAdmin = parsed.hasMatchedOption("--admin");
+    String word = parsed.matchedOptionValue("--role", isAdmin ? "admin" : "user");
+    Role role =
+        Role.parse(word)
+            .orElseThrow(
+                () -> new IllegalArgumentException("no role \"" + word + "\": " + Role.names()));
+    if (isAdmin && role != Role.ADMIN) {
+      throw new IllegalArgumentException("--admin and --role " + word + " contradict each other");
+    }
+    return role;
+  }
+
   private static int listKeys() {
-    System.out.printf("%-10s %-16s %-6s %-28s %s%n", "ID", "TENANT", "ROLE", "CREATED", "NOTE");
+    System.out.printf("%-10s %-16s %-7s %-28s %s%n", "ID", "TENANT", "ROLE", "CREATED", "NOTE");
     for (Keys.Entry entry : keys().list()) {
       System.out.printf(
-          "%-10s %-16s %-6s %-28s %s%n",
-          entry.id(),
-          entry.tenant(),
-          entry.isAdmin() ? "admin" : "user",
-          entry.createdAt(),
-          entry.note());
+          "%-10s %-16s %-7s %-28s %s%n",
+          entry.id(), entry.tenant(), entry.role().wireName(), entry.createdAt(), entry.note());
     }
     return 0;
   }

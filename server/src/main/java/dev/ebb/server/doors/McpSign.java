@@ -6,6 +6,7 @@ import dev.ebb.server.http.ModuleDoor;
 import dev.ebb.server.http.Mount;
 import dev.ebb.server.http.Operation;
 import dev.ebb.server.http.Parameter;
+import dev.ebb.server.service.access.Right;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -42,7 +43,8 @@ public final class McpSign {
               KNOWN,
               Parameter.header("Ebb-Lifeline")
                   .described("any value: the session ends with this stream"))
-          .answersEvents();
+          .answersEvents()
+          .needs(Right.USE);
 
   private static final Operation END =
       Operation.of("endMcpSession", "Ends a session and removes every box that it made")

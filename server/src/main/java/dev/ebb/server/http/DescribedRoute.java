@@ -1,5 +1,7 @@
 package dev.ebb.server.http;
 
+import dev.ebb.server.service.access.Right;
+
 /**
  * The description of a route for the OpenAPI document, available before its door is loaded.
  *
@@ -11,6 +13,11 @@ public record DescribedRoute(
     String method, String template, boolean isEnding, boolean isOpen, Operation operation) {
   public DescribedRoute {
     operation.check(template);
+  }
+
+  /** Returns the right that its caller needs, unless it is open. */
+  public Right right() {
+    return Route.right(method, operation);
   }
 
   public static DescribedRoute of(Route route) {

@@ -113,6 +113,7 @@ public final class Dispatcher extends Handler.Abstract {
     Caller caller = free.isPresent() ? Caller.NOBODY : enter(visit);
     Found found = free.or(() -> visit.mounted().find(path)).orElseThrow(Dispatcher::unknown);
     Route route = found.route(asked.method()).orElseThrow(() -> notHere(asked, found));
+    Gate.requireRight(caller, route);
     if (!route.isEnding()) {
       requireRoom(visit.request());
     }

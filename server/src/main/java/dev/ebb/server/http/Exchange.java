@@ -113,13 +113,6 @@ public final class Exchange {
     return query.all(name);
   }
 
-  /** Refuses callers that are not admins. */
-  public void requireAdmin() {
-    if (!caller().isAdmin()) {
-      throw new Problem(Problem.Code.FORBIDDEN, "an admin key is needed");
-    }
-  }
-
   public boolean flag(String name, boolean otherwise) {
     return query(name)
         .map(

@@ -2,6 +2,7 @@ package dev.ebb.server.http;
 
 import dev.ebb.server.service.access.Caller;
 import dev.ebb.server.service.access.Keys;
+import dev.ebb.server.service.access.Role;
 import java.io.IOException;
 import java.nio.channels.SocketChannel;
 import java.nio.file.attribute.UserPrincipal;
@@ -67,6 +68,17 @@ public final class Gate {
     return asked.isLocal()
         ? unixCaller(asked.request())
         : door.vouched(asked).orElseGet(() -> keyHolder(asked, door.key()));
+  }
+
+  /** Refuses a caller whose role lacks the right that a route needs; all doors pass here. */
+  static void requireRight(Caller caller, Route route) {
+    if (!route.isOpen() && !caller.role().has(route.right())) {
+      throw new Refusal(
+          true,
+          "this key has the role %s; needed: %s"
+              .formatted(
+                  caller.role().wireName(), String.join(" or ", Role.namesWith(route.right()))));
+    }
   }
 
   /**

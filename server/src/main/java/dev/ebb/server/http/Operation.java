@@ -2,6 +2,7 @@ package dev.ebb.server.http;
 
 import dev.ebb.server.schema.Schema;
 import dev.ebb.server.schema.Values;
+import dev.ebb.server.service.access.Right;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,6 +18,7 @@ import java.util.stream.Collectors;
  *
  * @param id the name of the method in a generated client
  * @param errors of this route, beside those of all routes
+ * @param right that its caller needs, if the method does not tell
  */
 @SuppressWarnings("exports") // for doors in modules of their own, see module-info
 public record Operation(
@@ -25,13 +27,19 @@ public record Operation(
     List<Parameter<?>> parameters,
     Optional<Body> body,
     Map<Integer, Answer> answers,
-    Set<Problem.Code> errors) {
+    Set<Problem.Code> errors,
+    Optional<Right> right) {
   private static final Schema BYTES = _ -> Values.keywords("type", "string", "format", "binary");
 
   private static final Schema ANY_OBJECT = _ -> Values.keywords("type", "object");
 
-  /** The body of a request. */
-  public record Body(String type, Schema schema, boolean isRequired) {}
+  /**
+   * The body of a request.
+   *
+   * @param example in JSON
+   */
+  public record Body(
+      String type, Schema schema, boolean isRequired, Optional<Map<String, Object>> example) {}
 
   /** An answer: its content by media type, which may be empty. */
   public record Answer(String description, Map<String, Schema> content) {}
@@ -42,20 +50,21 @@ public record Operation(
   }
 
   public static Operation of(String id, String summary) {
-    return new Operation(id, summary, List.of(), Optional.empty(), Map.of(), Set.of());
+    return new Operation(
+        id, summary, List.of(), Optional.empty(), Map.of(), Set.of(), Optional.empty());
   }
 
   public Operation with(Parameter<?>... more) {
     var all = new ArrayList<>(parameters);
     all.addAll(List.of(more));
-    return new Operation(id, summary, all, body, answers, errors);
+    return new Operation(id, summary, all, body, answers, errors, right);
   }
 
   // --- what it takes ---
 
   private Operation body(String type, Schema schema, boolean isRequired) {
-    var taken = Optional.of(new Body(type, schema, isRequired));
-    return new Operation(id, summary, parameters, taken, answers, errors);
+    var taken = Optional.of(new Body(type, schema, isRequired, Optional.empty()));
+    return new Operation(id, summary, parameters, taken, answers, errors, right);
   }
 
   public Operation takes(RequestSchema schema) {
@@ -70,6 +79,18 @@ public record Operation(
   /** Takes any object, which is described elsewhere. */
   public Operation takesObject() {
     return body("application/json", ANY_OBJECT, true);
+  }
+
+  /** Adds an example of its body, as names and values. */
+  public Operation example(Object... namesAndValues) {
+    Body plain = body.orElseThrow(() -> new IllegalStateException(id + " takes no body"));
+    var shown =
+        new Body(
+            plain.type(),
+            plain.schema(),
+            plain.isRequired(),
+            Optional.of(Values.keywords(namesAndValues)));
+    return new Operation(id, summary, parameters, Optional.of(shown), answers, errors, right);
   }
 
   public Operation takesBytes(String type) {
@@ -111,13 +132,18 @@ public record Operation(
     type.ifPresent(word -> content.put(word, schema));
     var all = new LinkedHashMap<>(answers);
     all.put(status, new Answer(before == null ? description : before.description(), content));
-    return new Operation(id, summary, parameters, body, all, errors);
+    return new Operation(id, summary, parameters, body, all, errors, right);
+  }
+
+  /** Needs this right, whatever its method. */
+  public Operation needs(Right needed) {
+    return new Operation(id, summary, parameters, body, answers, errors, Optional.of(needed));
   }
 
   public Operation fails(Problem.Code... codes) {
     var all = new TreeSet<>(errors);
     all.addAll(List.of(codes));
-    return new Operation(id, summary, parameters, body, answers, all);
+    return new Operation(id, summary, parameters, body, answers, all, right);
   }
 
   /** Returns the names of its query parameters. */

@@ -1,5 +1,6 @@
 package dev.ebb.server.http;
 
+import dev.ebb.server.service.access.Right;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -11,6 +12,7 @@ import java.util.Set;
  * @param query the parameters it knows; all others are refused
  * @param isEnding whether it ends something; such a route is exempt from limits
  * @param isOpen whether it needs no key
+ * @param right that its caller needs, unless it is open
  * @param operation its parameters and answers, if its door declares them
  */
 @SuppressWarnings("exports") // for doors in modules of their own, see module-info
@@ -20,6 +22,7 @@ public record Route(
     Set<String> query,
     boolean isEnding,
     boolean isOpen,
+    Right right,
     Handling handling,
     Optional<Operation> operation) {
 
@@ -29,17 +32,17 @@ public record Route(
   }
 
   public static Route of(String method, String template, Handling handling, String... query) {
-    return new Route(method, template, Set.of(query), false, false, handling, Optional.empty());
+    return plain(method, template, Set.of(query), false, false, handling);
   }
 
   /** Makes a route that ends something. */
   public static Route ending(String method, String template, Handling handling, String... query) {
-    return new Route(method, template, Set.of(query), true, false, handling, Optional.empty());
+    return plain(method, template, Set.of(query), true, false, handling);
   }
 
   /** Makes a route that needs no key; its caller is unknown. */
   public static Route open(String method, String template, Handling handling, String... query) {
-    return new Route(method, template, Set.of(query), false, true, handling, Optional.empty());
+    return plain(method, template, Set.of(query), false, true, handling);
   }
 
   /** Makes a route with the parameters of its operation. */
@@ -67,7 +70,39 @@ public record Route(
       Operation operation) {
     operation.check(template);
     return new Route(
-        method, template, operation.query(), isEnding, isOpen, handling, Optional.of(operation));
+        method,
+        template,
+        operation.query(),
+        isEnding,
+        isOpen,
+        right(method, operation),
+        handling,
+        Optional.of(operation));
+  }
+
+  private static Route plain(
+      String method,
+      String template,
+      Set<String> query,
+      boolean isEnding,
+      boolean isOpen,
+      Handling handling) {
+    return new Route(
+        method, template, query, isEnding, isOpen, right(method), handling, Optional.empty());
+  }
+
+  /** Returns the right that an operation needs. */
+  static Right right(String method, Operation operation) {
+    return operation.right().orElseGet(() -> right(method));
+  }
+
+  private static Right right(String method) {
+    return method.equals("GET") ? Right.READ : Right.USE;
+  }
+
+  /** Returns a route whose caller needs this right, whatever its method. */
+  public Route needing(Right needed) {
+    return new Route(method, template, query, isEnding, isOpen, needed, handling, operation);
   }
 
   /** Returns the parts of its path. */

@@ -13,6 +13,7 @@ import dev.ebb.server.schema.ObjectSchema;
 import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.Events;
+import dev.ebb.server.service.access.Right;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -73,7 +74,8 @@ final class EventRoutes {
   private static final Operation WHY =
       Operation.of("why", "Why a box or process is still there")
           .with(SUBJECT)
-          .answers(200, "done", REASON);
+          .answers(200, "done", REASON)
+          .needs(Right.ADMIN);
   private static final Operation VERSION =
       Operation.of("getVersion", "The version").answers(200, "done", VERSION_ANSWER);
   private static final Operation HEALTHY =
@@ -162,7 +164,6 @@ final class EventRoutes {
   }
 
   private void why(Exchange exchange) throws IOException {
-    exchange.requireAdmin();
     String subject = exchange.get(SUBJECT);
     var answer =
         HomeTools.why(id(exchange, subject))

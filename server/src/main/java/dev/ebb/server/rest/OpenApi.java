@@ -9,6 +9,7 @@ import dev.ebb.server.http.Route;
 import dev.ebb.server.schema.Components;
 import dev.ebb.server.schema.Schema;
 import dev.ebb.server.schema.Values;
+import dev.ebb.server.service.access.Role;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -181,6 +182,8 @@ final class OpenApi {
     document.put("responses", responses);
     if (route.isOpen()) {
       document.put("security", List.of());
+    } else {
+      document.put("x-ebb-roles", Role.namesWith(route.right()));
     }
     return document;
   }
@@ -198,11 +201,9 @@ final class OpenApi {
   }
 
   private Map<String, Object> body(Operation.Body body) {
-    return Values.keywords(
-        "required",
-        body.isRequired(),
-        "content",
-        Map.of(body.type(), Map.of("schema", body.schema().describe(components))));
+    var content = Values.keywords("schema", body.schema().describe(components));
+    body.example().ifPresent(example -> content.put("example", example));
+    return Values.keywords("required", body.isRequired(), "content", Map.of(body.type(), content));
   }
 
   private Map<String, Object> answer(Operation.Answer answer) {

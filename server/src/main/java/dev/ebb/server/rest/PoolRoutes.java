@@ -7,6 +7,7 @@ import dev.ebb.server.http.Route;
 import dev.ebb.server.schema.ObjectSchema;
 import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.BoxRegistry;
+import dev.ebb.server.service.access.Right;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -46,7 +47,8 @@ final class PoolRoutes {
 
   private static final Operation STATE =
       Operation.of("getPool", "Boxes that were made in advance, and their fate (admin)")
-          .answers(200, "done", POOL);
+          .answers(200, "done", POOL)
+          .needs(Right.ADMIN);
 
   private final BoxRegistry boxes;
 
@@ -59,7 +61,6 @@ final class PoolRoutes {
   }
 
   private void state(Exchange exchange) throws IOException {
-    exchange.requireAdmin();
     exchange.answer(200, POOL.write(boxes.pool().state()));
   }
 }

@@ -3,6 +3,7 @@ package dev.ebb.server.rest;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Operation;
 import dev.ebb.server.http.Route;
+import dev.ebb.server.service.access.Right;
 import java.io.IOException;
 import java.util.List;
 
@@ -10,7 +11,8 @@ import java.util.List;
 final class PressureRoutes {
   private static final Operation PRESSURE =
       Operation.of("getPressure", "How near the limits of the host are (admin)")
-          .answers(200, "done", PressureAnswers.PRESSURE);
+          .answers(200, "done", PressureAnswers.PRESSURE)
+          .needs(Right.ADMIN);
 
   private final Watches watches;
 
@@ -23,7 +25,6 @@ final class PressureRoutes {
   }
 
   private void pressure(Exchange exchange) throws IOException {
-    exchange.requireAdmin();
     exchange.answer(200, PressureAnswers.PRESSURE.write(PressureAnswers.Now.of(watches)));
   }
 }

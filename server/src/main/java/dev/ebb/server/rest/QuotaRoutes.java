@@ -15,6 +15,7 @@ import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.access.Caller;
 import dev.ebb.server.service.access.Quota;
 import dev.ebb.server.service.access.Quotas;
+import dev.ebb.server.service.access.Right;
 import java.io.IOException;
 import java.util.EnumMap;
 import java.util.List;
@@ -51,7 +52,8 @@ final class QuotaRoutes {
 
   private static final Operation LIST =
       Operation.of("listQuotas", "The quotas that were set, and the default (admin)")
-          .answers(200, "done", QUOTAS);
+          .answers(200, "done", QUOTAS)
+          .needs(Right.ADMIN);
   private static final Operation GET =
       Operation.of("getQuota", "What holds for a tenant, and what it has")
           .with(WHOSE)
@@ -60,11 +62,14 @@ final class QuotaRoutes {
       Operation.of("setQuota", "Set the quota of a tenant (admin)")
           .with(WHOSE)
           .takes(REQUEST)
-          .answers(200, "done", TENANT);
+          .example("boxes", 10L, "memoryBytes", 8L << 30)
+          .answers(200, "done", TENANT)
+          .needs(Right.ADMIN);
   private static final Operation REMOVE =
       Operation.of("removeQuota", "Let the default hold for a tenant (admin)")
           .with(WHOSE)
-          .answers(204, "done");
+          .answers(204, "done")
+          .needs(Right.ADMIN);
 
   private final Quotas quotas;
   private final BoxRegistry boxes;
@@ -103,7 +108,6 @@ final class QuotaRoutes {
   }
 
   private void list(Exchange exchange) throws IOException {
-    exchange.requireAdmin();
     var tenants = quotas.list().keySet().stream().map(this::held).toList();
     exchange.answer(200, QUOTAS.write(new All(quotas.otherwise(), tenants)));
   }
@@ -118,7 +122,6 @@ final class QuotaRoutes {
   }
 
   private void set(Exchange exchange) throws IOException {
-    exchange.requireAdmin();
     Fields fields = exchange.fields(REQUEST);
     var limits = new EnumMap<Quota.Kind, Double>(Quota.Kind.class);
     FIELDS.forEach((kind, field) -> fields.get(field).ifPresent(limit -> limits.put(kind, limit)));
@@ -133,7 +136,6 @@ final class QuotaRoutes {
   }
 
   private void remove(Exchange exchange) {
-    exchange.requireAdmin();
     String tenant = exchange.get(WHOSE);
     if (!quotas.remove(tenant)) {
       throw new Problem(

@@ -17,6 +17,7 @@ import dev.ebb.server.http.Route;
 import dev.ebb.server.http.StdinBody;
 import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.TenantExec;
+import dev.ebb.server.service.access.Right;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -62,7 +63,10 @@ final class StreamRoutes {
           .answersEvents();
 
   private static final Operation TERMINAL =
-      on("openTerminal", "Its terminal, as a WebSocket").with(SHOWN).answers(101, "a WebSocket");
+      on("openTerminal", "Its terminal, as a WebSocket")
+          .with(SHOWN)
+          .answers(101, "a WebSocket")
+          .needs(Right.USE);
 
   private static Operation on(String id, String summary) {
     return Operation.of(id, summary)

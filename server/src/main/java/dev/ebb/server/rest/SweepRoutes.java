@@ -8,6 +8,7 @@ import dev.ebb.server.http.Route;
 import dev.ebb.server.schema.ObjectSchema;
 import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.Sweeper;
+import dev.ebb.server.service.access.Right;
 import dev.ebb.supervision.Recovery.Finding;
 import java.io.IOException;
 import java.util.List;
@@ -58,9 +59,13 @@ final class SweepRoutes {
 
   private static final Operation LIST =
       Operation.of("getSweeps", "What sweeps of the host found since the start (admin)")
-          .answers(200, "done", TOTALS);
+          .answers(200, "done", TOTALS)
+          .needs(Right.ADMIN);
   private static final Operation START =
-      Operation.of("sweep", "Sweep the host now (admin)").with(DRY_RUN).answers(200, "done", SWEEP);
+      Operation.of("sweep", "Sweep the host now (admin)")
+          .with(DRY_RUN)
+          .answers(200, "done", SWEEP)
+          .needs(Right.ADMIN);
 
   private final Sweeper sweeper;
 
@@ -75,12 +80,10 @@ final class SweepRoutes {
   }
 
   private void totals(Exchange exchange) throws IOException {
-    exchange.requireAdmin();
     exchange.answer(200, TOTALS.write(sweeper.totals()));
   }
 
   private void sweep(Exchange exchange) throws IOException {
-    exchange.requireAdmin();
     exchange.answer(200, SWEEP.write(sweeper.sweep(exchange.get(DRY_RUN))));
   }
 }

@@ -10,6 +10,7 @@ import dev.ebb.server.http.Mount;
 import dev.ebb.server.http.Problem;
 import dev.ebb.server.http.Route;
 import dev.ebb.server.service.access.Caller;
+import dev.ebb.server.service.access.Role;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -48,7 +49,7 @@ final class SampleDoor implements Door {
 
   @Override
   public Optional<Caller> vouched(Asked asked) {
-    return asked.cookie("sample").filter(LOGIN::equals).map(_ -> new Caller("guest", false));
+    return asked.cookie("sample").filter(LOGIN::equals).map(_ -> new Caller("guest", Role.USER));
   }
 
   @Override

@@ -17,6 +17,7 @@ import dev.ebb.server.service.access.Keys;
 import dev.ebb.server.service.access.Policy;
 import dev.ebb.server.service.access.Quota;
 import dev.ebb.server.service.access.Quotas;
+import dev.ebb.server.service.access.Role;
 import dev.ebb.server.service.access.TenantMemory;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -62,7 +63,7 @@ class SampleDoorTest {
 
   @BeforeAll
   static void serve() throws Exception {
-    key = new Keys(home).create("acme", false, "").key();
+    key = new Keys(home).create("acme", Role.USER, "").key();
     var addresses =
         new Listeners.Addresses(
             home.resolve("sock"),

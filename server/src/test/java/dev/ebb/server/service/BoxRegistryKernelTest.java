@@ -11,6 +11,7 @@ import dev.ebb.model.BoxState;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.Caller;
+import dev.ebb.server.service.access.Role;
 import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.LeakChecked;
 import dev.ebb.testkit.TestHost;
@@ -195,8 +196,8 @@ final class BoxRegistryKernelTest {
   @Test
   void theLastUidsAreForTenantsWithFewBoxes() throws Exception {
     TestHost.require(Feature.ROOT);
-    var many = new Caller("many", false);
-    var few = new Caller("few", false);
+    var many = new Caller("many", Role.USER);
+    var few = new Caller("few", Role.USER);
     var order = BoxOrder.of(BoxSpec.defaults());
     for (int i = 0; i < BLOCK / 64; i++) {
       boxes.create(many, order, Optional.empty());

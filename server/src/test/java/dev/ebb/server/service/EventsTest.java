@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.Caller;
+import dev.ebb.server.service.access.Role;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -113,10 +114,10 @@ class EventsTest {
     long begin = events.last();
     events.publish("quiet", "box", new HashMap<>(Map.of("number", 7)));
     publish(2 * KEPT);
-    var quiet = await(events, new Caller("quiet", false), begin, AT_ONCE);
+    var quiet = await(events, new Caller("quiet", Role.USER), begin, AT_ONCE);
     assertThat(numbers(quiet)).containsExactly(7);
     assertThat(quiet.missed()).isFalse();
-    assertThat(await(events, new Caller("acme", false), begin, AT_ONCE).missed()).isTrue();
+    assertThat(await(events, new Caller("acme", Role.USER), begin, AT_ONCE).missed()).isTrue();
   }
 
   @Test
@@ -133,14 +134,14 @@ class EventsTest {
   @Test
   void aTenantHasAShareOfTheSubscribers() {
     var all = new ArrayList<Events.Subscription>();
-    var acme = new Caller("acme", false);
+    var acme = new Caller("acme", Role.USER);
     for (int i = 0; i < 64; i++) {
       all.add(events.subscribe(acme));
     }
     assertThatThrownBy(() -> events.subscribe(acme))
         .isInstanceOfSatisfying(
             SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.QUOTA));
-    events.subscribe(new Caller("quiet", false)).close();
+    events.subscribe(new Caller("quiet", Role.USER)).close();
     all.removeLast().close();
     events.subscribe(acme).close();
   }

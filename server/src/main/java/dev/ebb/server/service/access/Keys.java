@@ -44,27 +44,21 @@ public final class Keys {
 
   /** The stored facts about a key, without the key itself. */
   public record Entry(
-      String id, String tenant, boolean isAdmin, Instant createdAt, String note, String digest) {
+      String id, String tenant, Role role, Instant createdAt, String note, String digest) {
     private String line() {
-      return String.join(
-          "\t", id, tenant, isAdmin ? "admin" : "user", createdAt.toString(), digest, note);
+      return String.join("\t", id, tenant, role.wireName(), createdAt.toString(), digest, note);
     }
 
     /** Parses a line; empty if damaged: it grants no access and does not affect other keys. */
     private static Optional<Entry> parse(String line) {
       String[] words = line.split("\t", 6);
-      if (words.length < 6) {
+      Optional<Role> role = words.length < 6 ? Optional.empty() : Role.parse(words[2]);
+      if (role.isEmpty()) {
         return Optional.empty();
       }
       try {
         return Optional.of(
-            new Entry(
-                words[0],
-                words[1],
-                words[2].equals("admin"),
-                Instant.parse(words[3]),
-                words[5],
-                words[4]));
+            new Entry(words[0], words[1], role.get(), Instant.parse(words[3]), words[5], words[4]));
       } catch (DateTimeParseException e) {
         return Optional.empty();
       }
@@ -74,7 +68,7 @@ public final class Keys {
   /** A new key, which is shown only once. */
   public record Created(Entry entry, String key) {}
 
-  public Created create(String tenant, boolean admin, String note) {
+  public Created create(String tenant, Role role, String note) {
     requireTenant(tenant);
     return change(
         entries -> {
@@ -82,7 +76,7 @@ public final class Keys {
               PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(random(BYTES));
           String id = HexFormat.of().formatHex(random(ID_BYTES));
           String plain = note.replaceAll("\\s+", " ").strip();
-          var entry = new Entry(id, tenant, admin, Instant.now(), plain, digest(key));
+          var entry = new Entry(id, tenant, role, Instant.now(), plain, digest(key));
           entries.add(entry);
           return new Created(entry, key);
         });
@@ -118,7 +112,7 @@ public final class Keys {
         found = entry;
       }
     }
-    return Optional.ofNullable(found).map(entry -> new Caller(entry.tenant(), entry.isAdmin()));
+    return Optional.ofNullable(found).map(entry -> new Caller(entry.tenant(), entry.role()));
   }
 
   private interface Change<T> {

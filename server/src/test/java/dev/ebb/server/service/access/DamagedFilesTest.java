@@ -26,8 +26,8 @@ final class DamagedFilesTest {
   void fill() {
     keys = new Keys(home);
     quotas = new Quotas(home, Quota.NONE);
-    keys.create("first", false, "");
-    key = keys.create("second", false, "").key();
+    keys.create("first", Role.USER, "");
+    key = keys.create("second", Role.USER, "").key();
     quotas.set("first", Quota.NONE.with(Quota.Kind.BOXES, "3"));
     quotas.set("second", Quota.NONE.with(Quota.Kind.BOXES, "4"));
   }
@@ -89,6 +89,6 @@ final class DamagedFilesTest {
   void aDamagedLineLocksOutNoOtherKey() throws Exception {
     String before = Files.readString(home.resolve("keys"));
     write("keys", GARBAGE + "a\tb\tuser\tyesterday\tdigest\t\n" + before);
-    assertThat(keys.holder(key)).contains(new Caller("second", false));
+    assertThat(keys.holder(key)).contains(new Caller("second", Role.USER));
   }
 }

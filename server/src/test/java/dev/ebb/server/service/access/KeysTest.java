@@ -25,10 +25,10 @@ class KeysTest {
 
   @Test
   void aKeyOpensWhatItWasMadeForUntilItIsRevoked() {
-    var made = keys.create("acme", false, "for\ttests\n");
-    var admin = keys.create("default", true, "");
-    assertThat(keys.holder(made.key())).hasValue(new Caller("acme", false));
-    assertThat(keys.holder(admin.key())).hasValue(new Caller("default", true));
+    var made = keys.create("acme", Role.USER, "for\ttests\n");
+    var admin = keys.create("default", Role.ADMIN, "");
+    assertThat(keys.holder(made.key())).hasValue(new Caller("acme", Role.USER));
+    assertThat(keys.holder(admin.key())).hasValue(new Caller("default", Role.ADMIN));
     assertThat(keys.holder(made.key() + "x")).isEmpty();
     assertThat(keys.holder("")).isEmpty();
 
@@ -40,7 +40,7 @@ class KeysTest {
 
   @Test
   void theFileHoldsNoKeyAndIsForItsOwnerOnly() throws Exception {
-    var made = keys.create("acme", false, "a note");
+    var made = keys.create("acme", Role.USER, "a note");
     Path file = home.resolve("keys");
     assertThat(Files.readString(file)).doesNotContain(made.key()).contains("acme", "a note");
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
@@ -49,7 +49,7 @@ class KeysTest {
 
   @Test
   void aStoredDigestOpensNothing() {
-    var made = keys.create("acme", false, "");
+    var made = keys.create("acme", Role.USER, "");
     assertThat(keys.holder(made.entry().digest())).isEmpty();
   }
 
@@ -58,7 +58,7 @@ class KeysTest {
     var making = new ArrayList<Future<String>>();
     try (var threads = Executors.newFixedThreadPool(8)) {
       for (int i = 0; i < 40; i++) {
-        making.add(threads.submit(() -> new Keys(home).create("acme", false, "").key()));
+        making.add(threads.submit(() -> new Keys(home).create("acme", Role.USER, "").key()));
       }
     }
     var made = new HashSet<String>();
@@ -70,7 +70,7 @@ class KeysTest {
 
   @Test
   void aTenantHasAPlainName() {
-    assertThatThrownBy(() -> keys.create("Ac me", false, ""))
+    assertThatThrownBy(() -> keys.create("Ac me", Role.USER, ""))
         .hasMessageStartingWith("bad tenant \"Ac me\"");
   }
 }

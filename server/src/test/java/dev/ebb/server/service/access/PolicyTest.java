@@ -23,8 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The destinations that a tenant may allow its boxes. */
 class PolicyTest {
-  private static final Caller TENANT = new Caller("acme", false);
-  private static final Caller ADMIN = new Caller("acme", true);
+  private static final Caller TENANT = new Caller("acme", Role.USER);
+  private static final Caller ADMIN = new Caller("acme", Role.ADMIN);
 
   private static Policy allowing(String... rules) {
     EgressPolicy egress = EgressPolicy.parse(List.of(rules));

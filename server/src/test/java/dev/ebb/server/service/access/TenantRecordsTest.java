@@ -34,8 +34,8 @@ class TenantRecordsTest {
     TenantRecords records = records(kind);
     var daemon = new Keys(records);
     var command = new Keys(records);
-    var made = command.create("acme", true, "a note");
-    assertThat(daemon.holder(made.key())).hasValue(new Caller("acme", true));
+    var made = command.create("acme", Role.ADMIN, "a note");
+    assertThat(daemon.holder(made.key())).hasValue(new Caller("acme", Role.ADMIN));
     daemon.check();
     assertThat(command.revoke(made.entry().id())).isTrue();
     assertThat(daemon.holder(made.key())).isEmpty();
