@@ -34,6 +34,8 @@ final class ServerCommands {
           "--limits-open-files",
           "--limits-file-size",
           "--connections",
+          "--log-format",
+          "--log-level",
           "--limits-timeout",
           "--limits-ttl",
           "--sweep-interval",

@@ -111,6 +111,10 @@ final class Configuration {
     return home;
   }
 
+  LogOutput log() {
+    return new SettingsReader(home, new ConfigurationValues(values)).log();
+  }
+
   Settings settings() {
     return new SettingsReader(home, new ConfigurationValues(values)).read();
   }

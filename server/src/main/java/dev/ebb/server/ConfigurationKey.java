@@ -12,6 +12,8 @@ enum ConfigurationKey {
   HOSTS("hosts", "host names accepted over TCP, besides those of the loopback"),
   CONNECTIONS(
       "connections", "maximum number of connections (default: a quarter of the descriptors)"),
+  LOG_FORMAT("log.format", "text: lines of key=value (default), or json: one object a line"),
+  LOG_LEVEL("log.level", "lowest level of the log: debug, info (default), warning or error"),
   MOUNTS("policy.mounts", "directories that every tenant may mount read-only"),
   WRITABLE_MOUNTS("policy.writable-mounts", "directories that every tenant may mount writable"),
   HOST_NETWORK(

@@ -137,8 +137,7 @@ public final class Main {
       return 0;
     }
     return switch (name) {
-      case "ebb serve" ->
-          Serving.run(configuration(last).settings(), last.hasMatchedOption("--until-eof"));
+      case "ebb serve" -> serve(configuration(last), last.hasMatchedOption("--until-eof"));
       case "ebb config" -> config(configuration(last), last.hasMatchedOption("--json"));
       case "ebb key create" -> createKey(last);
       case "ebb key ls" -> listKeys();
@@ -172,9 +171,15 @@ public final class Main {
         HostCaps.ofThisHost());
   }
 
+  private static int serve(Configuration configuration, boolean untilEof)
+      throws InterruptedException {
+    return Serving.run(configuration.settings(), configuration.log(), untilEof);
+  }
+
   private static int config(Configuration configuration, boolean json) {
     // Errors are reported before anything is printed.
     var _ = configuration.settings();
+    var _ = configuration.log();
     if (json) {
       System.out.println(ConfigurationDocument.json(configuration));
     } else {

@@ -17,16 +17,21 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.Condition;
+import java.util.function.LongFunction;
 
 /**
  * A stream that never makes its caller wait: a thread of its own writes to the real one, which may
  * be a pipe that no process reads. The thread exists only while there is something to write:
- * threads are PIDs. What does not fit into the queue is dropped, counted, and reported when there
- * is room again. Thread-safe.
+ * threads are PIDs; it waits a moment for more, so that a busy daemon does not start one for each
+ * line. What does not fit into the queue is dropped, counted, and reported when there is room
+ * again. Thread-safe.
  */
 final class QueuedStream extends OutputStream {
   private static final int QUEUED_MOST = 1 << 20;
   private static final Duration LAST_PATIENCE = Duration.ofSeconds(1);
+
+  /** How long the writer waits for more. */
+  private static final Duration LINGER = Duration.ofMillis(200);
 
   /** The streams in front of stdout and stderr. */
   private static final Queue<QueuedStream> INSTALLED = new ConcurrentLinkedQueue<>();
@@ -34,6 +39,7 @@ final class QueuedStream extends OutputStream {
   private final String name;
   private final OutputStream target;
   private final int most;
+  private final LongFunction<String> dropNotice;
   private final OrderedLock lock = new OrderedLock(LockOrder.LOG_QUEUE);
   private final Condition changed = lock.newCondition();
 
@@ -55,20 +61,27 @@ final class QueuedStream extends OutputStream {
   @GuardedBy("lock")
   private boolean isWriting;
 
-  QueuedStream(String thread, OutputStream target, int most) {
+  /**
+   * Makes a stream in front of another.
+   *
+   * @param dropNotice makes the line about a number of writes that were dropped
+   */
+  QueuedStream(String thread, OutputStream target, int most, LongFunction<String> dropNotice) {
     name = thread;
     this.target = target;
     this.most = most;
+    this.dropNotice = dropNotice;
   }
 
   /** Installs a stream in front of stdout and of stderr; called before anything is logged. */
-  static void install() {
-    System.setOut(print("ebb-stdout", FileDescriptor.out));
-    System.setErr(print("ebb-log", FileDescriptor.err));
+  static void install(LongFunction<String> dropNotice) {
+    System.setOut(print("ebb-stdout", FileDescriptor.out, dropNotice));
+    System.setErr(print("ebb-log", FileDescriptor.err, dropNotice));
   }
 
-  private static PrintStream print(String thread, FileDescriptor to) {
-    var stream = new QueuedStream(thread, new FileOutputStream(to), QUEUED_MOST);
+  private static PrintStream print(
+      String thread, FileDescriptor to, LongFunction<String> dropNotice) {
+    var stream = new QueuedStream(thread, new FileOutputStream(to), QUEUED_MOST, dropNotice);
     INSTALLED.add(stream);
     return new PrintStream(stream, true, StandardCharsets.UTF_8);
   }
@@ -107,6 +120,7 @@ final class QueuedStream extends OutputStream {
   private void add(byte[] bytes) {
     queue.add(bytes);
     queued += bytes.length;
+    changed.signalAll();
     startWriting();
   }
 
@@ -140,14 +154,28 @@ final class QueuedStream extends OutputStream {
     }
   }
 
-  /** Returns empty if the queue is empty; the thread ends then. */
+  /** Returns empty if the queue stays empty for a moment; the thread ends then. */
   private Optional<byte[]> next() {
     lock.lock();
     try {
+      awaitMore();
       isWriting = !queue.isEmpty();
       return Optional.ofNullable(queue.poll());
     } finally {
       lock.unlock();
+    }
+  }
+
+  @GuardedBy("lock")
+  private void awaitMore() {
+    long nanos = LINGER.toNanos();
+    try {
+      while (queue.isEmpty() && nanos > 0) {
+        nanos = changed.awaitNanos(nanos);
+      }
+    } catch (InterruptedException e) {
+      // Nothing interrupts this thread; if something does, it ends.
+      Thread.currentThread().interrupt();
     }
   }
 
@@ -156,7 +184,7 @@ final class QueuedStream extends OutputStream {
     try {
       queued -= length;
       if (dropped > 0 && queue.isEmpty()) {
-        String news = "event=output_dropped writes=" + dropped + " reason=\"not read in time\"\n";
+        String news = dropNotice.apply(dropped);
         dropped = 0;
         add(news.getBytes(StandardCharsets.UTF_8));
       }

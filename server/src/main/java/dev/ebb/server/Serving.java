@@ -6,23 +6,17 @@ import java.io.FileInputStream;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.logging.Level;
-import java.util.logging.Logger;
 import sun.misc.Signal;
 
 /** Runs the daemon until it is asked to stop. */
 final class Serving {
   private static final int OWN_FAILURE = 125;
 
-  /** This field keeps the logger and its level alive. */
-  private static final Logger JETTY = Logger.getLogger("org.eclipse.jetty");
-
   private Serving() {}
 
-  static int run(Settings settings, boolean untilEof) throws InterruptedException {
+  static int run(Settings settings, LogOutput log, boolean untilEof) throws InterruptedException {
     // ORDER: before anything is logged.
-    QueuedStream.install();
-    JETTY.setLevel(Level.WARNING);
+    log.install();
     var wanted = new CountDownLatch(1);
     for (String name : List.of("TERM", "INT")) {
       Signal.handle(new Signal(name), signal -> wanted.countDown());

@@ -60,6 +60,21 @@ final class SettingsReader {
         mcp());
   }
 
+  LogOutput log() {
+    var form =
+        LogOutput.parse(
+            LogLine.Form.values(), values.text(ConfigurationKey.LOG_FORMAT), LogLine.Form.TEXT);
+    var least =
+        LogOutput.parse(
+            LogOutput.Least.values(),
+            values.text(ConfigurationKey.LOG_LEVEL),
+            LogOutput.Least.INFO);
+    return new LogOutput(
+        form.orElseThrow(() -> values.wrong(ConfigurationKey.LOG_FORMAT, "text or json")),
+        least.orElseThrow(
+            () -> values.wrong(ConfigurationKey.LOG_LEVEL, "debug, info, warning or error")));
+  }
+
   private PressureSettings pressure() {
     PressureSettings otherwise = PressureSettings.DEFAULT;
     Thresholds usual = otherwise.thresholds();

@@ -43,7 +43,7 @@ class QueuedStreamTest {
 
   @Test
   void aReaderThatDoesNotReadBlocksNoWriterAndLearnsWhatItMissed() {
-    var stream = new QueuedStream("test-log", pipe, 100);
+    var stream = new QueuedStream("test-log", pipe, 100, new LogLine(LogLine.Form.TEXT)::dropped);
     for (int i = 0; i < 1000; i++) {
       stream.write(line(i), 0, line(i).length);
     }
@@ -52,7 +52,9 @@ class QueuedStreamTest {
     assertThat(stream.awaitWritten(Deadline.in(Duration.ofSeconds(10)))).isTrue();
     String text = read.toString(StandardCharsets.UTF_8);
     assertThat(text).startsWith("line 0000\nline 0001\n").contains("line 0009\n");
-    assertThat(text).doesNotContain("line 0010").contains("event=output_dropped writes=990 ");
+    assertThat(text)
+        .doesNotContain("line 0010")
+        .contains("event=output_dropped reason=\"not read in time\" writes=990\n");
     stream.write(line(7777), 0, line(7777).length);
     assertThat(stream.awaitWritten(Deadline.in(Duration.ofSeconds(10)))).isTrue();
     assertThat(read.toString(StandardCharsets.UTF_8)).endsWith("line 7777\n");
@@ -69,7 +71,8 @@ class QueuedStreamTest {
                 throw new IOException("broken pipe");
               }
             },
-            100);
+            100,
+            new LogLine(LogLine.Form.TEXT)::dropped);
     for (int i = 0; i < 1000; i++) {
       stream.write(line(i), 0, line(i).length);
     }

@@ -36,6 +36,11 @@ public final class Dispatcher extends Handler.Abstract {
   private final Gate gate;
   private final Watches watches;
   private final DoorTable doors;
+  private final RefusalLog refusals =
+      new RefusalLog(
+          "code=several", kind -> LOG.log(Level.INFO, "event=request_refused {0}", kind));
+  private final RefusalLog denials =
+      new RefusalLog("remote=several", kind -> LOG.log(Level.INFO, "event=key_denied {0}", kind));
 
   /** Counts and bounds the requests of all doors. */
   public record Watches(
@@ -60,7 +65,7 @@ public final class Dispatcher extends Handler.Abstract {
     watches.metrics().asked();
     var asked = new Asked(request);
     DoorTable.Found door = doors.find(asked.host(), asked.pathIfWell()).orElseThrow();
-    var visit = new Visit(asked, door, response, callback);
+    var visit = new Visit(asked, door, response, callback, new Subject());
     watches.baseline().requestBegins();
     try (var disconnect = watches.disconnects().watch(request, response)) {
       if (!dispatch(visit, disconnect).isUpgraded()) {
@@ -90,8 +95,22 @@ public final class Dispatcher extends Handler.Abstract {
     return true;
   }
 
+  @Override
+  protected void doStop() throws Exception {
+    super.doStop();
+    refusals.close();
+    denials.close();
+  }
+
+  /** What is known of a request so far, for the log; for the thread of the request. */
+  private static final class Subject {
+    private String tenant = "none";
+    private String route = "none";
+  }
+
   /** A request at its door, and its response. */
-  private record Visit(Asked asked, DoorTable.Found found, Response response, Callback callback) {
+  private record Visit(
+      Asked asked, DoorTable.Found found, Response response, Callback callback, Subject subject) {
     Request request() {
       return asked.request();
     }
@@ -113,6 +132,7 @@ public final class Dispatcher extends Handler.Abstract {
     Caller caller = free.isPresent() ? Caller.NOBODY : enter(visit);
     Found found = free.or(() -> visit.mounted().find(path)).orElseThrow(Dispatcher::unknown);
     Route route = found.route(asked.method()).orElseThrow(() -> notHere(asked, found));
+    visit.subject().route = route.template();
     Gate.requireRight(caller, route);
     if (!route.isEnding()) {
       requireRoom(visit.request());
@@ -154,6 +174,7 @@ public final class Dispatcher extends Handler.Abstract {
 
   private Caller enter(Visit visit) {
     Caller caller = gate.caller(visit.asked(), visit.door());
+    visit.subject().tenant = caller.tenant();
     if (visit.request().getConnectionMetaData().getAttribute(Guests.GUEST)
         instanceof Guests.Guest guest) {
       guest.enter(caller.isAdmin());
@@ -203,9 +224,32 @@ public final class Dispatcher extends Handler.Abstract {
         String.valueOf(refusal.getMessage()));
   }
 
+  /** Logs a refusal without what the caller sent, but a method and a route that are known. */
+  private void log(Visit visit, Problem problem) {
+    if (problem.code() == Problem.Code.UNAUTHORIZED) {
+      denials.add(
+          "remote=%s door=%s reason=\"%s\""
+              .formatted(
+                  Request.getRemoteAddr(visit.request()),
+                  visit.door().name(),
+                  problem.getMessage()));
+      return;
+    }
+    Subject subject = visit.subject();
+    refusals.add(
+        "code=%s status=%d tenant=%s method=%s route=%s"
+            .formatted(
+                problem.code().wireName(),
+                problem.status(),
+                subject.tenant,
+                subject.route.equals("none") ? "none" : visit.asked().method(),
+                subject.route));
+  }
+
   /** Answers with an error in the form of the door. */
   private void refuse(Visit visit, Problem problem) {
     watches.metrics().refused(problem.code().wireName());
+    log(visit, problem);
     Response response = visit.response();
     Callback callback = visit.callback();
     if (response.isCommitted()) {

@@ -16,7 +16,6 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Queue;
@@ -97,7 +96,7 @@ final class BoxExecs {
     }
     // ORDER: a client that receives the event finds the command.
     execs.put(exec.number(), exec);
-    news.publish(exec, Map.of("state", "running"));
+    news.publishStart(exec);
     return exec;
   }
 
@@ -161,14 +160,13 @@ final class BoxExecs {
   /** Publishes and counts the end of a command, and forgets the oldest. */
   void onEnded(TenantExec exec) {
     var data = new LinkedHashMap<String, Object>();
-    data.put("state", "ended");
     if (exec.ending().orElse(null) instanceof TenantExec.Ending.Result(var result, _)) {
       data.put("status", result.cause().status());
       metrics.ended(result.cause().status(), result.wall());
       exec.killedAt().ifPresent(at -> metrics.killed(Duration.ofNanos(System.nanoTime() - at)));
       data.put("exitCode", result.cause().code());
     }
-    news.publish(exec, data);
+    news.publishEnd(exec, data);
     ended.add(exec);
     endedCount.incrementAndGet();
     prune();

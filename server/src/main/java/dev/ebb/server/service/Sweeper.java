@@ -222,7 +222,13 @@ public final class Sweeper implements AutoCloseable {
     data.put("kind", finding.kind().wireName());
     data.put("subject", finding.subject());
     data.put("fate", finding.fate().describe());
-    LOG.log(Level.WARNING, "event=swept {0}", data);
+    LOG.log(
+        Level.WARNING,
+        "event=swept instance={0} kind={1} subject=\"{2}\" fate=\"{3}\"",
+        finding.instance(),
+        finding.kind().wireName(),
+        finding.subject(),
+        finding.fate().describe());
     boxes.events().publish(NO_TENANT, "sweep", data);
   }
 

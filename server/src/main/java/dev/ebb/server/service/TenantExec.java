@@ -11,6 +11,8 @@ import dev.ebb.model.ExecSpec;
 import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.TenantMemory;
 import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -29,6 +31,8 @@ import org.jspecify.annotations.Nullable;
  * record. Thread-safe.
  */
 public final class TenantExec {
+  private static final Logger LOG = System.getLogger(TenantExec.class.getName());
+
   private static final Duration START_PATIENCE = Duration.ofSeconds(10);
 
   /** The memory of each command beside its order: its objects, and its short output. */
@@ -220,8 +224,17 @@ public final class TenantExec {
 
   /** Starts the kill ladder without waiting for the end. */
   public void kill(Duration grace) {
-    killedAt.compareAndSet(0, System.nanoTime());
+    boolean isFirst = killedAt.compareAndSet(0, System.nanoTime());
     if (view instanceof Exec exec) {
+      if (isFirst && isRunning()) {
+        LOG.log(
+            Level.INFO,
+            "event=exec_killed box={0} exec={1} tenant={2} grace_ms={3}",
+            box.id(),
+            Integer.toString(number()),
+            box.tenant(),
+            Long.toString(grace.toMillis()));
+      }
       exec.kill(grace);
     }
   }
