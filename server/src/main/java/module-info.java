@@ -11,6 +11,7 @@ module dev.ebb.server {
   requires io.prometheus.metrics.model;
   requires io.prometheus.writer.text;
   requires java.logging;
+  requires java.management;
   requires jdk.net;
   requires jdk.unsupported;
   requires org.eclipse.jetty.server;

@@ -25,8 +25,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @LeakChecked
 @Timeout(180)
 final class DaemonMetricsAcceptanceTest {
-  private static final Pattern NAME = Pattern.compile("\\bebb_[a-z0-9_]+");
-  private static final Pattern SAMPLE = Pattern.compile("(?m)^(ebb_[a-z0-9_]+)[ {]");
+  private static final Pattern NAME = Pattern.compile("\\b(?:ebb|process|jvm)_[a-z0-9_]+");
+  private static final Pattern SAMPLE =
+      Pattern.compile("(?m)^((?:ebb|process|jvm)_[a-z0-9_]+)[ {]");
 
   @RegisterExtension final DaemonProcess daemon = new DaemonProcess();
 
@@ -55,6 +56,13 @@ final class DaemonMetricsAcceptanceTest {
     String busy = scrape(key);
     assertThat(value(busy, "ebb_boxes{state=\"running\"}")).isEqualTo(1);
     assertThat(value(busy, "ebb_execs_running")).isEqualTo(1);
+    assertThat(value(busy, "process_cpu_seconds_total")).isBetween(0.01, 1000.0);
+    assertThat(value(busy, "process_open_fds")).isBetween(10.0, value(busy, "process_max_fds"));
+    assertThat(value(busy, "process_resident_memory_bytes")).isBetween(2e7, 2e9);
+    assertThat(System.currentTimeMillis() / 1000.0 - value(busy, "process_start_time_seconds"))
+        .isBetween(0.0, 600.0);
+    assertThat(value(busy, "jvm_threads_current")).isBetween(5.0, 100.0);
+    assertThat(value(busy, "jvm_memory_used_bytes{area=\"heap\"}")).isBetween(1e6, 1e9);
     assertThat(value(busy, "ebb_box_create_seconds_count{outcome=\"made\"}")).isEqualTo(1);
     assertThat(value(busy, "ebb_exec_seconds_count{status=\"exited\"}")).isEqualTo(1);
 

@@ -19,6 +19,7 @@ import dev.ebb.server.http.Disconnects;
 import dev.ebb.server.http.Gate;
 import dev.ebb.server.http.Listeners;
 import dev.ebb.server.metrics.Metrics;
+import dev.ebb.server.metrics.ProcessMetrics;
 import dev.ebb.server.pressure.PressureMetrics;
 import dev.ebb.server.pressure.Watchdog;
 import dev.ebb.server.rest.Watches;
@@ -159,6 +160,7 @@ public final class Daemon implements AutoCloseable {
     var gate =
         new Gate(new Keys(engine.records()), settings.addresses().allHosts(), Files.getOwner(home));
     PressureMetrics.register(metrics, pressure, baseline);
+    ProcessMetrics.register(metrics);
     var disconnects = new Disconnects();
     scope.own(disconnects::close);
     var watches = new Watches(sweeper, pressure, baseline, quotas, disconnects, watchdog);

@@ -6,10 +6,12 @@ import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
+import io.prometheus.metrics.core.metrics.SummaryWithCallback;
 import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
 import io.prometheus.metrics.expositionformats.OpenMetricsTextFormatWriter;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.Quantiles;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.time.Duration;
@@ -157,6 +159,24 @@ public final class Metrics {
         .help(help)
         .labelNames(label)
         .callback(callback -> now.get().forEach((value, number) -> callback.call(number, value)))
+        .register(registry);
+  }
+
+  /** A number of events, and the sum of what was observed. */
+  public record Sum(long count, double sum) {}
+
+  /** Registers a summary for each value of {@code label}. */
+  public void summary(String name, String help, String label, Supplier<Map<String, Sum>> now) {
+    SummaryWithCallback.builder()
+        .name(name)
+        .help(help)
+        .labelNames(label)
+        .callback(
+            callback ->
+                now.get()
+                    .forEach(
+                        (value, each) ->
+                            callback.call(each.count(), each.sum(), Quantiles.EMPTY, value)))
         .register(registry);
   }
 
