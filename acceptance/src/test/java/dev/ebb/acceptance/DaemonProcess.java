@@ -11,7 +11,9 @@ import dev.ebb.testkit.Feature;
 import dev.ebb.testkit.TestHost;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -126,12 +128,26 @@ final class DaemonProcess
   }
 
   private void end() throws Exception {
-    if (hasFailed && process().isAlive()) {
-      removeAll();
+    if (hasFailed) {
+      printOutput();
+      if (process().isAlive()) {
+        removeAll();
+      }
     }
     closeClients();
     assertThat(stop()).as("exit code of the daemon").isZero();
     awaitReaped(supervisors);
+  }
+
+  /** Prints what the daemon has written so far and the test has not read: why the test failed. */
+  private void printOutput() throws IOException {
+    for (InputStream stream : List.of(process().getInputStream(), process().getErrorStream())) {
+      byte[] bytes = stream.readNBytes(stream.available());
+      System.out.println("daemon: " + new String(bytes, StandardCharsets.UTF_8));
+    }
+    if (!process().isAlive()) {
+      System.out.println("daemon: exited with " + process().exitValue());
+    }
   }
 
   private void closeClients() throws IOException {

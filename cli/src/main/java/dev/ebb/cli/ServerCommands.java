@@ -24,6 +24,7 @@ final class ServerCommands {
           "--policy-writable-mounts",
           "--policy-host-network",
           "--policy-egress",
+          "--policy-backends",
           "--egress-private",
           "--egress-connections",
           "--limits-memory",

@@ -21,6 +21,7 @@ enum ConfigurationKey {
   EGRESS(
       "policy.egress",
       "host names that every tenant may allow its boxes, e.g. *.example.org, or *"),
+  BACKENDS("policy.backends", "backends that every tenant may choose, e.g. bubblewrap"),
   EGRESS_PRIVATE(
       "egress.private",
       "addresses that boxes may reach by name although not public, e.g. 10.1.0.0/16"),

@@ -39,6 +39,7 @@ final class SettingsReader {
             values.paths(ConfigurationKey.WRITABLE_MOUNTS),
             values.flag(ConfigurationKey.HOST_NETWORK),
             values.parsed(ConfigurationKey.EGRESS, EgressPolicy::parse),
+            values.list(ConfigurationKey.BACKENDS),
             caps());
     return new Settings(
         home,

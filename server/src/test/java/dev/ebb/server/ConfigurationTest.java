@@ -32,6 +32,7 @@ class ConfigurationTest {
     assertThat(settings.listen()).isEmpty();
     assertThat(settings.tls()).isEmpty();
     assertThat(settings.policy().mounts()).isEmpty();
+    assertThat(settings.policy().backends()).isEmpty();
   }
 
   @Test
@@ -46,13 +47,21 @@ class ConfigurationTest {
         .extracting(Configuration.Value::text)
         .isEqualTo("a,b");
 
-    var environment = Map.of("EBB_LISTEN", "127.0.0.1:2", "EBB_POLICY_HOST_NETWORK", "true");
+    var environment =
+        Map.of(
+            "EBB_LISTEN",
+            "127.0.0.1:2",
+            "EBB_POLICY_HOST_NETWORK",
+            "true",
+            "EBB_POLICY_BACKENDS",
+            "bubblewrap,forkserver");
     assertThat(of(environment, Map.of()).values().get(ConfigurationKey.LISTEN))
         .isEqualTo(new Configuration.Value("127.0.0.1:2", "EBB_LISTEN"));
 
     Settings settings = of(environment, Map.of(ConfigurationKey.LISTEN, "[::1]:3")).settings();
     assertThat(settings.listen().orElseThrow().getPort()).isEqualTo(3);
     assertThat(settings.policy().hostNetwork()).isTrue();
+    assertThat(settings.policy().backends()).containsExactly("bubblewrap", "forkserver");
     assertThat(settings.policy().mounts()).containsExactly(Path.of("/data"));
   }
 

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -20,19 +21,22 @@ import java.util.stream.Stream;
  * @param writableMounts directories that may also be mounted writable
  * @param hostNetwork whether boxes may use the host's network
  * @param egress what boxes may be allowed to reach
+ * @param backends the backends that an order may name
  */
 public record Policy(
     List<Path> mounts,
     List<Path> writableMounts,
     boolean hostNetwork,
     EgressPolicy egress,
+    List<String> backends,
     Caps caps) {
   public static final Policy STRICT =
-      new Policy(List.of(), List.of(), false, EgressPolicy.NOTHING, Caps.NONE);
+      new Policy(List.of(), List.of(), false, EgressPolicy.NOTHING, List.of(), Caps.NONE);
 
   public Policy {
     mounts = List.copyOf(mounts);
     writableMounts = List.copyOf(writableMounts);
+    backends = List.copyOf(backends);
   }
 
   /**
@@ -47,6 +51,7 @@ public record Policy(
       return;
     }
     check(caller, spec.network());
+    check(spec.backend());
     for (Mount mount : spec.mounts()) {
       if (!allows(mount.host(), mount.readOnly())) {
         throw notShown(spec);
@@ -109,6 +114,16 @@ public record Policy(
                       ? "boxes to reach anything (policy.egress is empty)"
                       : "boxes to reach " + rule + ", only " + egress);
             });
+  }
+
+  /** SAFETY: the refusal does not depend on which backends the host has. */
+  private void check(Optional<String> backend) {
+    if (backend.isPresent() && !backends.contains(backend.get())) {
+      throw forbidden(
+          backends.isEmpty()
+              ? "to choose a backend (policy.backends is empty)"
+              : "the backend " + backend.get() + ", only " + String.join(", ", backends));
+    }
   }
 
   /** Links are not followed on the way to a mount, so its name is its place. */

@@ -28,7 +28,7 @@ class PolicyTest {
 
   private static Policy allowing(String... rules) {
     EgressPolicy egress = EgressPolicy.parse(List.of(rules));
-    return new Policy(List.of(), List.of(), false, egress, Caps.NONE);
+    return new Policy(List.of(), List.of(), false, egress, List.of(), Caps.NONE);
   }
 
   private static Network network(String text) {
@@ -63,6 +63,21 @@ class PolicyTest {
     assertThatCode(() -> Policy.STRICT.check(ADMIN, network("host"))).doesNotThrowAnyException();
   }
 
+  @Test
+  void aTenantMayChooseOnlyTheBackendsThatAreListed() {
+    BoxSpec some = BoxSpec.defaults().withBackend("some");
+    assertThatThrownBy(() -> Policy.STRICT.check(TENANT, some))
+        .hasMessage(
+            "the policy of this server does not allow to choose a backend"
+                + " (policy.backends is empty)");
+    var policy =
+        new Policy(List.of(), List.of(), false, EgressPolicy.NOTHING, List.of("some"), Caps.NONE);
+    assertThatCode(() -> policy.check(TENANT, some)).doesNotThrowAnyException();
+    assertThatThrownBy(() -> policy.check(TENANT, some.withBackend("other")))
+        .hasMessage("the policy of this server does not allow the backend other, only some");
+    assertThatCode(() -> Policy.STRICT.check(ADMIN, some)).doesNotThrowAnyException();
+  }
+
   /** The error for a path, which nothing of the host may influence. */
   private static String refusal(Policy policy, Path source, boolean isPackages) {
     var spec =
@@ -83,7 +98,8 @@ class PolicyTest {
     Path up = Files.createSymbolicLink(allowed.resolve("up"), host);
     Path closed = Files.createDirectory(host.resolve("closed"));
     Files.setPosixFilePermissions(closed, PosixFilePermissions.fromString("---------"));
-    var policy = new Policy(List.of(allowed), List.of(), false, EgressPolicy.NOTHING, Caps.NONE);
+    var policy =
+        new Policy(List.of(allowed), List.of(), false, EgressPolicy.NOTHING, List.of(), Caps.NONE);
     for (boolean isPackages : new boolean[] {false, true}) {
       Set<String> messages = new HashSet<>();
       for (Path path :
