@@ -18,7 +18,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.security.cert.CertificateFactory;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -45,44 +44,8 @@ final class DaemonTlsAcceptanceTest {
       new DaemonProcess(
           "--tls-certificate", certificate("cert.pem"), "--tls-key", certificate("key.pem"));
 
-  /** Made by openssl when first asked for. */
-  private static synchronized String certificate(String name) {
-    Path key = files.resolve("key.pem");
-    try {
-      if (!Files.exists(key)) {
-        Process openssl =
-            new ProcessBuilder(
-                    List.of(
-                        "openssl",
-                        "req",
-                        "-x509",
-                        "-newkey",
-                        "ec",
-                        "-pkeyopt",
-                        "ec_paramgen_curve:P-256",
-                        "-nodes",
-                        "-days",
-                        "2",
-                        "-subj",
-                        "/CN=ebb",
-                        "-addext",
-                        "subjectAltName=IP:127.0.0.1",
-                        "-keyout",
-                        key.toString(),
-                        "-out",
-                        files.resolve("cert.pem").toString()))
-                .redirectErrorStream(true)
-                .redirectOutput(files.resolve("log").toFile())
-                .start();
-        assertThat(openssl.waitFor(Duration.ofSeconds(60))).isTrue();
-        assertThat(openssl.exitValue()).as(Files.readString(files.resolve("log"))).isZero();
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
-      throw new IllegalStateException(e);
-    }
-    return files.resolve(name).toString();
+  private static String certificate(String name) {
+    return TestCertificate.in(files).resolve(name).toString();
   }
 
   private static SSLContext trusting() throws Exception {
