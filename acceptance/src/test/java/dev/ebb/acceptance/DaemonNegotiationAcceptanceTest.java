@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.ebb.client.BoxRequest;
 import dev.ebb.client.ExecRequest;
+import dev.ebb.json.Json;
+import dev.ebb.json.JsonObject;
 import dev.ebb.testkit.LeakChecked;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -89,6 +91,38 @@ final class DaemonNegotiationAcceptanceTest {
     assertThat(type("GET", path, "", "application/json, text/plain, */*")).isEqualTo("200 " + JSON);
     assertThat(type("GET", path, "", EVENTS + ", " + JSON + ";q=0.9")).isEqualTo("200 " + EVENTS);
     assertThat(type("GET", path, "", "image/png")).isEqualTo("406 application/problem+json");
+  }
+
+  @Test
+  void everyExampleOfTheDocumentIsAccepted() throws Exception {
+    JsonObject paths = Json.readObject(ask("GET", "/v1/openapi.json", "").body()).object("paths");
+    String box = DAEMON.client().boxes().create(BoxRequest.defaults()).id();
+    String context =
+        Json.readObject(
+                ask("POST", "/v1/boxes/" + box + "/contexts", "{\"language\":\"bash\"}").body())
+            .string("id");
+    int examples = 0;
+    for (String path : paths.members().keySet()) {
+      for (String method : paths.object(path).members().keySet()) {
+        String example = example(paths.object(path).object(method));
+        if (!example.isEmpty()) {
+          String target =
+              path.replace("{box}", box).replace("{context}", context).replace("{tenant}", "acme");
+          var answer = ask(method.toUpperCase(Locale.ROOT), target, example);
+          assertThat(answer.status()).as(path + ": " + answer.body()).isBetween(200, 201);
+          examples++;
+        }
+      }
+    }
+    assertThat(examples).isEqualTo(8);
+    assertThat(ask("DELETE", "/v1/quotas/acme", "").status()).isEqualTo(204);
+  }
+
+  private static String example(JsonObject operation) throws IOException {
+    JsonObject body = operation.objectOrNull("requestBody");
+    JsonObject content = body == null ? null : body.object("content").objectOrNull(JSON);
+    JsonObject example = content == null ? null : content.objectOrNull("example");
+    return example == null ? "" : Json.write(example);
   }
 
   @Test

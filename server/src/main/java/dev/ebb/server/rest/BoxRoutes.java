@@ -70,6 +70,7 @@ final class BoxRoutes {
       Operation.of("createBox", "Make a box")
           .with(IDEMPOTENCY)
           .mayTake(Orders.BOX)
+          .example("name", "web", "ttlMillis", 3_600_000L, "network", "none")
           .answers(201, "made", BoxAnswers.BOX)
           .answers(200, "done: it was made before, by this key", BoxAnswers.BOX)
           .fails(Problem.Code.CONFLICT, Problem.Code.SETUP_FAILED);
@@ -98,7 +99,8 @@ final class BoxRoutes {
       changing(
               "changeNetwork",
               "Change what it may reach; connections that are not allowed any more are cut")
-          .takes(NETWORK);
+          .takes(NETWORK)
+          .example("network", Map.of("allow", List.of("example.org")));
 
   private static final Operation STOP =
       Operation.of("stopBox", "End a box")

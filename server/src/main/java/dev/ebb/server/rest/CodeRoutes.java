@@ -39,6 +39,7 @@ final class CodeRoutes {
   private static final Operation RUN =
       Operation.of("runCode", "Run code in a box of its own, or in a context")
           .takes(CodeOrder.ALL)
+          .example("language", "python", "code", "print(6*7)")
           .answers(200, RAN, CodeAnswers::describeAny)
           .answersEvents()
           .fails(Problem.Code.NOT_FOUND, Problem.Code.WRONG_STATE, Problem.Code.SETUP_FAILED);

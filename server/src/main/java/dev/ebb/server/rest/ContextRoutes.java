@@ -68,6 +68,7 @@ final class ContextRoutes {
       Operation.of("createContext", "Start a stateful interpreter")
           .with(BoxRoutes.BOX)
           .takes(ORDER)
+          .example("language", "python", "name", "analysis")
           .answers(201, "made", CodeAnswers.CONTEXT)
           .fails(Problem.Code.CONFLICT, Problem.Code.WRONG_STATE, Problem.Code.UNSUPPORTED);
 
@@ -85,6 +86,7 @@ final class ContextRoutes {
       Operation.of("runCell", "Run code in a context, after all that was ordered before")
           .with(BoxRoutes.BOX, CONTEXT)
           .takes(CELL)
+          .example("code", "6*7")
           .answers(200, CodeRoutes.RAN, CodeAnswers.CELL)
           .answersEvents()
           .fails(Problem.Code.WRONG_STATE);

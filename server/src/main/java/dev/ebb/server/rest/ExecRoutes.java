@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** Commands: starts, awaits and kills them. */
@@ -65,6 +66,7 @@ final class ExecRoutes {
       Operation.of("startExec", "Start a command")
           .with(BoxRoutes.BOX, WAIT_END, DETACH)
           .takes(CommandOrders.COMMANDS)
+          .example("command", List.of("python3", "-c", "print(6*7)"))
           .answers(201, "made", ExecAnswers.EXEC)
           .answers(200, "done", ExecAnswers.RESULT)
           .answersEvents()
@@ -90,6 +92,7 @@ final class ExecRoutes {
       Operation.of("run", "Run one command in a box of its own")
           .with(DETACH_RUN)
           .takes(RUN_ORDER)
+          .example("exec", Map.of("command", List.of("python3", "-c", "print(6*7)")))
           .answers(200, "done", ExecAnswers.RUN)
           .answersEvents()
           .answers(201, "begun", ExecAnswers.EXEC)
