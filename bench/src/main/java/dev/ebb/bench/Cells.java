@@ -180,9 +180,7 @@ public final class Cells {
   }
 
   private static List<String> bwrap(String code) {
-    var words = RawBwrap.commandLine("/usr/bin/python3", "-c", code);
-    words.set(0, "/usr/bin/bwrap");
-    return words;
+    return RawBwrap.byPath(List.of("python3", "-c", code));
   }
 
   private static void run(EbbClient client) throws Exception {

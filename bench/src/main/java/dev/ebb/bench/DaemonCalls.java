@@ -34,10 +34,8 @@ public final class DaemonCalls {
 
   public static void main(String[] args) throws Exception {
     int rounds = argument(args, 0, 300);
-    var wrapped = RawBwrap.commandLine(TRUE);
-    wrapped.set(0, "/usr/bin/bwrap");
     try (var plainly = Peer.spawning(List.of(TRUE));
-        var byBwrap = Peer.spawning(wrapped);
+        var byBwrap = Peer.spawning(RawBwrap.byPath(List.of(TRUE)));
         var daemon = ServedDaemon.start();
         var executing = ServedDaemon.start("-Debb.maker=bwrap");
         EbbClient client = daemon.connect();

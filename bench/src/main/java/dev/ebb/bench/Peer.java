@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /** A small process in C that does the same work without Ebb, and times it; built by bench/run. */
 final class Peer implements AutoCloseable {
@@ -19,6 +20,15 @@ final class Peer implements AutoCloseable {
   /** Forks, executes {@code command}, which begins with a path, and waits for it. */
   static Peer spawning(List<String> command) throws IOException {
     return start("spawner", command);
+  }
+
+  /** Like {@link #spawning}, with this environment, which is empty otherwise. */
+  static Peer spawning(Map<String, String> environment, List<String> command) throws IOException {
+    var words = new ArrayList<>(List.of(program("spawner"), "--environment"));
+    words.addAll(command);
+    var builder = new ProcessBuilder(words);
+    builder.environment().putAll(environment);
+    return new Peer(builder.redirectError(ProcessBuilder.Redirect.INHERIT).start());
   }
 
   /**

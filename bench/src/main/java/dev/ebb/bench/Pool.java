@@ -107,12 +107,12 @@ public final class Pool {
     long us = ProcessHandle.current().pid();
     Box box = client.boxes().create(BoxRequest.defaults());
     try (var plainly = Peer.spawning(TRUE);
-        var byBwrap = Peer.spawning(bwrap(TRUE));
+        var byBwrap = Peer.spawning(RawBwrap.byPath(TRUE));
         var byRunc = Peer.spawning(bundle.commandLine(Path.of("/usr/sbin/runc")));
         var byCrun = Peer.withOldCgroups(bundle.commandLine(Path.of("/usr/bin/crun")));
-        var bwrapPython = Peer.spawning(bwrap(python(SUM)));
-        var bwrapNumpy = Peer.spawning(bwrap(python(NUMPY)));
-        var bwrapNode = Peer.spawning(bwrap(node(SCRIPT)))) {
+        var bwrapPython = Peer.spawning(RawBwrap.byPath(python(SUM)));
+        var bwrapNumpy = Peer.spawning(RawBwrap.byPath(python(NUMPY)));
+        var bwrapNode = Peer.spawning(RawBwrap.byPath(node(SCRIPT)))) {
       var plain = Series.ofPeer("plain fork + exec, true", plainly.pid());
       var exec = new Series("exec of true in a living box", us, daemon.pid());
       var bwrap = Series.ofPeer("bwrap, true", byBwrap.pid());
@@ -241,7 +241,7 @@ public final class Pool {
     try {
       var works = new ArrayList<Series.Work>();
       for (int i = 0; i < CLIENTS; i++) {
-        Peer peer = Peer.spawning(bwrap(command));
+        Peer peer = Peer.spawning(RawBwrap.byPath(command));
         peers.add(peer);
         works.add(peer::nanos);
       }
@@ -331,17 +331,6 @@ public final class Pool {
 
   private static List<String> node(String code) {
     return List.of("node", "-e", code);
-  }
-
-  /** The environment is empty, so that nothing is found by its name. */
-  private static List<String> bwrap(List<String> command) {
-    var inside = new ArrayList<>(command);
-    if (!inside.getFirst().startsWith("/")) {
-      inside.set(0, "/usr/bin/" + inside.getFirst());
-    }
-    var words = RawBwrap.commandLine(inside.toArray(String[]::new));
-    words.set(0, "/usr/bin/bwrap");
-    return words;
   }
 
   private static ExecRequest request(List<String> command) {

@@ -39,6 +39,17 @@ final class RawBwrap {
 
   private RawBwrap() {}
 
+  /** Like {@link #commandLine}, with paths of bwrap and of the command: no PATH is needed. */
+  static List<String> byPath(List<String> command) {
+    var inside = new ArrayList<>(command);
+    if (!inside.getFirst().startsWith("/")) {
+      inside.set(0, "/usr/bin/" + inside.getFirst());
+    }
+    var words = commandLine(inside.toArray(String[]::new));
+    words.set(0, "/usr/bin/bwrap");
+    return words;
+  }
+
   static List<String> commandLine(String... command) {
     var words = new ArrayList<String>();
     OPTIONS.forEach(line -> words.addAll(List.of(line.split(" "))));

@@ -37,6 +37,11 @@ final class Series {
     this.pids = LongStream.of(pids).boxed().toList();
   }
 
+  /** Measurements of a peer whose processor time is not counted. */
+  static Series ofPeer(String name) {
+    return new Series(name, true);
+  }
+
   /** Measurements of a peer that Ebb is compared with. */
   static Series ofPeer(String name, long pid) {
     return new Series(name, true, pid);
@@ -76,10 +81,15 @@ final class Series {
     double cpu = cpuMillis();
     long nanos = work.run();
     if (count) {
-      millis = Arrays.copyOf(millis, millis.length + 1);
-      millis[millis.length - 1] = nanos / 1e6;
+      add(nanos);
       cpuMillis += cpuMillis() - cpu;
     }
+  }
+
+  /** Adds a time whose processor time is not counted. */
+  void add(long nanos) {
+    millis = Arrays.copyOf(millis, millis.length + 1);
+    millis[millis.length - 1] = nanos / 1e6;
   }
 
   double percentile(double share) {

@@ -67,6 +67,24 @@ final class ServedDaemon implements AutoCloseable {
     return new ServedDaemon(home, process);
   }
 
+  /** Starts a daemon as it is by default, without any setting. */
+  static ServedDaemon startDefault() throws IOException {
+    return start(Map.of());
+  }
+
+  Path home() {
+    return home;
+  }
+
+  Path socket() {
+    return home.resolve("ebb.sock");
+  }
+
+  /** Returns the pid of the first of its processes, an ancestor of all others. */
+  long firstPid() {
+    return process.pid();
+  }
+
   /** Returns the pid of the daemon itself: the process that was started is its supervisor. */
   long pid() throws IOException {
     return Long.parseLong(Files.readString(home.resolve("daemon")).strip());
@@ -94,7 +112,7 @@ final class ServedDaemon implements AutoCloseable {
   }
 
   EbbClient connect() throws IOException {
-    return EbbClient.connect(home.resolve("ebb.sock"));
+    return EbbClient.connect(socket());
   }
 
   /** Ends it; its home stays. */

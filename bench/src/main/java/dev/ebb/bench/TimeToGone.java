@@ -62,7 +62,7 @@ public final class TimeToGone {
   private static void compare(Engine engine, int count, int rounds) throws Exception {
     String name = "bench-" + ProcessHandle.current().pid();
     List<Path> cgroups = engine.hierarchies().everywhere(name);
-    List<String> command = command(count);
+    List<String> command = ProcessTree.command(count);
     Box living = create(engine, count);
     try (Peer bare = Peer.reaping(cgroups.getFirst().resolveSibling(name + "-bare"), command);
         Peer alike = Peer.reapingBox(cgroups, command)) {
@@ -85,21 +85,13 @@ public final class TimeToGone {
     }
   }
 
-  /** A shell with its children; it writes when all of them run. */
-  private static List<String> command(int count) {
-    String script =
-        "i=1; while [ $i -lt %d ]; do sleep 1000 & i=$((i+1)); done; echo; kill -STOP $$"
-            .formatted(count);
-    return List.of("/bin/sh", "-c", script);
-  }
-
   private static Box create(Engine engine, int count) {
     var limits = Limits.defaults().withPids(count + 10).withMemory(ByteSize.mebibytes(4096));
     return engine.create(BoxSpec.defaults().withLimits(limits));
   }
 
   private static Exec start(Engine engine, Box box, int count) throws InterruptedException {
-    Exec exec = engine.start(box, ExecSpec.of(command(count).toArray(String[]::new)));
+    Exec exec = engine.start(box, ExecSpec.of(ProcessTree.command(count).toArray(String[]::new)));
     exec.awaitOutput(0, 0);
     return exec;
   }
