@@ -25,7 +25,6 @@ import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.server.SslConnectionFactory;
 import org.eclipse.jetty.unixdomain.server.UnixDomainServerConnector;
 import org.eclipse.jetty.util.HostPort;
-import org.eclipse.jetty.util.thread.VirtualThreadPool;
 import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 
 /** Jetty with its listeners, a unix socket and perhaps a TCP port, and the limits of each. */
@@ -84,10 +83,7 @@ public final class Listeners {
    * @param descriptors how many descriptors this process may have
    */
   public static Listeners of(Addresses addresses, long descriptors) throws IOException {
-    var threads = new VirtualThreadPool();
-    // A stream counts as a task for as long as it lasts.
-    threads.setMaxConcurrentTasks(0);
-    var server = new Server(threads);
+    var server = new Server(new RequestThreads());
     server.addConnector(unixConnector(server, addresses.socket()));
     if (addresses.listen().isPresent()) {
       server.addConnector(tcpConnector(server, addresses, addresses.listen().get()));
