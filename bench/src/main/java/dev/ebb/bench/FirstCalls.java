@@ -2,6 +2,7 @@ package dev.ebb.bench;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Measures the first 60 calls of a kind after the start of a daemon on a fresh home, in turn with a
@@ -10,6 +11,9 @@ import java.util.List;
 final class FirstCalls {
   private static final int CALLS = 60;
   private static final double GOAL = 1.3;
+
+  /** How long the daemon may prepare itself when nobody calls at once. */
+  private static final int REST_SECONDS = 10;
 
   private final EverydayMode mode;
   private final Page page;
@@ -45,12 +49,31 @@ final class FirstCalls {
   private void measure(String what, List<String> command, Calls calls, WarmCalls.Pair warm)
       throws Exception {
     var peer = Series.ofPeer(what + ": " + warm.peer().name());
-    var first = new Series(what + ": call 1");
-    var next = new Series(what + ": calls 2 to " + CALLS);
+    var first = new Series(what + ": call 1, at once");
+    var next = new Series(what + ": calls 2 to " + CALLS + ", at once");
+    var late = new Series(what + ": calls 1 to " + CALLS + ", " + REST_SECONDS + " s later");
     for (int start = 0; start < mode.starts(); start++) {
-      try (var by = Peer.spawning(command);
-          var daemon = ServedDaemon.startDefault();
-          var client = PlainClient.of(daemon)) {
+      call(command, calls, 0, peer, first, next);
+      call(command, calls, REST_SECONDS, peer, late, late);
+    }
+    page.rows(peer, peer, first, next, late);
+    String goal = " ÷ warm, each ÷ its peer: " + what;
+    double usual = ratio(warm.ours(), warm.peer());
+    page.goal("calls 2 to " + CALLS + goal, ratio(next, peer) / usual, GOAL);
+    page.goal(
+        "calls from " + REST_SECONDS + " s after the start" + goal,
+        ratio(late, peer) / usual,
+        GOAL);
+  }
+
+  /** Calls a daemon of its own that has been ready for some seconds. */
+  private void call(
+      List<String> command, Calls calls, int seconds, Series peer, Series first, Series next)
+      throws Exception {
+    try (var by = Peer.spawning(command);
+        var daemon = ServedDaemon.startDefault()) {
+      TimeUnit.SECONDS.sleep(seconds);
+      try (var client = PlainClient.of(daemon)) {
         String line = calls.line(client);
         for (int i = 0; i < CALLS; i++) {
           peer.add(by.nanos());
@@ -59,9 +82,6 @@ final class FirstCalls {
         }
       }
     }
-    page.rows(peer, peer, first, next);
-    double slower = ratio(next, peer) / ratio(warm.ours(), warm.peer());
-    page.goal("calls 2 to " + CALLS + " ÷ warm, each ÷ its peer: " + what, slower, GOAL);
   }
 
   private static double ratio(Series ours, Series peer) {

@@ -81,16 +81,15 @@ final class IdleDaemon {
         "PSS of all");
     try (var fresh = ServedDaemon.startDefault()) {
       TimeUnit.SECONDS.sleep(mode.idleSeconds());
-      row("never asked", Use.of(fresh));
-      Use after = Use.of(busy);
-      row("after all calls of this report", after);
-      page.goal("PIDs of an idle daemon", after.pids(), 24);
-      page.goal("resident memory of an idle daemon, MiB", after.residentMib(), 90);
+      show("never asked", Use.of(fresh));
+      show("after all calls of this report", Use.of(busy));
     }
   }
 
-  private void row(String what, Use use) {
+  private void show(String what, Use use) {
     page.row("| %s | %d | %.0f | %.0f |", what, use.pids(), use.residentMib(), use.sharedMib());
+    page.goal("PIDs of an idle daemon, " + what, use.pids(), 24);
+    page.goal("resident memory of an idle daemon, MiB, " + what, use.residentMib(), 90);
   }
 
   // --- after many runs ---
