@@ -205,6 +205,8 @@ become_server() {
   [ "$1" != serve ] || guard="supervise $needs"
   # A name server that does not answer holds a thread of the proxy for 4 s, not 10. A value that is set stays.
   export RES_OPTIONS="${RES_OPTIONS-timeout:2 attempts:2}"
+  # Each thread of the JVM would keep freed memory of its own.
+  export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX-2}"
   become_server_with -XX:AOTCache="$server_aot" -m "$server_main" "$@"
 }
 server_main=dev.ebb.server/dev.ebb.server.Main

@@ -286,14 +286,18 @@ final class DaemonProcess
 
   /** Returns one of its metrics. */
   long gauge(String name) throws IOException, InterruptedException {
-    admin = admin.isEmpty() ? key("--admin") : admin;
-    return Wire.ask(uri(), "GET", "/metrics", "", "Authorization: Bearer " + admin)
-        .body()
+    return scrape()
         .lines()
         .filter(line -> line.startsWith(name + " "))
         .map(line -> (long) Double.parseDouble(line.substring(name.length() + 1)))
         .findFirst()
         .orElseThrow();
+  }
+
+  /** Returns all its metrics. */
+  String scrape() throws IOException, InterruptedException {
+    admin = admin.isEmpty() ? key("--admin") : admin;
+    return Wire.ask(uri(), "GET", "/metrics", "", "Authorization: Bearer " + admin).body();
   }
 
   /** How many bytes of it are in memory. */

@@ -96,6 +96,8 @@ final class Ebb {
     builder.environment().put("EBB_BUILD", "never");
     // Then a test counts only its own resources on the host.
     builder.environment().put("EBB_POOL_MAX", "0");
+    // Its boxes would count, too, and take the processors of other tests.
+    builder.environment().putIfAbsent("EBB_REHEARSAL", "false");
     builder.environment().put("EBB_TEST_SECRET", "s3cret");
     return builder.start();
   }

@@ -61,7 +61,8 @@ final class ServerCommands {
           "--pool-preload",
           "--pool-zygote",
           "--pool-zygote-age",
-          "--pool-zygote-count");
+          "--pool-zygote-count",
+          "--rehearsal");
 
   private static final List<String> QUOTAS =
       List.of("--boxes", "--execs", "--memory", "--cpus", "--pids", "--rate");

@@ -42,6 +42,11 @@ final class Frame implements AutoCloseable {
         Linker.Option.captureCallState("errno"));
   }
 
+  /** Returns whether the C library has a function. */
+  static boolean has(String function) {
+    return LINKER.defaultLookup().find(function).isPresent();
+  }
+
   /** Returns what the kernel returned, or the negated errno. Retries nothing. */
   long call(SystemCall call, long... arguments) {
     long[] a = Arrays.copyOf(arguments, MAX_ARGUMENTS);

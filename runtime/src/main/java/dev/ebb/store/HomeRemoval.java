@@ -19,6 +19,7 @@ public final class HomeRemoval {
       List.of(
           "ebb.sock",
           "ebb.sock.cli",
+          "own.sock",
           "daemon.log",
           "keys",
           "keys.new",

@@ -70,7 +70,10 @@ enum ConfigurationKey {
   POOL_ZYGOTE(
       "pool.zygote", "true: clone warm python3 from a zygote, see docs/adr/0008 (default: false)"),
   POOL_ZYGOTE_AGE("pool.zygote-age", "maximum age of a zygote, e.g. 10m"),
-  POOL_ZYGOTE_COUNT("pool.zygote-count", "maximum number of clones of a zygote (default: 1000)");
+  POOL_ZYGOTE_COUNT("pool.zygote-count", "maximum number of clones of a zygote (default: 1000)"),
+  REHEARSAL(
+      "rehearsal",
+      "false: do not run boxes of its own after the start, to be fast (default: true)");
 
   private final String name;
   private final String description;

@@ -97,9 +97,14 @@ final class ConfigurationValues {
   }
 
   boolean flag(ConfigurationKey key) {
+    return flag(key, false);
+  }
+
+  boolean flag(ConfigurationKey key, boolean otherwise) {
     return switch (text(key)) {
       case "true" -> true;
-      case "false", "" -> false;
+      case "false" -> false;
+      case "" -> otherwise;
       default -> throw wrong(key, "true or false");
     };
   }

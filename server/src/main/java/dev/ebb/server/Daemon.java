@@ -56,6 +56,7 @@ public final class Daemon implements AutoCloseable {
   private final Engine engine;
   private final BoxRegistry boxes;
   private final Listeners listeners;
+  private final Rehearsal rehearsal;
 
   private Daemon(
       Scope scope,
@@ -63,13 +64,15 @@ public final class Daemon implements AutoCloseable {
       Path socket,
       Engine engine,
       BoxRegistry boxes,
-      Listeners listeners) {
+      Listeners listeners,
+      Rehearsal rehearsal) {
     this.scope = scope;
     this.watchdog = watchdog;
     this.socket = socket;
     this.engine = engine;
     this.boxes = boxes;
     this.listeners = listeners;
+    this.rehearsal = rehearsal;
   }
 
   /** Starts, or unwinds and throws the reason. */
@@ -166,9 +169,12 @@ public final class Daemon implements AutoCloseable {
     var watches = new Watches(sweeper, pressure, baseline, quotas, disconnects, watchdog);
     listeners.start(DaemonDoors.open(settings, boxes, watches, gate, metrics));
     fronts.open(scope, settings, descriptors, baseline, metrics);
+    var rehearsal =
+        new Rehearsal(
+            new Rehearsal.Parts(settings, engine, pressure, quotas, watches, gate, metrics));
     pressure.start((kind, data) -> boxes.events().publish(NO_TENANT, kind, data), baseline);
     LOG.log(Level.INFO, "event=serving socket={0}", settings.socket());
-    return new Daemon(scope, watchdog, settings.socket(), engine, boxes, listeners);
+    return new Daemon(scope, watchdog, settings.socket(), engine, boxes, listeners, rehearsal);
   }
 
   /** A connection takes two descriptors; all connections may take a quarter of the descriptors. */
@@ -186,6 +192,11 @@ public final class Daemon implements AutoCloseable {
   private static int released(Sweeper.Sweep sweep) {
     return (int)
         sweep.findings().filter(each -> each.fate() instanceof Recovery.Fate.Released).count();
+  }
+
+  /** Runs boxes of its own from now on, while no caller needs the host. */
+  public void rehearse() {
+    rehearsal.start();
   }
 
   /** Returns the TCP port it listens on; 0 if none. */
@@ -209,6 +220,7 @@ public final class Daemon implements AutoCloseable {
   @Override
   public void close() {
     watchdog.goDown();
+    rehearsal.close();
     boxes.close();
     try {
       scope.close();

@@ -26,6 +26,9 @@ final class Serving {
     }
     try (var daemon = Daemon.start(settings)) {
       System.out.println("ebb: serving on " + daemon.socket() + address(settings, daemon));
+      if (settings.rehearses()) {
+        daemon.rehearse();
+      }
       wanted.await();
       System.out.println("ebb: ending every box");
     } catch (InterruptedException | SandboxException e) {

@@ -28,6 +28,7 @@ import java.util.Set;
  * @param pool of boxes that are made ahead
  * @param egress of boxes with network access
  * @param mcp limits of agents' sessions
+ * @param rehearses whether it runs boxes of its own after the start
  */
 public record Settings(
     Path home,
@@ -42,7 +43,8 @@ public record Settings(
     Quota quota,
     PoolPolicy pool,
     Egress egress,
-    SessionLimits mcp) {
+    SessionLimits mcp,
+    boolean rehearses) {
 
   public static final Duration SWEEP_INTERVAL = Duration.ofMinutes(1);
   public static final int ANY_CONNECTIONS = Integer.MAX_VALUE;
@@ -80,7 +82,8 @@ public record Settings(
         Quota.NONE,
         PoolPolicy.DEFAULT,
         Egress.DEFAULT,
-        SessionLimits.DEFAULT);
+        SessionLimits.DEFAULT,
+        false);
   }
 
   /** Returns where the daemon listens. */
@@ -102,6 +105,7 @@ public record Settings(
         quota,
         pool,
         egress,
-        mcp);
+        mcp,
+        rehearses);
   }
 }

@@ -58,7 +58,8 @@ final class SettingsReader {
                 ConfigurationKey.EGRESS_PRIVATE,
                 blocks -> blocks.stream().map(AddressBlock::parse).toList()),
             values.atLeastOne(ConfigurationKey.EGRESS_CONNECTIONS)),
-        mcp());
+        mcp(),
+        values.flag(ConfigurationKey.REHEARSAL, true));
   }
 
   LogOutput log() {

@@ -63,6 +63,14 @@ public final class Dispatcher extends Handler.Abstract {
   @Override
   public boolean handle(Request request, Response response, Callback callback) {
     watches.metrics().asked();
+    try {
+      return answer(request, response, callback);
+    } finally {
+      watches.metrics().answered();
+    }
+  }
+
+  private boolean answer(Request request, Response response, Callback callback) {
     var asked = new Asked(request);
     DoorTable.Found door = doors.find(asked.host(), asked.pathIfWell()).orElseThrow();
     var visit = new Visit(asked, door, response, callback, new Subject());

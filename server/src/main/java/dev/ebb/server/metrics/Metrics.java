@@ -17,6 +17,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
@@ -55,6 +56,8 @@ public final class Metrics {
       histogram("ebb_queue_wait_seconds", "How long it took to be let in, or refused, for room.")
           .labelNames("outcome")
           .register(registry);
+
+  private final AtomicInteger serving = new AtomicInteger();
 
   private final Counter refusals =
       counter()
@@ -110,8 +113,25 @@ public final class Metrics {
     queue.labelValues(isLetIn ? "begun" : "refused").observe(seconds(took));
   }
 
+  /** Counts a request; {@link #answered} must follow. */
   public void asked() {
     requests.inc();
+    serving.incrementAndGet();
+  }
+
+  /** Notes that a request was answered, or has failed. */
+  public void answered() {
+    serving.decrementAndGet();
+  }
+
+  /** Returns whether a request is served now. */
+  public boolean isServing() {
+    return serving.get() > 0;
+  }
+
+  /** Returns how many requests there have been. */
+  public long requests() {
+    return (long) requests.get();
   }
 
   public void refused(String reason) {

@@ -46,6 +46,7 @@ public final class BoxRegistry implements AutoCloseable {
   private static final Duration DRAIN_BOUND = Duration.ofSeconds(8);
 
   private final Engine engine;
+  private final Part part;
   private final TenantMemory memory = TenantMemory.ofHeap();
   private final Events events = new Events(Instant.now());
   private final BoxList list = new BoxList();
@@ -100,9 +101,38 @@ public final class BoxRegistry implements AutoCloseable {
       Quotas quotas,
       PoolPolicy policy)
       throws InterruptedException {
+    this(engine, history, metrics, admission, quotas, policy, Part.WHOLE);
+  }
+
+  /**
+   * Makes a registry beside that of the daemon, for a rehearsal: its boxes have a list, events,
+   * metrics and a pool of their own, and no history.
+   */
+  public static BoxRegistry forRehearsal(
+      Engine engine, Metrics metrics, AdmissionControl admission, Quotas quotas, PoolPolicy policy)
+      throws InterruptedException {
+    return new BoxRegistry(engine, HISTORY, metrics, admission, quotas, policy, Part.REHEARSAL);
+  }
+
+  /** Whether it has the boxes of tenants, or those of a rehearsal beside it. */
+  private enum Part {
+    WHOLE,
+    REHEARSAL
+  }
+
+  private BoxRegistry(
+      Engine engine,
+      History history,
+      Metrics metrics,
+      AdmissionControl admission,
+      Quotas quotas,
+      PoolPolicy policy,
+      Part part)
+      throws InterruptedException {
     this.engine = engine;
+    this.part = part;
     var facilities = new Facilities(engine, events, metrics, memory);
-    records = new Records(facilities, list);
+    records = new Records(facilities, list, part == Part.WHOLE);
     var keys = new IdempotencyKeys(id -> list.find(id, records::view));
     use = new TenantUse(engine, quotas, list);
     starts = new CommandStarts(admission, use);
@@ -110,17 +140,23 @@ public final class BoxRegistry implements AutoCloseable {
     adoption = new Adoption(facilities, list, names, keys, endings, records);
     housekeeper = new Housekeeper(engine, history, list, endings);
     memory.whenShort(this::forgetEnded);
-    adoption.adoptAll(history);
-    engine
-        .egress()
-        .listen(decision -> list.find(decision.box()).ifPresent(box -> box.publish(decision)));
-    // A box without a tenant counts as its own owner.
-    engine.egress().share(id -> list.find(id).map(TenantBox::tenant).orElse(id));
+    if (part == Part.WHOLE) {
+      adoption.adoptAll(history);
+      followEgress();
+    }
     pool = engine.openPool(policy, this::poisoned);
     creation = new BoxCreation(facilities, pool, admission, use, names, keys, endings);
     new BoxMetrics(facilities, list, endings).measure();
     new PoolMetrics(pool).measure(metrics);
     housekeeper.start();
+  }
+
+  private void followEgress() {
+    engine
+        .egress()
+        .listen(decision -> list.find(decision.box()).ifPresent(box -> box.publish(decision)));
+    // A box without a tenant counts as its own owner.
+    engine.egress().share(id -> list.find(id).map(TenantBox::tenant).orElse(id));
   }
 
   /** Forgets ended commands when memory is short. */
@@ -372,7 +408,9 @@ public final class BoxRegistry implements AutoCloseable {
       return;
     }
     creation.drain();
-    engine.waitNoLongerThan(Deadline.in(DRAIN_BOUND));
+    if (part == Part.WHOLE) {
+      engine.waitNoLongerThan(Deadline.in(DRAIN_BOUND));
+    }
     housekeeper.close();
     adoption.close();
     pool.close();

@@ -23,10 +23,17 @@ final class Records {
   private final Facilities facilities;
   private final BoxList list;
   private final PastBoxes past;
+  private final boolean writes;
 
-  Records(Facilities facilities, BoxList list) {
+  /**
+   * Makes the records of a list.
+   *
+   * @param writes whether they outlive the daemon
+   */
+  Records(Facilities facilities, BoxList list, boolean writes) {
     this.facilities = facilities;
     this.list = list;
+    this.writes = writes;
     past = facilities.engine().past();
   }
 
@@ -76,7 +83,7 @@ final class Records {
 
   /** Records a box that ends with this daemon. */
   void begin(TenantBox box) {
-    if (!box.order().detached()) {
+    if (writes && !box.order().detached()) {
       int number = past.begin(made(box));
       if (!box.number().begin(number)) {
         // RACE: it has ended meanwhile, or was removed.
@@ -106,7 +113,9 @@ final class Records {
     }
     EndedBox record = ended.get().box();
     int number =
-        box.order().detached() ? PastBoxes.NONE : past.end(box.number().take(), record.past());
+        writes && !box.order().detached()
+            ? past.end(box.number().take(), record.past())
+            : PastBoxes.NONE;
     if (!list.retire(box, ended.get().with(record.withNumber(number)))) {
       // RACE: it was removed meanwhile.
       past.forget(number);
