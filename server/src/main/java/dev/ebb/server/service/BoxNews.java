@@ -16,11 +16,16 @@ final class BoxNews {
 
   private final Events events;
   private final TenantBox box;
+
+  /** How the usual events of a box are logged. */
+  private final Level usual;
+
   private final EgressNews egress = new EgressNews();
   private final AtomicBoolean isMade = new AtomicBoolean();
 
-  BoxNews(Events events, TenantBox box) {
-    this.events = events;
+  BoxNews(Facilities facilities, TenantBox box) {
+    events = facilities.events();
+    usual = facilities.isRehearsal() ? Level.DEBUG : Level.INFO;
     this.box = box;
   }
 
@@ -35,12 +40,12 @@ final class BoxNews {
     switch (state) {
       case RUNNING -> {
         if (!isMade.getAndSet(true)) {
-          LOG.log(Level.INFO, "event=box_created box={0} tenant={1}", box.id(), tenant);
+          LOG.log(usual, "event=box_created box={0} tenant={1}", box.id(), tenant);
         }
       }
       case GONE ->
           LOG.log(
-              Level.INFO,
+              usual,
               "event=box_gone box={0} tenant={1} by={2}",
               box.id(),
               tenant,
@@ -67,7 +72,7 @@ final class BoxNews {
 
   void publishEnd(TenantExec exec, Map<String, Object> how) {
     LOG.log(
-        Level.INFO,
+        usual,
         "event=exec_ended box={0} exec={1} tenant={2} status={3} exit_code={4}",
         box.id(),
         Integer.toString(exec.number()),

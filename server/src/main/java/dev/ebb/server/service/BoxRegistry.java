@@ -131,7 +131,7 @@ public final class BoxRegistry implements AutoCloseable {
       throws InterruptedException {
     this.engine = engine;
     this.part = part;
-    var facilities = new Facilities(engine, events, metrics, memory);
+    var facilities = new Facilities(engine, events, metrics, memory, part == Part.REHEARSAL);
     records = new Records(facilities, list, part == Part.WHOLE);
     var keys = new IdempotencyKeys(id -> list.find(id, records::view));
     use = new TenantUse(engine, quotas, list);

@@ -69,7 +69,7 @@ public final class TenantBox {
     this.making = making;
     times = new BoxTimes(note.order(), note.createdAt());
     room = facilities.memory().claim(note.tenant());
-    news = new BoxNews(facilities.events(), this);
+    news = new BoxNews(facilities, this);
     execs = new BoxExecs(this, making, news, facilities.metrics());
   }
 

@@ -43,7 +43,7 @@ final class BoxListKernelTest {
     try (Engine engine = Engine.open(host.home())) {
       var facilities =
           new Facilities(
-              engine, new Events(Instant.now()), new Metrics(), new TenantMemory(1 << 20));
+              engine, new Events(Instant.now()), new Metrics(), new TenantMemory(1 << 20), false);
       var note =
           new BoxNote(
               "owner",
