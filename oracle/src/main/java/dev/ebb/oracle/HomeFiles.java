@@ -27,7 +27,8 @@ public final class HomeFiles implements Detector {
           "keys.lock",
           "quotas",
           "quotas.lock",
-          "history");
+          "history",
+          "certificates");
 
   private final Supplier<Set<Path>> homes;
 

@@ -58,6 +58,7 @@ public final class Engine implements AutoCloseable {
   private final Inspection inspection;
   private final Closing closing;
   private final PastBoxes past;
+  private final PastReleases releases;
   private final OwnRuns runs = new OwnRuns(this);
 
   /** Shared by creates, exclusive for the close: no box is made during the close. */
@@ -66,7 +67,12 @@ public final class Engine implements AutoCloseable {
   @GuardedBy("making")
   private boolean closed;
 
-  Engine(Home home, BoxHost host, Subtree subtree, List<Recovery.Finding> recovered) {
+  Engine(
+      Home home,
+      BoxHost host,
+      Subtree subtree,
+      List<Recovery.Finding> recovered,
+      PastReleases releases) {
     this.home = home;
     this.host = host;
     boxes = new KnownBoxes(host);
@@ -74,6 +80,7 @@ public final class Engine implements AutoCloseable {
     inspection = new Inspection(home, host, boxes, recovered);
     closing = new Closing(home, host, boxes, subtree);
     past = new PastBoxes(host.records());
+    this.releases = releases;
   }
 
   /** Opens the default home: {@code EBB_HOME}, or /var/lib/ebb. */
@@ -179,6 +186,11 @@ public final class Engine implements AutoCloseable {
   /** Returns the records of boxes that end with their daemon; only the daemon uses them. */
   public PastBoxes past() {
     return past;
+  }
+
+  /** Returns the records of releases; only the daemon uses them. */
+  public PastReleases releases() {
+    return releases;
   }
 
   // --- boxes ---

@@ -10,7 +10,6 @@ import dev.ebb.cgroup.CgroupRemoval;
 import dev.ebb.cgroup.EmptyWait;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.egress.Egress;
-import dev.ebb.fault.Step;
 import dev.ebb.init.Discards;
 import dev.ebb.init.InitBinary;
 import dev.ebb.kernel.Errno;
@@ -26,7 +25,6 @@ import dev.ebb.model.SandboxException;
 import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Reaper;
-import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
 import dev.ebb.store.RecordStores;
@@ -41,8 +39,6 @@ import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
-import java.util.List;
 
 /**
  * Opens an engine on a home: releases what dead engines left there, makes an instance or takes over
@@ -127,14 +123,16 @@ final class Opening {
     }
     Instance instance = instance();
     mendLedger(instance);
-    recovered.addAll(releaseAttached(instance, recovery));
+    var attached = new AttachedRelease(instance, recovery);
+    recovered.addAll(attached.run());
     BoxHost host = host(instance, hierarchies);
     // Uids of the leftovers of others are not lent again, even if they are released.
     instance.ledger().holdings().stream()
         .filter(held -> held.kind() == Kind.USER)
         .forEach(held -> host.uids().take(Integer.parseInt(held.subject())));
     var subtree = new Subtree(home, host);
-    var engine = new Engine(home, host, subtree, recovered);
+    var past = new PastReleases(host.records(), attached.certificates());
+    var engine = new Engine(home, host, subtree, recovered, past);
     try {
       subtree.create();
     } catch (KernelException | IOException | RuntimeException e) {
@@ -223,32 +221,5 @@ final class Opening {
           each.getKey(),
           each.getValue());
     }
-  }
-
-  /** Releases the attached boxes of an adopted instance; detached boxes stay. */
-  private static List<Recovery.Finding> releaseAttached(Instance instance, Recovery recovery)
-      throws KernelException {
-    Ledger ledger = instance.ledger();
-    var left = new DeadInstance(instance.id(), instance.directory(), true, ledger.holdings());
-    var boxes = new LinkedHashSet<String>();
-    left.holdings().forEach(held -> boxes.add(held.box()));
-    boxes.remove("");
-    boxes.removeAll(left.detached());
-    var findings = new ArrayList<Recovery.Finding>();
-    for (String box : boxes) {
-      findings.addAll(release(left.only(held -> held.box().equals(box)), ledger, recovery));
-    }
-    return findings;
-  }
-
-  /** Releases one box; a stuck box keeps all its lines, including that of its uid. */
-  private static List<Recovery.Finding> release(DeadInstance box, Ledger ledger, Recovery recovery)
-      throws KernelException {
-    var findings = recovery.release(box, false);
-    if (findings.stream().noneMatch(each -> each.fate() instanceof Recovery.Fate.Stuck)) {
-      Step.STRIKE_ATTACHED.reach();
-      ledger.strike(box.holdings());
-    }
-    return findings;
   }
 }

@@ -1,10 +1,12 @@
 package dev.ebb.fault;
 
+import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.Errno;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Pidfd;
 import dev.ebb.kernel.Scope;
 import dev.ebb.kernel.Signal;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -13,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A fault at one step, which occurs once: {@code STEP:crash}, {@code STEP:hang}, {@code STEP:error}
  * (an {@link Error} of the JVM) or {@code STEP:ERRNO}, with {@code #n} at the end for the n-th time
- * that the step is reached.
+ * that the step is reached. {@code STEP:slow#n} delays the step by n milliseconds every time.
  *
  * <p>Only the system property {@code ebb.fault} arms a fault; it is read once. With {@code none}
  * nothing is armed, and a test in this package can arm one fault after the other.
@@ -24,6 +26,7 @@ final class Fault {
   private static final String CRASH = "crash";
   private static final String HANG = "hang";
   private static final String ERROR = "error";
+  private static final String SLOW = "slow";
 
   /** Without the property a step only reads this field. */
   static final boolean IS_TEST = System.getProperty(PROPERTY) != null;
@@ -48,7 +51,7 @@ final class Fault {
       return null;
     }
     String[] words = text.split("[:#]");
-    boolean isErrno = !Set.of(CRASH, HANG, ERROR).contains(words[1]);
+    boolean isErrno = !Set.of(CRASH, HANG, ERROR, SLOW).contains(words[1]);
     Errno errno = isErrno ? Errno.valueOf(words[1]) : null;
     int time = words.length > 2 ? Integer.parseInt(words[2]) : 1;
     return new Fault(Step.valueOf(words[0]), errno, words[1], time);
@@ -70,7 +73,12 @@ final class Fault {
 
   static void meet(Step step) throws KernelException {
     Fault fault = armed;
-    if (fault != null && fault.step == step && fault.left.decrementAndGet() == 0) {
+    if (fault == null || fault.step != step) {
+      return;
+    }
+    if (fault.how.equals(SLOW)) {
+      Deadline.never().pause(Duration.ofMillis(fault.left.get()));
+    } else if (fault.left.decrementAndGet() == 0) {
       fault.goOff();
     }
   }

@@ -119,6 +119,11 @@ public enum Step {
   RECORD_BOX(Phase.HISTORY, ENOSPC, "an unrecorded box is forgotten with its daemon"),
   RECORD_BOX_END(Phase.HISTORY, ENOSPC, "a box without a recorded end ended with its daemon"),
   FORGET_BOX(Phase.HISTORY, ENOSPC, "a box that was removed may be listed again, and goes again"),
+  READ_CERTIFICATES(Phase.HISTORY, EIO, "certificates that cannot be read are left as they are"),
+  RECORD_ANSWER(Phase.HISTORY, ENOSPC, "a box that was not answered goes with its daemon"),
+  RELEASE_ANSWERED(Phase.HISTORY, null, "the next daemon certifies what was answered"),
+  RECORD_CERTIFICATE(Phase.HISTORY, ENOSPC, "a box released without a record holds nothing"),
+  FORGET_CERTIFICATE(Phase.HISTORY, ENOSPC, "an old certificate may be found once more"),
 
   HOLD_RECORD(Phase.DETACH, ENOSPC, "a box that is not detached ends with its daemon"),
   WRITE_RECORD(Phase.DETACH, ENOSPC, "a record that was not begun holds nothing"),

@@ -3,18 +3,21 @@ package dev.ebb.store;
 import java.nio.file.Path;
 
 /**
- * Records in the files of a home: {@code keys}, {@code quotas} and {@code history} in the home
- * itself, and {@code record} in the directory of each detached box. Thread-safe.
+ * Records in the files of a home: {@code keys}, {@code quotas}, {@code history} and {@code
+ * certificates} in the home itself, and {@code record} in the directory of each detached box.
+ * Thread-safe.
  */
 final class FileRecordStore implements RecordStore {
   private final FileTenantRecords tenants;
   private final FileJournal history;
+  private final FileJournal certificates;
   private final Path instance;
 
   /** Makes the store of an engine with the directory {@code instance} in {@code home}. */
   FileRecordStore(Path home, Path instance) {
     tenants = new FileTenantRecords(home);
     history = new FileJournal(home.resolve("history"));
+    certificates = new FileJournal(home.resolve("certificates"));
     this.instance = instance;
   }
 
@@ -34,6 +37,11 @@ final class FileRecordStore implements RecordStore {
   @Override
   public Journal history() {
     return history;
+  }
+
+  @Override
+  public Journal certificates() {
+    return certificates;
   }
 
   @Override

@@ -29,6 +29,8 @@ public final class HomeRemoval {
           "quotas.lock",
           "history",
           "history.new",
+          "certificates",
+          "certificates.new",
           "daemon",
           "lock");
 

@@ -7,6 +7,7 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class MemoryRecordStore implements RecordStore {
   private final Map<String, Journal> boxes = new ConcurrentHashMap<>();
   private final Journal history = new MemoryJournal();
+  private final Journal certificates = new MemoryJournal();
   private final OwnerLines keys = new MemoryLines("keys");
   private final OwnerLines quotas = new MemoryLines("quotas");
 
@@ -18,6 +19,11 @@ public final class MemoryRecordStore implements RecordStore {
   @Override
   public Journal history() {
     return history;
+  }
+
+  @Override
+  public Journal certificates() {
+    return certificates;
   }
 
   @Override

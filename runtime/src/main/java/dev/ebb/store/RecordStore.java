@@ -13,4 +13,7 @@ public interface RecordStore extends TenantRecords {
    * them.
    */
   Journal history();
+
+  /** Returns the certificates of removed boxes. Only the daemon of the home writes them. */
+  Journal certificates();
 }

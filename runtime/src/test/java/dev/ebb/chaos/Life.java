@@ -7,6 +7,7 @@ import dev.ebb.box.BoxEnd;
 import dev.ebb.box.Insides;
 import dev.ebb.box.MadeAhead;
 import dev.ebb.box.PastBox;
+import dev.ebb.box.PastRelease;
 import dev.ebb.cgroup.Cgroup;
 import dev.ebb.engine.Engine;
 import dev.ebb.exec.Exec;
@@ -46,6 +47,7 @@ enum Life {
           () -> Engine.open(home),
           (engine, _) -> {
             var _ = engine.past().open();
+            var _ = engine.releases().open();
             witness
                 .attemptTo(() -> engine.create(BoxSpec.defaults()))
                 .ifPresent(box -> record(engine, box, () -> useAll(engine, box, witness)));
@@ -197,10 +199,15 @@ enum Life {
   private static void record(Engine engine, Box box, Runnable life) {
     var record = new PastBox(box.id(), box.spec(), Map.of(), Optional.empty(), List.of());
     int begun = engine.past().begin(record);
+    var answered = new PastRelease(box.id(), Map.of("tenant", "one"), Optional.empty());
+    int release = engine.releases().begin(answered);
+    engine.releases().answered();
     life.run();
     var proof = new Certificate(box.id().value(), Map.of(), Map.of(), List.of(), Duration.ZERO);
     var end = new BoxEnd(Instant.now(), proof, Map.of());
     engine.past().forget(engine.past().end(begun, record.ended(end)));
+    var done = new PastRelease(box.id(), answered.note(), Optional.of(end));
+    engine.releases().forget(engine.releases().end(release, done));
   }
 
   private static void useAll(Engine engine, Box box, Witness witness) {

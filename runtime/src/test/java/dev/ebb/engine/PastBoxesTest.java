@@ -141,7 +141,7 @@ class PastBoxesTest {
     var large = Map.of("label a", "x".repeat(1 << 20));
     var box = new PastBox(ID, BoxSpec.defaults(), large, Optional.empty(), List.of());
     RecordStore records = store(Kept.FILES);
-    try (var log = new LogCapture(PastBoxes.class)) {
+    try (var log = new LogCapture(NumberedRecords.class)) {
       assertThat(open(records).begin(box)).isEqualTo(PastBoxes.NONE);
       assertThat(log.lines()).anyMatch(line -> line.contains("record_failed box=" + ID));
     }
@@ -153,7 +153,7 @@ class PastBoxesTest {
     PastBoxes past = open(store(Kept.FILES));
     // Root writes to whatever is a file.
     Files.createDirectory(file());
-    try (var log = new LogCapture(PastBoxes.class)) {
+    try (var log = new LogCapture(NumberedRecords.class)) {
       int number = past.begin(MADE);
       assertThat(number).isEqualTo(PastBoxes.NONE);
       assertThat(past.end(number, ENDED)).isEqualTo(PastBoxes.NONE);
@@ -203,7 +203,7 @@ class PastBoxesTest {
     int number = open(records).begin(MADE);
     open(records).end(number, ENDED);
     damage(how);
-    try (var log = new LogCapture(PastBoxes.class)) {
+    try (var log = new LogCapture(NumberedRecords.class)) {
       var past = new PastBoxes(records);
       var found = past.open();
       switch (how) {
