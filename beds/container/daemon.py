@@ -42,7 +42,7 @@ class Daemon:
     def run(self, *command):
         limits = {"memoryBytes": 64 << 20, "pids": 128}
         order = {"command": command, "timeoutMillis": 700, "graceMillis": 50}
-        return self.ask("POST", "/v1/run", {"box": {"limits": limits}, "exec": order})
+        return self.ask("POST", "/v1/run?certificate=wait", {"box": {"limits": limits}, "exec": order})
 
     def level(self):
         return self.ask("GET", "/v1/pressure")[1]["level"]

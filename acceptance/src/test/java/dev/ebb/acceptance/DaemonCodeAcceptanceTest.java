@@ -88,7 +88,7 @@ final class DaemonCodeAcceptanceTest {
   void eachLanguageReadsWritesFailsAndIsStopped(String language) throws Exception {
     Sample sample = sample(language);
     CodeResult echo =
-        client.run(
+        client.runAndRelease(
             Code.of(language, sample.echo())
                 .withArguments("one", "two ü")
                 .withStdin(Output.of("in ")));

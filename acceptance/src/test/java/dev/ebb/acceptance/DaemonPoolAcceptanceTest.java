@@ -49,11 +49,11 @@ final class DaemonPoolAcceptanceTest {
   void runsTakeWarmBoxesAndLeaveNothing() throws Exception {
     EbbClient client = daemon.client();
     awaitFull(client);
-    Result plain = client.run(BoxRequest.defaults(), ExecRequest.of("echo", "fine"));
+    Result plain = client.runAndRelease(BoxRequest.defaults(), ExecRequest.of("echo", "fine"));
     assertThat(plain.stdout().text()).isEqualTo("fine\n");
     assertThat(plain.certificate()).isNotNull();
     assertThat(kind(client, 0).number("hits")).isEqualTo(1);
-    Result sum = client.run(BoxRequest.defaults(), SUM);
+    Result sum = client.runAndRelease(BoxRequest.defaults(), SUM);
     assertThat(sum.stdout().text()).isEqualTo("2\n");
     assertThat(kind(client, 1).number("hits")).isEqualTo(1);
     assertThat(client.boxes().list(BoxQuery.all()))
@@ -69,7 +69,7 @@ final class DaemonPoolAcceptanceTest {
     EbbClient client = daemon.client();
     awaitFull(client);
     CodeResult result =
-        client.run(
+        client.runAndRelease(
             Code.of(
                     "python",
                     """
@@ -100,10 +100,10 @@ final class DaemonPoolAcceptanceTest {
   }
 
   @Test
-  void withoutACertificateTheBoxGoesAfterTheAnswer() throws Exception {
+  void theBoxOfARunGoesAfterTheAnswer() throws Exception {
     EbbClient client = daemon.client();
     for (int i = 0; i < 20; i++) {
-      Result run = client.runAndLeave(BoxRequest.defaults(), ExecRequest.of("echo", "fine"));
+      Result run = client.run(BoxRequest.defaults(), ExecRequest.of("echo", "fine"));
       assertThat(run.stdout().text()).isEqualTo("fine\n");
       assertThat(run.certificate()).isNull();
     }
@@ -117,7 +117,7 @@ final class DaemonPoolAcceptanceTest {
   void itEndsWithBoxesThatGoAfterTheAnswer() throws Exception {
     EbbClient client = daemon.client();
     for (int i = 0; i < 5; i++) {
-      client.runAndLeave(BoxRequest.defaults(), ExecRequest.of("true"));
+      client.run(BoxRequest.defaults(), ExecRequest.of("true"));
     }
   }
 
@@ -132,7 +132,7 @@ final class DaemonPoolAcceptanceTest {
         tasks.add(
             threads.submit(
                 () -> {
-                  Result run = client.runAndLeave(BoxRequest.defaults(), SUM);
+                  Result run = client.run(BoxRequest.defaults(), SUM);
                   assertThat(run.stdout().text()).isEqualTo("2\n");
                   return run.exec().document().string("box");
                 }));

@@ -82,7 +82,7 @@ final class DaemonPressureAcceptanceTest {
             .withTimeout(Duration.ofMillis(700))
             .withGrace(Duration.ofMillis(50));
     try {
-      Result result = client.run(small(), exec);
+      Result result = client.runAndRelease(small(), exec);
       assertThat(Objects.requireNonNull(result.certificate()).clean()).isTrue();
       return script.equals("echo hello") || result.exec().status() == null
           ? String.valueOf(result.exec().status())

@@ -148,7 +148,7 @@ final class DaemonRichCodeAcceptanceTest {
         .startsWith((byte) 0x89, (byte) 'P', (byte) 'N', (byte) 'G');
     assertThat(requireNonNull(drawn.cell().result().get("text/html")).text()).contains("<table");
     assertThat(drawn.files()).extracting(CodeResult.File::path).contains("a.txt");
-    assertThat(requireNonNull(drawn.certificate()).clean()).isTrue();
+    assertReleased(drawn);
     assertThat(client.boxes().list(BoxQuery.all())).as("its box is gone").hasSize(1);
   }
 
@@ -193,6 +193,12 @@ final class DaemonRichCodeAcceptanceTest {
     }
     assertThat(kinds).containsExactlyInAnyOrder("ordered", "a\n", "display", "result");
     assertThat(requireNonNull(last).files()).extracting(CodeResult.File::path).containsExactly("b");
-    assertThat(requireNonNull(last.certificate()).clean()).isTrue();
+    assertReleased(last);
+  }
+
+  private void assertReleased(RichResult result) throws Exception {
+    String box = result.cell().document().string("box");
+    var certificate = client.awaitRelease(box, DaemonProcess.PATIENCE).certificate();
+    assertThat(requireNonNull(certificate).clean()).isTrue();
   }
 }

@@ -184,14 +184,14 @@ public final class Cells {
   }
 
   private static void run(EbbClient client) throws Exception {
-    Result result = client.runAndLeave(BoxRequest.defaults(), ExecRequest.of("python3", "-c", SUM));
+    Result result = client.run(BoxRequest.defaults(), ExecRequest.of("python3", "-c", SUM));
     if (!result.stdout().text().equals("2\n")) {
       throw new IllegalStateException(result.exec().document().toString());
     }
   }
 
   private static void run(EbbClient client, String program) throws Exception {
-    CodeResult result = client.runAndLeave(Code.of("python", program));
+    CodeResult result = client.run(Code.of("python", program));
     if (!result.outcome().equals("ok")) {
       throw new IllegalStateException(result.document().toString());
     }

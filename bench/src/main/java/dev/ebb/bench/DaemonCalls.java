@@ -114,7 +114,7 @@ public final class DaemonCalls {
   }
 
   private static void run(EbbClient client) throws Exception {
-    check(client.run(BoxRequest.defaults(), ExecRequest.of(TRUE)));
+    check(client.runAndRelease(BoxRequest.defaults(), ExecRequest.of(TRUE)));
   }
 
   private static void check(Result result) {

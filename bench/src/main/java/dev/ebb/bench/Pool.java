@@ -135,7 +135,8 @@ public final class Pool {
         crun.take(byCrun::nanos, true);
         runc.take(byRunc::nanos, true);
         pause();
-        proof.measure(() -> check(client.run(BoxRequest.defaults(), request(TRUE))), true);
+        proof.measure(
+            () -> check(client.runAndRelease(BoxRequest.defaults(), request(TRUE))), true);
         rawPython.take(bwrapPython::nanos, true);
         pause();
         poolPython.measure(() -> run(client, python(SUM)), true);
@@ -338,7 +339,7 @@ public final class Pool {
   }
 
   private static void run(EbbClient client, List<String> command) throws Exception {
-    check(client.runAndLeave(BoxRequest.defaults(), request(command)));
+    check(client.run(BoxRequest.defaults(), request(command)));
   }
 
   private static void exec(EbbClient client, Box box) throws Exception {

@@ -19,6 +19,7 @@ import java.util.concurrent.ThreadFactory;
  */
 public final class EbbClient implements Closeable {
   private static final Target RUN = Target.of("v1", "run");
+  private static final Target CODE = Target.of("v1", "code");
 
   /** How long a sweep may take, with stuck resources. */
   private static final Duration SWEEP = Duration.ofMinutes(2);
@@ -105,15 +106,26 @@ public final class EbbClient implements Closeable {
     return new BoxFiles(calls, box);
   }
 
-  /** Runs a command in a new box, which is gone when this returns. */
+  /**
+   * Runs a command in a new box; returns when its processes are dead. The box is released right
+   * after that: see {@link #awaitRelease}.
+   */
   public Result run(BoxRequest box, ExecRequest exec) throws IOException {
-    return Result.read(calls.json(Calls.post(RUN, run(box.document(), exec)).with(Duration.ZERO)));
+    return run(RUN, box, exec);
   }
 
-  /** Runs a command in a new box; returns when it has ended, before the box is gone. */
-  public Result runAndLeave(BoxRequest box, ExecRequest exec) throws IOException {
-    JsonObject document = run(box.document(), exec).with("certificate", false);
-    return Result.read(calls.json(Calls.post(RUN, document).with(Duration.ZERO)));
+  /** Runs a command in a new box; returns when the box is released, with its certificate. */
+  public Result runAndRelease(BoxRequest box, ExecRequest exec) throws IOException {
+    return run(released(RUN), box, exec);
+  }
+
+  private Result run(Target target, BoxRequest box, ExecRequest exec) throws IOException {
+    var call = Calls.post(target, run(box.document(), exec));
+    return Result.read(calls.json(call.with(Duration.ZERO)));
+  }
+
+  private static Target released(Target target) {
+    return target.with("certificate", "wait");
   }
 
   /** Starts a command and follows its output; closing it early ends the command. */
@@ -128,17 +140,21 @@ public final class EbbClient implements Closeable {
     return Exec.read(calls.json(Calls.post(target, run(box.document(), exec))));
   }
 
-  /** Runs code in a new box, which is gone when this returns. */
+  /**
+   * Runs code in a new box; returns when its processes are dead. The box is released right after
+   * that: see {@link #awaitRelease}.
+   */
   public CodeResult run(Code code) throws IOException {
-    Target target = Target.of("v1", "code");
-    var answer = calls.json(Calls.post(target, code.document()).with(Duration.ZERO));
-    return CodeResult.read(EbbException.unlessProblem(answer));
+    return run(CODE, code);
   }
 
-  /** Runs code in a new box; the box may be removed later, so there is no certificate. */
-  public CodeResult runAndLeave(Code code) throws IOException {
-    var document = code.document().with("certificate", false);
-    var call = Calls.post(Target.of("v1", "code"), document);
+  /** Runs code in a new box; returns when the box is released, with its certificate. */
+  public CodeResult runAndRelease(Code code) throws IOException {
+    return run(released(CODE), code);
+  }
+
+  private CodeResult run(Target target, Code code) throws IOException {
+    var call = Calls.post(target, code.document());
     return CodeResult.read(EbbException.unlessProblem(calls.json(call.with(Duration.ZERO))));
   }
 
@@ -147,17 +163,17 @@ public final class EbbClient implements Closeable {
    * reads. Closing it early ends the code.
    */
   public Following runAndFollow(Code code) throws IOException {
-    var call = Calls.post(Target.of("v1", "code"), code.document());
+    var call = Calls.post(CODE, code.document());
     return new Following(EventSource.once(calls.events(call)), Offsets.START);
   }
 
   /**
    * Runs code in an interpreter that also returns the value of the last expression and all
-   * displays: in a context if the code names one, else in a box of its own, which is gone when this
-   * returns.
+   * displays: in a context if the code names one, else in a box of its own, which is released right
+   * after that.
    */
   public RichResult runRich(Code code) throws IOException {
-    var call = Calls.post(Target.of("v1", "code"), code.rich().document());
+    var call = Calls.post(CODE, code.rich().document());
     return RichResult.read(EbbException.unlessProblem(calls.json(call.with(Duration.ZERO))));
   }
 
@@ -166,8 +182,27 @@ public final class EbbClient implements Closeable {
    * {@link RichResult#of} reads. Closing it early ends the code.
    */
   public CellFollowing runRichAndFollow(Code code) throws IOException {
-    var call = Calls.post(Target.of("v1", "code"), code.rich().document());
+    var call = Calls.post(CODE, code.rich().document());
     return new CellFollowing(EventSource.once(calls.events(call)));
+  }
+
+  /**
+   * Returns how far the release of a box has come.
+   *
+   * @param box its id or name
+   */
+  public Release release(String box) throws IOException {
+    return Release.read(calls.json(Calls.get(Target.of("v1", "certificates", box))));
+  }
+
+  /**
+   * Waits a while for the release of a box.
+   *
+   * @param box its id or name
+   */
+  public Release awaitRelease(String box, Duration patience) throws IOException {
+    var target = Target.of("v1", "certificates", box).with("timeoutMillis", patience.toMillis());
+    return Release.read(calls.json(Calls.get(target).with(Calls.patience(patience))));
   }
 
   /** The languages that code may be in, and whether the daemon's host has their tools. */

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param cell how it ended, what it wrote, its value, and what it showed
  * @param files that are new or changed
- * @param certificate of the box, if the box was made for this code
+ * @param certificate of the box, if the box was made for this code and is released
  */
 public record RichResult(
     CellResult cell, List<CodeResult.File> files, @Nullable Certificate certificate) {

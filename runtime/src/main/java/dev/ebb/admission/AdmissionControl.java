@@ -15,6 +15,11 @@ public interface AdmissionControl {
         }
 
         @Override
+        public int fitting(Cost each, int part) {
+          return Integer.MAX_VALUE;
+        }
+
+        @Override
         public SandboxException explain(SandboxException failure, Instant begun) {
           return failure;
         }
@@ -26,6 +31,9 @@ public interface AdmissionControl {
    * @param hasLeft whether the caller has left meanwhile
    */
   Permit admit(String tenant, Cost cost, BooleanSupplier hasLeft) throws InterruptedException;
+
+  /** Returns how many of this cost fit into one of {@code part} equal parts of every limit. */
+  int fitting(Cost each, int part);
 
   /**
    * Explains why something begun at {@code begun} could not be made: perhaps a resource ran out.

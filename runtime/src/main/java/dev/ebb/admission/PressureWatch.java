@@ -145,6 +145,13 @@ public final class PressureWatch implements Meter, AdmissionControl, AutoCloseab
     }
   }
 
+  /** None while something is short. */
+  @Override
+  public int fitting(Cost each, int part) {
+    Readings known = latest();
+    return known.level().isAtLeast(PressureLevel.ALERT) ? 0 : known.fitting(each, part);
+  }
+
   private static Map<String, Object> facts(Reading reading, String reason) {
     var facts = PressureNews.describe(reading);
     facts.put("reason", reason);

@@ -28,6 +28,19 @@ public record Readings(
         .orElseThrow();
   }
 
+  /** Returns how many of this cost fit into one of {@code part} equal parts of every limit. */
+  int fitting(Cost each, int part) {
+    return (int)
+        readings.stream()
+            .filter(reading -> reading.hasLimit() && each.of(reading.resource()) > 0)
+            .mapToLong(reading -> reading.limit() / part / each.of(reading.resource()))
+            .min()
+            .stream()
+            .map(fitting -> Math.min(fitting, Integer.MAX_VALUE))
+            .findFirst()
+            .orElse(Integer.MAX_VALUE);
+  }
+
   public PressureLevel level() {
     return worst().level();
   }

@@ -17,8 +17,6 @@ public final class OwnBox<B> {
   /** Removes a box. */
   public interface Removal<B> {
     Certificate remove(B box) throws InterruptedException;
-
-    void removeAsync(B box);
   }
 
   /** Uses the box. */
@@ -42,12 +40,9 @@ public final class OwnBox<B> {
     return certificate;
   }
 
-  /** Removes the box in the background, unless it is removed already. */
-  public void removeAsync() {
-    if (!isRemoved) {
-      removal.removeAsync(box);
-      isRemoved = true;
-    }
+  /** Notes that another thread removes the box. */
+  public void handOver() {
+    isRemoved = true;
   }
 
   /** Does {@code work}, and removes the box if that fails; adds further failures as suppressed. */

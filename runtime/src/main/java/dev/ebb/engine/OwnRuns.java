@@ -16,7 +16,6 @@ import dev.ebb.exec.Exec;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
 import dev.ebb.model.BoxSpec;
-import dev.ebb.model.Certificate;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecResult;
 import dev.ebb.model.ExecSpec;
@@ -63,19 +62,6 @@ final class OwnRuns {
     }
   }
 
-  /** Releases boxes of an engine. */
-  private final class Removal implements OwnBox.Removal<Box> {
-    @Override
-    public Certificate remove(Box box) {
-      return engine.release(box);
-    }
-
-    @Override
-    public void removeAsync(Box box) {
-      engine.release(box);
-    }
-  }
-
   Permit admit(Cost cost) throws InterruptedException {
     return admission.admit(TENANT, cost, () -> false);
   }
@@ -92,7 +78,7 @@ final class OwnRuns {
 
   private <T> T inOwnBox(BoxSpec spec, Run<T> run) throws InterruptedException {
     try (Permit permit = admit(Cost.RUN)) {
-      var own = new OwnBox<>(new Removal(), engine.make(spec));
+      var own = new OwnBox<>(engine::release, engine.make(spec));
       return own.removeOnFailure(() -> run.in(own, permit));
     } catch (IOException e) {
       throw new SandboxException(ErrorCode.INTERNAL, "cannot run: " + e.getMessage(), e);

@@ -14,12 +14,19 @@ enum Ending {
   TIME_OUT,
   /** It has a time to live. */
   TIME_TO_LIVE,
+  /** A run is answered, and its box is released after that. */
+  ANSWER,
   /** The caller of a run closes its connection. */
   DISCONNECT;
 
   /** Only a daemon that lives ends it, so it is not one to outlive its daemon. */
   boolean isOfAttached() {
-    return this == TIME_TO_LIVE || this == DISCONNECT;
+    return this == TIME_TO_LIVE || isOfRun();
+  }
+
+  /** A run makes its box by itself. */
+  boolean isOfRun() {
+    return this == ANSWER || this == DISCONNECT;
   }
 
   String wireName() {

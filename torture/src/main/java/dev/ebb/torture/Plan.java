@@ -59,7 +59,7 @@ final class Plan {
     boolean keeps = random.nextInt(4) == 0;
     var chosen = new ArrayList<Workload>();
     // A caller that hangs up has one command.
-    int most = ending == Ending.DISCONNECT ? 1 : MOST_WORKLOADS;
+    int most = ending.isOfRun() ? 1 : MOST_WORKLOADS;
     for (int left = 1 + random.nextInt(most); left > 0; left--) {
       chosen.add(workload(random));
     }

@@ -12,6 +12,7 @@ import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Following;
 import dev.ebb.client.Limits;
 import dev.ebb.client.NotFoundException;
+import dev.ebb.client.Release;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.oracle.Invariant;
 import dev.ebb.oracle.Trace;
@@ -104,6 +105,10 @@ final class Worker {
       hangUp(client);
       return;
     }
+    if (round.ending() == Ending.ANSWER) {
+      run(client);
+      return;
+    }
     Box made = client.boxes().create(request());
     generation = daemon.generation();
     box = made.id();
@@ -166,7 +171,7 @@ final class Worker {
 
   private void end(EbbClient client, String id, List<Exec> execs) throws IOException {
     switch (round.ending()) {
-      case REMOVE, REMOVE_TWICE_AT_ONCE, DISCONNECT -> {}
+      case REMOVE, REMOVE_TWICE_AT_ONCE, ANSWER, DISCONNECT -> {}
       case REMOVE_PAUSED -> act(client, id, Act.PAUSE_AND_RESUME, execs);
       case STOP -> stop(client, id);
       case KILL_EACH -> killEach(client, id, execs);
@@ -319,6 +324,35 @@ final class Worker {
       thread.join();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  // --- a run that is answered first ---
+
+  private void run(EbbClient client) throws IOException {
+    Workload workload = round.workloads().getFirst();
+    tally.count(Tally.Group.WORKLOAD, workload.wireName());
+    var command = command(workload).withTimeout(round.dwell().plusMillis(200));
+    Exec exec = client.run(request(), command).exec();
+    ending = true;
+    box = exec.box();
+    held = Held.nothingOf(exec.box());
+    tally.count(Tally.Group.BOX, "answered");
+    requireEnded(exec);
+    awaitReleased(exec.box());
+    judge.gone(held, where, patience());
+  }
+
+  /** The daemon that answered releases the box, or the next one does. */
+  private void awaitReleased(String id) throws IOException {
+    Release release = daemon.client().awaitRelease(id, PATIENCE);
+    Certificate certificate = release.certificate();
+    if (certificate == null || !certificate.clean()) {
+      String what = "%s was answered and is %s: %s".formatted(id, release.released(), certificate);
+      tally.broken(Invariant.I12, what, where);
+    } else {
+      tally.count(Tally.Group.BOX, "certified after the answer");
+      tally.checked(Invariant.I13, where, Answers.time(certificate, sinceBegin()));
     }
   }
 

@@ -158,8 +158,14 @@ assert.equal((await client.GET("/v1/boxes/{box}", { params: { path: { box: "nowh
 
 // --- boxes of their own ---
 
-const run = good(await client.POST("/v1/run", { body: { exec: { command: ["echo", "hi"] } } }));
-assert.ok("certificate" in run);
+const run = good(
+  await client.POST("/v1/run", {
+    params: { query: { certificate: "wait" } },
+    body: { exec: { command: ["echo", "hi"] } },
+  }),
+);
+assert.ok("certificateUrl" in run);
+assert.equal(run.released, "done");
 assert.equal(text(run.stdout), "hi\n");
 assert.equal(run.certificate?.clean, true);
 

@@ -12,11 +12,16 @@ import dev.ebb.client.Certificate;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.Exec;
 import dev.ebb.client.ExecRequest;
+import dev.ebb.client.Release;
 import java.io.IOException;
+import java.time.Duration;
 import picocli.CommandLine.ParseResult;
 
 /** {@code ebb run -d} and {@code ebb run -t}: in a box of the daemon. */
 final class DaemonRun {
+  /** How long {@code -v} waits for the release of a box. */
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
+
   private final Caller caller;
   private final ParseResult parsed;
 
@@ -70,9 +75,22 @@ final class DaemonRun {
   private int attach(EbbClient client, BoxRequest boxRequest, ExecRequest request)
       throws IOException {
     var terminal = new TerminalAttachment(caller, client, ExecOptions.grace(parsed));
-    return terminal.run(
-        size -> client.runAndFollow(boxRequest, request.withTerminal(size)),
-        ExecOptions.isInteractive(parsed));
+    int code =
+        terminal.run(
+            size -> client.runAndFollow(boxRequest, request.withTerminal(size)),
+            ExecOptions.isInteractive(parsed));
+    if (parsed.hasMatchedOption("--verbose")) {
+      printRelease(client.awaitRelease(terminal.box(), PATIENCE));
+    }
+    return code;
+  }
+
+  private void printRelease(Release release) {
+    Certificate certificate = release.certificate();
+    caller
+        .err()
+        .println(
+            "ebb: " + (certificate == null ? release.box() + " is not released yet" : certificate));
   }
 
   /**

@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -99,10 +100,15 @@ final class TerminalAttachment {
     return exec;
   }
 
+  /** Returns the id of the box of the command, after {@link #run}. */
+  String box() {
+    return Objects.requireNonNull(started()).box();
+  }
+
   /** RACE: if we were signalled, it is that which ends us. */
   private synchronized void giveWay() {}
 
-  /** Waits for the end, and for that of its box if it has one of its own. */
+  /** Waits for the end; reports a box of its own that is stuck, if that is known by then. */
   private int show(Following following) throws IOException {
     var out = caller.rawOut();
     while (true) {

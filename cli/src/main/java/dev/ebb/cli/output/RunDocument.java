@@ -48,6 +48,7 @@ public final class RunDocument {
             .with("usage", usage(result.usage()))
             .with("stdout", Output.of(stdout).document())
             .with("stderr", Output.of(stderr).document())
+            .with("released", certificate.isClean() ? "done" : "stuck")
             .with("certificate", certificate(certificate)));
   }
 

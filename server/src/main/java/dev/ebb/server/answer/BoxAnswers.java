@@ -23,6 +23,7 @@ import dev.ebb.server.schema.ObjectSchema;
 import dev.ebb.server.schema.Value;
 import dev.ebb.server.schema.Values;
 import dev.ebb.server.service.BoxRegistry;
+import dev.ebb.server.service.BoxRelease;
 import dev.ebb.server.service.EndedBy;
 import dev.ebb.server.service.Inventory;
 import dev.ebb.server.service.TenantBox;
@@ -122,6 +123,34 @@ public final class BoxAnswers {
     }
     return object;
   }
+
+  /** How far the release of a box has come. */
+  public static final ObjectSchema<BoxRelease> RELEASE =
+      ObjectSchema.<BoxRelease>named("Release")
+          .has(
+              "released",
+              Values.words(BoxRelease.State.values(), BoxRelease.State::wireName)
+                  .described(
+                      "pending: the box is being released; done: it is gone, and the certificate"
+                          + " proves it; stuck: the certificate names what stays, and it is tried"
+                          + " again"),
+              BoxRelease::state)
+          .has(
+              "certificateUrl",
+              TEXT.described("where the release and its certificate are found, for a day"),
+              release -> "/v1/certificates/" + release.box())
+          .may("certificate", CERTIFICATE, BoxRelease::certificate);
+
+  /** The release of a box, on request. */
+  public static final ObjectSchema<BoxRelease> RELEASE_OF_BOX =
+      ObjectSchema.<BoxRelease>named("BoxRelease")
+          .has("box", TEXT, BoxRelease::box)
+          .includes(RELEASE, release -> release)
+          .has("at", TIME.described("of its end, or of the answer"), BoxRelease::at)
+          .may(
+              "recovered",
+              FLAG.described("true when the daemon died first, and the next one released the rest"),
+              release -> Optional.of(release.isRecovered()).filter(is -> is));
 
   // --- boxes ---
 

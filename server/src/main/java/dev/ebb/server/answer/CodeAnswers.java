@@ -214,8 +214,8 @@ public final class CodeAnswers {
     return RAN.write(new Ran(result, exec));
   }
 
-  public static final ObjectSchema<ExecAnswers.Certified> CODE =
-      ExecAnswers.certified("CodeResult", RAN);
+  public static final ObjectSchema<ExecAnswers.Released> CODE =
+      ExecAnswers.released("CodeResult", RAN);
 
   /** Code that ran in an interpreter, and its files. */
   public record RanCell(CellState cell, Written written) {}
@@ -234,8 +234,8 @@ public final class CodeAnswers {
     return RAN_CELL.write(new RanCell(cell, written));
   }
 
-  public static final ObjectSchema<ExecAnswers.Certified> CELL_CODE =
-      ExecAnswers.certified("CellCodeResult", RAN_CELL);
+  public static final ObjectSchema<ExecAnswers.Released> CELL_CODE =
+      ExecAnswers.released("CellCodeResult", RAN_CELL);
 
   private static final ObjectSchema<Problem> PROBLEM =
       ObjectSchema.<Problem>inline().has("problem", Problem.SCHEMA, problem -> problem);
@@ -244,8 +244,8 @@ public final class CodeAnswers {
    * An error in place of a result: the run failed through no fault of the code, after the answer
    * had begun.
    */
-  public static final ObjectSchema<ExecAnswers.Certified> LATE =
-      ExecAnswers.certified("LateProblem", PROBLEM);
+  public static final ObjectSchema<ExecAnswers.Released> LATE =
+      ExecAnswers.released("LateProblem", PROBLEM);
 
   public static Map<String, Object> late(Problem problem) {
     return PROBLEM.write(problem);
@@ -258,6 +258,7 @@ public final class CodeAnswers {
         List.of(
             CODE.describe(components),
             CELL_CODE.describe(components),
+            RAN_CELL.describe(components),
             Schema.with(
                 LATE.describe(components),
                 "description",

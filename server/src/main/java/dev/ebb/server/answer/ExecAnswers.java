@@ -8,7 +8,6 @@ import static dev.ebb.server.schema.Values.TEXT;
 import static dev.ebb.server.schema.Values.TEXTS;
 import static dev.ebb.server.schema.Values.TIME;
 
-import dev.ebb.model.Certificate;
 import dev.ebb.model.ExecResult;
 import dev.ebb.model.ExitCause;
 import dev.ebb.model.OutputLoss;
@@ -18,6 +17,7 @@ import dev.ebb.server.http.Output;
 import dev.ebb.server.schema.ObjectSchema;
 import dev.ebb.server.schema.Value;
 import dev.ebb.server.schema.Values;
+import dev.ebb.server.service.BoxRelease;
 import dev.ebb.server.service.TenantExec;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -189,17 +189,17 @@ public final class ExecAnswers {
           .may("stdout", Output.VALUE, result -> result.output().map(OutputStart::stdout))
           .may("stderr", Output.VALUE, result -> result.output().map(OutputStart::stderr));
 
-  /** An answer made before its box was gone. */
-  public record Certified(Map<String, Object> answer, Optional<Certificate> certificate) {}
+  /** An answer about a run, and the release of its box. */
+  public record Released(Map<String, Object> answer, BoxRelease release) {}
 
-  /** An answer, and the certificate of the box that was removed with it. */
-  public static ObjectSchema<Certified> certified(String name, ObjectSchema<?> answer) {
-    return ObjectSchema.<Certified>named(name)
-        .includes(answer.written(), Certified::answer)
-        .may("certificate", BoxAnswers.CERTIFICATE, Certified::certificate);
+  /** An answer about a run in a box of its own, and how far the release of that box has come. */
+  public static ObjectSchema<Released> released(String name, ObjectSchema<?> answer) {
+    return ObjectSchema.<Released>named(name)
+        .includes(answer.written(), Released::answer)
+        .includes(BoxAnswers.RELEASE, Released::release);
   }
 
-  public static final ObjectSchema<Certified> RUN = certified("RunResult", RESULT);
+  public static final ObjectSchema<Released> RUN = released("RunResult", RESULT);
 
   /** The position in the output of a command up to which it was read. */
   @SuppressWarnings("ArrayRecordComponent") // never compared, never changed

@@ -23,12 +23,7 @@ import java.util.Optional;
  * @param language empty: that of the context
  * @param box for an interpreter made for it
  */
-record CellCode(
-    CellTask task,
-    Optional<Language> language,
-    Optional<Place> place,
-    BoxOrder box,
-    boolean certificate) {
+record CellCode(CellTask task, Optional<Language> language, Optional<Place> place, BoxOrder box) {
   private static final Field<String> BOX = Field.requiredText("box").described("id or name");
   private static final Field<String> ID =
       Field.requiredText("id").described("id or name of a context of that box");
@@ -38,8 +33,7 @@ record CellCode(
       Field.object("context", PLACE)
           .described(
               "the interpreter that runs it and keeps its state; then without args, stdin,"
-                  + " compileTimeoutMillis, box and certificate, and the answer is a"
-                  + " CellCodeResult");
+                  + " compileTimeoutMillis and box, and the answer is a CellCodeOutcome");
   static final Field<Boolean> RICH =
       Field.flag("rich", false)
           .described(
@@ -78,15 +72,13 @@ record CellCode(
     fields.get(CodeOrder.FILES).stream().map(Orders::file).forEach(files::add);
     var outputs = OrderFields.outputs(fields.get(OrderFields.OUTPUTS));
     BoxOrder box = Orders.box(Fields.none(), caps).order();
-    boolean certificate = true;
     if (place.isEmpty()) {
       Orders.Ordered own = CodeOrder.box(fields, caps);
       files.addAll(own.files());
       box = own.order();
-      certificate = fields.get(CodeOrder.CERTIFICATE);
     }
     fields.end();
-    return new CellCode(new CellTask(cell, files, outputs), language, place, box, certificate);
+    return new CellCode(new CellTask(cell, files, outputs), language, place, box);
   }
 
   private static Place place(Fields fields) {

@@ -32,12 +32,17 @@ final class CodeCells {
     this.languages = languages;
   }
 
-  void run(Exchange exchange, Fields fields) throws IOException, InterruptedException {
+  void run(Exchange exchange, Fields fields, boolean waits)
+      throws IOException, InterruptedException {
     CellCode order = CellCode.parse(fields, languages, policy.caps());
     WaitingResponse answer = WaitingResponse.to(exchange);
     if (order.place().isEmpty()) {
-      runAlone(exchange, order, answer);
+      runAlone(exchange, order, waits, answer);
       return;
+    }
+    if (waits) {
+      throw new Problem(
+          Problem.Code.BAD_REQUEST, "\"certificate\" is for code in a box of its own");
     }
     TenantContext context = find(exchange, order, order.place().get());
     runs.cell(
@@ -64,7 +69,7 @@ final class CodeCells {
   }
 
   /** Runs it in a box and a context that are removed with the answer. */
-  private void runAlone(Exchange exchange, CellCode order, WaitingResponse answer)
+  private void runAlone(Exchange exchange, CellCode order, boolean waits, WaitingResponse answer)
       throws IOException, InterruptedException {
     var interpreter =
         OrderFields.interpreter(
@@ -72,7 +77,7 @@ final class CodeCells {
     policy.check(exchange.caller(), order.box().spec());
     runs.cellAlone(
         exchange.caller(),
-        new RunService.Place(order.box(), List.of(), order.certificate()),
+        new RunService.Place(order.box(), List.of(), waits),
         interpreter,
         order.task(),
         answer,

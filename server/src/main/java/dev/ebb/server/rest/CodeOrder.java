@@ -20,7 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** A request to run code, and the box for it. */
-record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
+record CodeOrder(CodeTask task, BoxOrder box) {
   static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   // --- what a request may say ---
@@ -37,10 +37,6 @@ record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
   private static final Field<Optional<Duration>> COMPILE_TIMEOUT =
       Field.millis("compileTimeoutMillis").described("default 60000");
   private static final Field<Fields> BOX = Field.part("box", Orders.BOX);
-  static final Field<Boolean> CERTIFICATE =
-      Field.flag("certificate", true)
-          .described(
-              "answer when the box is gone, with the proof; false: it goes after the answer");
 
   /** All fields of a code request; context and rich decide which are allowed. */
   static final RequestSchema ALL =
@@ -56,7 +52,6 @@ record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
           RUN_TIMEOUT,
           COMPILE_TIMEOUT,
           BOX,
-          CERTIFICATE,
           CellCode.CONTEXT,
           CellCode.RICH);
 
@@ -64,7 +59,7 @@ record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
   static final RequestSchema RICH = ALL.without(ARGS, STDIN, COMPILE_TIMEOUT);
 
   /** Code for an existing interpreter. */
-  static final RequestSchema PLACED = ALL.without(ARGS, STDIN, COMPILE_TIMEOUT, BOX, CERTIFICATE);
+  static final RequestSchema PLACED = ALL.without(ARGS, STDIN, COMPILE_TIMEOUT, BOX);
 
   // --- reading it ---
 
@@ -82,11 +77,10 @@ record CodeOrder(CodeTask task, BoxOrder box, boolean certificate) {
     List<Glob> outputs = OrderFields.outputs(fields.get(OrderFields.OUTPUTS));
     Orders.Ordered ordered = box(fields, caps);
     files.addAll(ordered.files());
-    boolean certificate = fields.get(CERTIFICATE);
     fields.end();
     var times = new CodeRequest.Times(compile, run);
     var request = new CodeRequest(language, code, files, args, environment, input, times, outputs);
-    return new CodeOrder(request.task(caps::cap), ordered.order(), certificate);
+    return new CodeOrder(request.task(caps::cap), ordered.order());
   }
 
   /** Returns the box that is removed with the answer. */

@@ -38,6 +38,7 @@ final class CodeRoutes {
 
   private static final Operation RUN =
       Operation.of("runCode", "Run code in a box of its own, or in a context")
+          .with(CertificateRoutes.OF_RUN)
           .takes(CodeOrder.ALL)
           .example("language", "python", "code", "print(6*7)")
           .answers(200, RAN, CodeAnswers::describeAny)
@@ -130,16 +131,17 @@ final class CodeRoutes {
   // --- code ---
 
   private void run(Exchange exchange) throws IOException, InterruptedException {
+    boolean waits = CertificateRoutes.isAwaited(exchange);
     Fields fields = exchange.fields(CodeOrder.ALL);
     if (CellCode.isOrdered(fields)) {
-      cells.run(exchange, fields);
+      cells.run(exchange, fields, waits);
       return;
     }
     CodeOrder order = CodeOrder.parse(fields, languages, policy.caps());
     policy.check(exchange.caller(), order.box().spec());
     WaitingResponse answer = WaitingResponse.to(exchange);
     // The code and its files are written with the code, not with the box.
-    var place = new RunService.Place(order.box(), List.of(), order.certificate());
+    var place = new RunService.Place(order.box(), List.of(), waits);
     runs.codeAlone(exchange.caller(), place, order.task(), answer, reading(exchange, answer));
   }
 

@@ -1,7 +1,9 @@
 package dev.ebb.server.rest;
 
 import dev.ebb.engine.HomeTools;
+import dev.ebb.model.Certificate;
 import dev.ebb.model.SandboxException;
+import dev.ebb.server.answer.BoxAnswers;
 import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Operation;
@@ -15,6 +17,7 @@ import dev.ebb.server.service.BoxRegistry;
 import dev.ebb.server.service.Events;
 import dev.ebb.server.service.access.Right;
 import java.io.IOException;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -146,13 +149,21 @@ final class EventRoutes {
         stream.send("gap", Long.toString(seen), Map.of("after", seen));
       }
       for (Events.Event event : batch.events()) {
-        stream.send(event.kind(), Long.toString(event.id()), event.data());
+        stream.send(event.kind(), Long.toString(event.id()), document(event.data()));
         seen = event.id();
       }
       if (batch.events().isEmpty()) {
         stream.beat();
       }
     }
+  }
+
+  private static Map<String, Object> document(Map<String, Object> data) {
+    var document = new LinkedHashMap<>(data);
+    document.replaceAll(
+        (_, value) ->
+            value instanceof Certificate proof ? BoxAnswers.CERTIFICATE.write(proof) : value);
+    return document;
   }
 
   private static long parse(String id) {

@@ -1,7 +1,6 @@
 package dev.ebb.server.rest;
 
 import dev.ebb.server.answer.ExecAnswers;
-import dev.ebb.server.http.EventStream;
 import dev.ebb.server.http.Exchange;
 import dev.ebb.server.http.Field;
 import dev.ebb.server.http.Fields;
@@ -20,7 +19,6 @@ import dev.ebb.server.service.TenantBox;
 import dev.ebb.server.service.TenantExec;
 import dev.ebb.server.service.access.Policy;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -52,13 +50,7 @@ final class ExecRoutes {
   private static final Field<Fields> BOX = Field.part("box", Orders.BOX);
   private static final Field<Fields> COMMAND =
       Field.part("exec", CommandOrders.COMMANDS).required();
-  private static final Field<Boolean> CERTIFICATE =
-      Field.flag("certificate", true)
-          .described(
-              "false: answer when the command has ended; its box is removed after that, and no"
-                  + " certificate comes");
-  private static final RequestSchema RUN_ORDER =
-      RequestSchema.named("RunRequest", BOX, COMMAND, CERTIFICATE);
+  private static final RequestSchema RUN_ORDER = RequestSchema.named("RunRequest", BOX, COMMAND);
 
   // --- operations ---
 
@@ -90,7 +82,7 @@ final class ExecRoutes {
 
   private static final Operation RUN =
       Operation.of("run", "Run one command in a box of its own")
-          .with(DETACH_RUN)
+          .with(DETACH_RUN, CertificateRoutes.OF_RUN)
           .takes(RUN_ORDER)
           .example("exec", Map.of("command", List.of("python3", "-c", "print(6*7)")))
           .answers(200, "done", ExecAnswers.RUN)
@@ -179,16 +171,20 @@ final class ExecRoutes {
 
   private void run(Exchange exchange) throws IOException, InterruptedException {
     boolean detach = exchange.get(DETACH_RUN);
+    boolean waits = CertificateRoutes.isAwaited(exchange);
     Fields fields = exchange.fields(RUN_ORDER);
     Orders.Ordered ordered = Orders.box(fields.get(BOX), policy.caps());
     CommandTask command =
         CommandOrders.command(
             fields.get(COMMAND), detach ? Duration.ZERO : RUN_TIMEOUT, policy.caps());
-    boolean certificate = fields.get(CERTIFICATE);
     fields.end();
     if (ordered.order().detached() && !detach) {
       throw new Problem(
           Problem.Code.BAD_REQUEST, "\"box.detached\": a box that goes with its caller cannot be");
+    }
+    if (detach && waits) {
+      throw new Problem(
+          Problem.Code.BAD_REQUEST, "\"certificate\" is for a run that is not in the background");
     }
     permit(exchange, command);
     policy.check(exchange.caller(), ordered.order().spec());
@@ -202,7 +198,7 @@ final class ExecRoutes {
           answer,
           exec -> _ -> exchange.answer(201, ExecAnswers.exec(exec)));
     } else {
-      var place = new Place(ordered.order(), ordered.files(), certificate);
+      var place = new Place(ordered.order(), ordered.files(), waits);
       runs.runAlone(
           exchange.caller(),
           place,
@@ -215,21 +211,13 @@ final class ExecRoutes {
   // --- end ---
 
   private void await(Exchange exchange) throws IOException, InterruptedException {
-    Duration patience = exchange.get(PATIENCE);
+    Patience left = Patience.of(exchange.get(PATIENCE));
     TenantExec exec = exec(exchange);
-    Patience left = Patience.of(patience);
-    boolean isLong = EventStream.HEARTBEAT.compareTo(patience) < 0;
-    if (exec.awaitSurely(isLong ? EventStream.HEARTBEAT : patience).isPresent() || left.isOver()) {
-      exchange.answer(200, ExecAnswers.exec(exec));
-      return;
-    }
-    try (OutputStream out = exchange.stream(200, "application/json")) {
-      do {
-        out.write('\n');
-        out.flush();
-      } while (exec.awaitSurely(EventStream.HEARTBEAT).isEmpty() && !left.isOver());
-      out.write(Exchange.json(ExecAnswers.exec(exec)));
-    }
+    LateAnswer.await(
+        exchange,
+        left,
+        patience -> exec.awaitSurely(patience).isPresent(),
+        () -> ExecAnswers.exec(exec));
   }
 
   private void kill(Exchange exchange) throws IOException, InterruptedException {

@@ -67,6 +67,7 @@ public final class RestDoor implements Door {
     var routes = new ArrayList<>(new BoxRoutes(boxes, policy).routes());
     var runs = new RunService(boxes);
     routes.addAll(new ExecRoutes(boxes, runs, policy).routes());
+    routes.addAll(new CertificateRoutes(boxes).routes());
     routes.addAll(new StreamRoutes(boxes).routes());
     routes.addAll(new CodeRoutes(boxes, runs, policy).routes());
     routes.addAll(new ContextRoutes(boxes, runs, policy).routes());

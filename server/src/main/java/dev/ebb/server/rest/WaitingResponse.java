@@ -80,10 +80,10 @@ abstract class WaitingResponse implements RunClient {
 
   abstract void end(Map<String, Object> document) throws IOException;
 
-  /** Ends with this document, and the certificate of a box of its own. */
+  /** Ends with this document, and the release of a box of its own. */
   final RunService.Sending ending(
-      ObjectSchema<ExecAnswers.Certified> schema, Map<String, Object> document) {
-    return certificate -> end(schema.write(new ExecAnswers.Certified(document, certificate)));
+      ObjectSchema<ExecAnswers.Released> schema, Map<String, Object> document) {
+    return release -> end(schema.write(new ExecAnswers.Released(document, release)));
   }
 
   // --- what is answered ---

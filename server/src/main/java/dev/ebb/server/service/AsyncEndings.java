@@ -30,8 +30,8 @@ final class AsyncEndings {
     Certificate end() throws InterruptedException;
   }
 
-  /** Ends a box after the answer, unless a thread is doing that already. */
-  void start(Verb verb, TenantBox box, Work work) {
+  /** Ends a box after the answer; returns false if a thread is doing that already. */
+  boolean start(Verb verb, TenantBox box, Work work) {
     String name = verb.prefix() + box.id();
     Thread thread =
         Thread.ofVirtual()
@@ -48,9 +48,11 @@ final class AsyncEndings {
                     threads.remove(name);
                   }
                 });
-    if (threads.putIfAbsent(name, thread) == null) {
+    boolean isFirst = threads.putIfAbsent(name, thread) == null;
+    if (isFirst) {
       thread.start();
     }
+    return isFirst;
   }
 
   int count() {

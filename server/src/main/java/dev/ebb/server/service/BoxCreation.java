@@ -3,6 +3,7 @@ package dev.ebb.server.service;
 import dev.ebb.admission.AdmissionControl;
 import dev.ebb.admission.Cost;
 import dev.ebb.admission.Permit;
+import dev.ebb.kernel.Deadline;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.PlannedStart;
 import dev.ebb.model.SandboxException;
@@ -22,6 +23,9 @@ import java.util.function.BooleanSupplier;
  * quota, takes a warm box or has one made, and fills it. Thread-safe.
  */
 final class BoxCreation {
+  /** How long an order beyond the quota waits for boxes whose runs were answered. */
+  private static final Duration RELEASE_PATIENCE = Duration.ofSeconds(5);
+
   private final Facilities facilities;
   private final WarmPool pool;
   private final AdmissionControl admission;
@@ -29,6 +33,7 @@ final class BoxCreation {
   private final BoxNames names;
   private final IdempotencyKeys keys;
   private final Endings endings;
+  private final ReleaseBacklog backlog;
   private volatile boolean isDraining;
 
   BoxCreation(
@@ -38,7 +43,9 @@ final class BoxCreation {
       TenantUse use,
       BoxNames names,
       IdempotencyKeys keys,
-      Endings endings) {
+      Endings endings,
+      ReleaseBacklog backlog) {
+    this.backlog = backlog;
     this.facilities = facilities;
     this.pool = pool;
     this.admission = admission;
@@ -168,11 +175,31 @@ final class BoxCreation {
     }
   }
 
-  private void listAndMake(TenantBox box) {
+  /** Lists a box below the quota; boxes of the tenant that are being released make room soon. */
+  private void listWithRoom(TenantBox box) throws InterruptedException {
+    Deadline end = Deadline.in(RELEASE_PATIENCE);
+    while (true) {
+      ReleaseBacklog.Look before = backlog.look(box.tenant());
+      try {
+        use.list(box);
+        return;
+      } catch (SandboxException e) {
+        if (e.code() != ErrorCode.QUOTA || !backlog.awaitRelease(before, end)) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private void listAndMake(TenantBox box) throws InterruptedException {
     names.reserve(box);
     try {
       box.claimRoom();
-      use.list(box);
+      listWithRoom(box);
+    } catch (InterruptedException e) {
+      endings.unlist(box);
+      box.fail(new SandboxException(ErrorCode.INTERRUPTED, "interrupted before it was made", e));
+      throw e;
     } catch (SandboxException e) {
       endings.unlist(box);
       box.fail(e);

@@ -31,7 +31,11 @@ final class BoxNews {
 
   void publish(BoxState state) {
     log(state);
-    events.publish(box.tenant(), "box", describe("state", state.wireName()));
+    var data = describe("state", state.wireName());
+    if (state == BoxState.GONE || state == BoxState.STUCK) {
+      box.certificate().ifPresent(proof -> data.put("certificate", proof));
+    }
+    events.publish(box.tenant(), "box", data);
   }
 
   /** Logs the first and the last state of a box. */

@@ -51,7 +51,8 @@ public final class BoxRegistry implements AutoCloseable {
   private final Events events = new Events(Instant.now());
   private final BoxList list = new BoxList();
   private final BoxNames names = new BoxNames();
-  private final RemovedBoxes removed = new RemovedBoxes();
+  private final Certificates certificates;
+  private final Releases releases;
   private final Records records;
   private final TenantUse use;
   private final WarmPool pool;
@@ -136,7 +137,11 @@ public final class BoxRegistry implements AutoCloseable {
     var keys = new IdempotencyKeys(id -> list.find(id, records::view));
     use = new TenantUse(engine, quotas, list);
     starts = new CommandStarts(admission, use);
-    endings = new Endings(list, names, keys, removed, records);
+    certificates = new Certificates(engine.releases());
+    certificates.open();
+    var backlog = new ReleaseBacklog(admission, engine.uids());
+    endings = new Endings(list, names, keys, certificates, backlog, records);
+    releases = new Releases(engine, certificates, this);
     adoption = new Adoption(facilities, list, names, keys, endings, records);
     housekeeper = new Housekeeper(engine, history, list, endings);
     memory.whenShort(this::forgetEnded);
@@ -145,7 +150,7 @@ public final class BoxRegistry implements AutoCloseable {
       followEgress();
     }
     pool = engine.openPool(policy, this::poisoned);
-    creation = new BoxCreation(facilities, pool, admission, use, names, keys, endings);
+    creation = new BoxCreation(facilities, pool, admission, use, names, keys, endings, backlog);
     new BoxMetrics(facilities, list, endings).measure();
     new PoolMetrics(pool).measure(metrics);
     housekeeper.start();
@@ -251,7 +256,7 @@ public final class BoxRegistry implements AutoCloseable {
 
   private SandboxException unknown(Caller caller, String word) {
     String removal =
-        removed
+        certificates
             .find(caller, word, Instant.now())
             .map(box -> ": it was removed at " + box.at())
             .orElse("");
@@ -345,12 +350,12 @@ public final class BoxRegistry implements AutoCloseable {
       throws InterruptedException {
     Optional<TenantBox> box = listed(caller, word);
     if (box.isPresent()) {
-      return endings.removeAndRemember(box.get(), force, wait);
+      return endings.remove(box.get(), force, wait);
     }
-    // ORDER: a box is remembered as removed before it leaves the list.
-    return removed
+    // ORDER: the certificate of a box is known before the box leaves the list.
+    return certificates
         .find(caller, word, Instant.now())
-        .map(before -> new Removal(before.id(), Optional.of(before.certificate())))
+        .map(before -> new Removal(before.box(), before.certificate()))
         .orElseThrow(() -> unknown(caller, word));
   }
 
@@ -366,6 +371,21 @@ public final class BoxRegistry implements AutoCloseable {
   /** Removes a box without a waiting caller; a box that does not end becomes stuck. */
   public void removeAsync(TenantBox box) {
     endings.removeAsync(box);
+  }
+
+  /**
+   * Has the box of a run removed after its answer, if few others are. Its name is free at once.
+   *
+   * @return to be called when the answer was sent; the removal does not wait long for that. Empty:
+   *     the answer has to wait for the removal
+   */
+  Optional<Runnable> removeAnswered(TenantBox box) {
+    return endings.removeAnswered(box);
+  }
+
+  /** Returns the releases of boxes. */
+  public Releases releases() {
+    return releases;
   }
 
   /** Removes a box when its first command has ended; at once when there is none. */

@@ -9,10 +9,11 @@ import dev.ebb.server.service.BoxRegistry.Removal;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Ends boxes and forgets them: for a request, after the answer, with their command, at a deadline,
@@ -25,22 +26,32 @@ final class Endings {
   /** How long a client that follows a command may read on when its box is gone. */
   private static final Duration READ_PATIENCE = Duration.ofMinutes(1);
 
+  /** How long the removal of a box waits for the answer to its run. */
+  private static final Duration ANSWER_PATIENCE = Duration.ofSeconds(1);
+
   private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
 
   private final BoxList list;
   private final BoxNames names;
   private final IdempotencyKeys keys;
-  private final RemovedBoxes removed;
+  private final Certificates certificates;
+  private final ReleaseBacklog backlog;
   private final AsyncEndings async = new AsyncEndings();
   private final Records records;
 
   Endings(
-      BoxList list, BoxNames names, IdempotencyKeys keys, RemovedBoxes removed, Records records) {
+      BoxList list,
+      BoxNames names,
+      IdempotencyKeys keys,
+      Certificates certificates,
+      ReleaseBacklog backlog,
+      Records records) {
     this.records = records;
     this.list = list;
     this.names = names;
     this.keys = keys;
-    this.removed = removed;
+    this.certificates = certificates;
+    this.backlog = backlog;
   }
 
   /** How many boxes may be ended after their answers at a time. */
@@ -51,23 +62,17 @@ final class Endings {
   // --- for a request ---
 
   /** Ends a box and forgets it; a repeated removal gets the same certificate. */
-  Removal removeAndRemember(TenantBox box, boolean force, boolean wait)
-      throws InterruptedException {
+  Removal remove(TenantBox box, boolean force, boolean wait) throws InterruptedException {
     if (force && !wait && box.state() != BoxState.GONE) {
-      async.start(Verb.REMOVE, box, () -> remove(box, true, true));
+      removeAsync(box);
       return new Removal(box.id(), Optional.empty());
     }
-    Certificate certificate = remove(box, force, true);
+    Certificate certificate = remove(box, force);
     return new Removal(box.id(), Optional.of(box.certificate().orElse(certificate)));
   }
 
-  /** Ends a box and forgets it; a box that does not end stays. */
+  /** Ends a box and forgets all but its certificate; a box that does not end stays. */
   Certificate remove(TenantBox box, boolean force) throws InterruptedException {
-    return remove(box, force, false);
-  }
-
-  private Certificate remove(TenantBox box, boolean force, boolean isRemembered)
-      throws InterruptedException {
     if (!force && box.state() != BoxState.GONE && !box.ending().isRemovalWanted()) {
       throw new SandboxException(
           ErrorCode.WRONG_STATE,
@@ -78,7 +83,7 @@ final class Endings {
     box.ending().beginRemoval();
     try {
       Certificate certificate = box.end(Duration.ZERO, EndedBy.REQUEST);
-      certificate = certificate.isClean() ? leave(box, isRemembered) : certificate;
+      certificate = certificate.isClean() ? leave(box) : tryAgain(box, certificate);
       isGone = certificate.isClean();
       return certificate;
     } finally {
@@ -86,6 +91,13 @@ final class Endings {
         box.ending().removalFailed();
       }
     }
+  }
+
+  /** Has the removal of a stuck box completed when its release is. */
+  private Certificate tryAgain(TenantBox box, Certificate certificate) {
+    box.ending().wantRemoval();
+    certificates.stuck(box, certificate);
+    return certificate;
   }
 
   /** Ends a box; its record stays. */
@@ -97,12 +109,45 @@ final class Endings {
 
   /** Removes a box without a waiting caller; a box that does not end becomes stuck. */
   void removeAsync(TenantBox box) {
-    async.start(Verb.REMOVE, box, () -> remove(box, true));
+    var _ = async.start(Verb.REMOVE, box, () -> remove(box, true));
+  }
+
+  /**
+   * Has the box of a run removed after its answer, if few others are. Its name is free at once.
+   *
+   * @return to be called when the answer was sent; the removal does not wait long for that. Empty:
+   *     the answer has to wait for the removal
+   */
+  Optional<Runnable> removeAnswered(TenantBox box) {
+    String tenant = box.tenant();
+    if (!backlog.enter(tenant)) {
+      return Optional.empty();
+    }
+    names.forget(box);
+    certificates.begin(box);
+    var sent = new CountDownLatch(1);
+    if (!async.start(Verb.REMOVE, box, () -> removeAnswered(box, sent))) {
+      // RACE: another request has begun to remove it.
+      backlog.leave(tenant);
+    }
+    return Optional.of(sent::countDown);
+  }
+
+  private Certificate removeAnswered(TenantBox box, CountDownLatch sent)
+      throws InterruptedException {
+    try {
+      // A client that reads slowly does not keep the box.
+      var _ = sent.await(ANSWER_PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
+      certificates.answered();
+      return remove(box, true);
+    } finally {
+      backlog.leave(box.tenant());
+    }
   }
 
   /** Begins to end a box: commands by the ladder, then the box. */
   void stopAsync(TenantBox box, Duration grace) {
-    async.start(Verb.STOP, box, () -> stop(box, grace));
+    var _ = async.start(Verb.STOP, box, () -> stop(box, grace));
   }
 
   // --- with its command ---
@@ -167,8 +212,8 @@ final class Endings {
   void end(TenantBox box, Duration grace, EndedBy by) {
     try {
       Certificate certificate = box.end(grace, by);
-      if (certificate.isClean() && box.ending().isRemovalWanted()) {
-        certificate = leave(box, true);
+      if (box.ending().isRemovalWanted()) {
+        certificate = certificate.isClean() ? leave(box) : tryAgain(box, certificate);
       } else {
         records.retire(box);
       }
@@ -190,7 +235,7 @@ final class Endings {
   /** Forgets an ended box, except for the answer to a repeated removal. */
   void forget(EndedBox box) {
     try {
-      leave(records.view(box), true);
+      var _ = leave(records.view(box));
     } catch (RuntimeException e) {
       LOG.log(Level.ERROR, "event=forget_failed box=" + box.id(), e);
     }
@@ -207,29 +252,22 @@ final class Endings {
   }
 
   /** Keeps a box whose output cannot be removed on the list, as stuck, for retries. */
-  private Certificate leave(TenantBox box, boolean isRemembered) {
+  private Certificate leave(TenantBox box) {
     Certificate certificate = box.forget();
     if (!certificate.isClean()) {
-      box.ending().wantRemoval();
       records.stuck(box, certificate);
       LOG.log(
           Level.WARNING,
           "event=box_not_forgotten, trying again box={0} certificate=\"{1}\"",
           box.id(),
           certificate);
-      return certificate;
+      return tryAgain(box, certificate);
     }
-    if (isRemembered) {
-      // ORDER: a request that no longer finds it on the list finds it here.
-      remember(box, box.certificate().orElse(certificate));
-    }
+    // ORDER: a request that no longer finds it on the list finds its certificate.
+    certificates.end(box, box.certificate().orElse(certificate));
     unlist(box);
+    certificates.changed();
     return certificate;
-  }
-
-  private void remember(TenantBox box, Certificate proof) {
-    removed.add(
-        new RemovedBoxes.Removed(box.id(), box.tenant(), box.order().name(), proof, Instant.now()));
   }
 
   /** Forgets a box that is gone or was never made, with its name and idempotency key. */

@@ -9,7 +9,6 @@ import dev.ebb.code.CodeRun;
 import dev.ebb.code.CodeTask;
 import dev.ebb.code.NewFile;
 import dev.ebb.model.CellOrder;
-import dev.ebb.model.Certificate;
 import dev.ebb.model.PlannedStart;
 import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.Caller;
@@ -35,27 +34,17 @@ public final class RunService {
   }
 
   static OwnBox.Removal<TenantBox> removalBy(BoxRegistry boxes) {
-    return new OwnBox.Removal<>() {
-      @Override
-      public Certificate remove(TenantBox box) throws InterruptedException {
-        return boxes.remove(box, true);
-      }
-
-      @Override
-      public void removeAsync(TenantBox box) {
-        boxes.removeAsync(box);
-      }
-    };
+    return box -> boxes.remove(box, true);
   }
 
   /**
    * The box to make for a run.
    *
    * @param files written before anything runs
-   * @param certificate whether the answer holds the certificate of the box; if not, the box is
-   *     removed after the answer
+   * @param waits whether the answer waits for the release of the box; if not, the box is released
+   *     after it
    */
-  public record Place(BoxOrder order, List<NewFile> files, boolean certificate) {
+  public record Place(BoxOrder order, List<NewFile> files, boolean waits) {
     public Place {
       files = List.copyOf(files);
     }
@@ -71,9 +60,9 @@ public final class RunService {
     }
   }
 
-  /** Sends the answer; if it holds a certificate, the box is gone. */
+  /** Sends the answer, with the release of the box as far as it has come. */
   public interface Sending {
-    void send(Optional<Certificate> certificate) throws IOException;
+    void send(BoxRelease release) throws IOException;
   }
 
   /** Reads a cell that has ended, before its output is discarded. */
@@ -164,7 +153,8 @@ public final class RunService {
       own.removeOnFailure(
           () -> {
             TenantExec exec = startFirst(own.box(), task, permit);
-            return answer(own, place, reading.read(runToEnd(exec, task, client)));
+            answer(own, place, reading.read(runToEnd(exec, task, client)));
+            return exec;
           });
     }
   }
@@ -188,7 +178,7 @@ public final class RunService {
       own.removeOnFailure(
           () -> {
             TenantExec exec = begin(boxes.startAdmitted(own.box(), task.spec()), task, client);
-            reading.read(exec).send(Optional.empty());
+            reading.read(exec).send(BoxRelease.of(own.box(), Optional.empty()));
             boxes.removeAfterCommand(own.box());
             return exec;
           });
@@ -214,7 +204,10 @@ public final class RunService {
     try (Permit permit = boxes.admitRun(caller, client::hasLeft)) {
       OwnBox<TenantBox> own = create(caller, place, task.plannedStart());
       own.removeOnFailure(
-          () -> answer(own, place, readCode(own.box(), task, permit, client, reading)));
+          () -> {
+            answer(own, place, readCode(own.box(), task, permit, client, reading));
+            return task;
+          });
     }
   }
 
@@ -247,20 +240,40 @@ public final class RunService {
     own.removeOnFailure(
         () -> {
           TenantContext context = boxes.createContext(box, interpreter, client::hasLeft);
-          return cell(context, task, client, run -> answer(own, place, reading.read(run)));
+          return cell(context, task, client, run -> answer(own, place, run, reading));
         });
   }
 
-  /**
-   * ORDER: the output is read before the box goes, and the box is gone before its certificate is
-   * sent.
-   */
-  private static Optional<Certificate> answer(OwnBox<TenantBox> own, Place place, Sending sending)
+  private CellRun answer(
+      OwnBox<TenantBox> own, Place place, CellRun run, CellReading<CellRun, Sending> reading)
       throws IOException, InterruptedException {
-    Optional<Certificate> certificate =
-        place.certificate() ? Optional.of(own.remove()) : Optional.empty();
-    sending.send(certificate);
-    own.removeAsync();
-    return certificate;
+    Sending sending = reading.read(run);
+    if (!place.waits()) {
+      // The interpreter outlives its cell, and must not outlive the answer.
+      run.context().end();
+    }
+    answer(own, place, sending);
+    return run;
+  }
+
+  /**
+   * ORDER: the output is read before the box goes, and every process of the box but its init is
+   * dead before the answer, which the release follows at once.
+   */
+  private void answer(OwnBox<TenantBox> own, Place place, Sending sending)
+      throws IOException, InterruptedException {
+    TenantBox box = own.box();
+    Optional<Runnable> release =
+        place.waits() || !box.isQuiet() ? Optional.empty() : boxes.removeAnswered(box);
+    if (release.isEmpty()) {
+      sending.send(BoxRelease.of(box, Optional.of(own.remove())));
+      return;
+    }
+    own.handOver();
+    try {
+      sending.send(BoxRelease.of(box, Optional.empty()));
+    } finally {
+      release.get().run();
+    }
   }
 }

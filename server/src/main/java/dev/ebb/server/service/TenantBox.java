@@ -270,6 +270,11 @@ public final class TenantBox {
     return execs.runningCount();
   }
 
+  /** Returns whether every process tree in it was seen to be dead. */
+  boolean isQuiet() {
+    return execs.all().stream().allMatch(TenantExec::isTreeDead);
+  }
+
   /** Returns the box of the engine; waits until it is made. */
   public Box box() {
     return making.await();

@@ -8,6 +8,7 @@ import dev.ebb.kernel.Deadline;
 import dev.ebb.model.ErrorCode;
 import dev.ebb.model.ExecResult;
 import dev.ebb.model.ExecSpec;
+import dev.ebb.model.ExitCause;
 import dev.ebb.model.SandboxException;
 import dev.ebb.server.service.access.TenantMemory;
 import java.io.IOException;
@@ -84,6 +85,18 @@ public final class TenantExec {
 
   private static SandboxException unknown() {
     return new SandboxException(ErrorCode.INTERNAL, "it is not on record why it did not start");
+  }
+
+  /** Returns whether its processes were seen to be dead, or never began. */
+  boolean isTreeDead() {
+    return switch (ending) {
+      case null -> false;
+      case Ending.Refused _ -> true;
+      case Ending.Result(var result, _) ->
+          result.leftovers().kept().isEmpty()
+              && !(result.cause() instanceof ExitCause.Stuck)
+              && !(result.cause() instanceof ExitCause.Lost);
+    };
   }
 
   /** Returns its record, once it has ended. */

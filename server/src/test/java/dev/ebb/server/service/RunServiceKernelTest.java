@@ -84,12 +84,6 @@ final class RunServiceKernelTest {
       steps.add("remove");
       return real.remove(box);
     }
-
-    @Override
-    public void removeAsync(TenantBox box) {
-      steps.add("remove after the answer");
-      real.removeAsync(box);
-    }
   }
 
   /** A client that waits for ever, unless a test changes that. */
@@ -137,8 +131,8 @@ final class RunServiceKernelTest {
     }
   }
 
-  private static Place place(boolean certificate) {
-    return new Place(BoxOrder.of(BoxSpec.defaults()), List.of(), certificate);
+  private static Place place(boolean waits) {
+    return new Place(BoxOrder.of(BoxSpec.defaults()), List.of(), waits);
   }
 
   private static CommandTask command(String script) {
@@ -178,9 +172,10 @@ final class RunServiceKernelTest {
 
   /** Sends an answer, and notes it. */
   private RunService.Sending sent(String what) {
-    return certificate -> {
-      certificate.ifPresent(proof -> assertThat(proof.isClean()).isTrue());
-      steps.add("answer " + what.strip());
+    return release -> {
+      release.certificate().ifPresent(proof -> assertThat(proof.isClean()).isTrue());
+      boolean isPending = release.state() == BoxRelease.State.PENDING;
+      steps.add((isPending ? "answer first " : "answer ") + what.strip());
     };
   }
 
@@ -224,12 +219,31 @@ final class RunServiceKernelTest {
   }
 
   @Test
-  void withoutACertificateItAnswersAndThenRemovesItsBoxOnce() throws Exception {
+  void aRunThatDoesNotWaitAnswersAndThenHasItsBoxRemoved() throws Exception {
     runs.runAlone(Caller.OWNER, place(false), command(":"), client, _ -> sent("run"));
     runs.codeAlone(Caller.OWNER, place(false), code(":"), client, _ -> sent("code"));
-    assertThat(steps)
-        .containsExactly(
-            "answer run", "remove after the answer", "answer code", "remove after the answer");
+    runs.cellAlone(Caller.OWNER, place(false), interpreter(), cell(":"), client, _ -> sent("cell"));
+    assertThat(steps).containsExactly("answer first run", "answer first code", "answer first cell");
+    awaitNoBox();
+  }
+
+  @Test
+  void aProcessThatLivesOnMakesTheAnswerWait() throws Exception {
+    ExecSpec spec = ExecSpec.of("bash", "-c", "sleep 1000 &").withKeep();
+    var keeping = new CommandTask(spec, Optional.empty());
+    runs.runAlone(Caller.OWNER, place(false), keeping, client, _ -> sent("run"));
+    assertThat(steps).containsExactly("remove", "answer run");
+  }
+
+  @Test
+  void theInterpreterOfACellIsDeadBeforeTheAnswer() throws Exception {
+    runs.cellAlone(
+        Caller.OWNER,
+        place(false),
+        interpreter(),
+        cell("sleep 1000 &"),
+        client,
+        run -> _ -> assertThat(run.context().exec().ending()).as("how it ended").isPresent());
     awaitNoBox();
   }
 
@@ -268,8 +282,8 @@ final class RunServiceKernelTest {
                       throw refused;
                     }))
         .isSameAs(refused);
-    assertThat(steps).containsExactly("no answer", "remove", "remove");
-    assertThat(boxes.list(Caller.OWNER)).isEmpty();
+    assertThat(steps).containsExactly("no answer", "remove");
+    awaitNoBox();
   }
 
   @Test
@@ -282,7 +296,7 @@ final class RunServiceKernelTest {
     assertThat(boxes.list(Caller.OWNER)).isEmpty();
     runs.startAlone(Caller.OWNER, place, command(":"), client, _ -> sent("started"));
     awaitNoBox();
-    assertThat(steps).containsExactly("no answer", "remove", "answer started");
+    assertThat(steps).containsExactly("no answer", "remove", "answer first started");
   }
 
   // --- a client that goes away ---

@@ -49,6 +49,11 @@ final class WarmBoxesKernelTest {
         }
 
         @Override
+        public int fitting(Cost each, int part) {
+          return 0;
+        }
+
+        @Override
         public SandboxException explain(SandboxException failure, Instant begun) {
           return failure;
         }

@@ -74,7 +74,7 @@ enum Errand {
   }
 
   private static Result run(EbbClient client, ExecRequest command) throws IOException {
-    return client.run(BoxRequest.defaults(), command.withGrace(Duration.ZERO));
+    return client.runAndRelease(BoxRequest.defaults(), command.withGrace(Duration.ZERO));
   }
 
   private void importSome(EbbClient client, Optional<Path> packages) throws IOException {
@@ -87,7 +87,7 @@ enum Errand {
         hasPython
             ? ExecRequest.of("python3", "-c", packages.isPresent() ? PACKAGES : LIBRARY)
             : ExecRequest.of("echo", "done");
-    Result result = client.run(box, command);
+    Result result = client.runAndRelease(box, command);
     check(result, "exited 0");
     require(result.stdout().text().equals("done\n"), "printed " + result.stdout().text());
   }
