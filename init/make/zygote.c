@@ -11,14 +11,19 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 
 #include "init.h"
 
 /* Pids of a box that its first command may have; see refuse_twins. */
 #define FIRST_PIDS 3
+
+/* See mmap_rnd_bits in proc(5). */
+#define SCATTER_BITS 28
 
 static struct title title;
 static jmp_buf home;
@@ -85,8 +90,25 @@ static void refuse_twins(void)
 		die("be process %d, as a command of a box may be", getpid());
 }
 
+/*
+ * What is here already lies where it lies in each copy. What comes lies elsewhere: below a gap of
+ * random size, of as many pages as the kernel chooses from for a program that is executed.
+ * KERNEL: mmap(2) places each mapping below the last one, and a page that none may touch costs nothing.
+ */
+static void scatter(void)
+{
+	uint64_t pages = 0;
+	if (getrandom(&pages, sizeof pages, 0) != sizeof pages)
+		die("draw a random number");
+	pages = (pages & ((1UL << SCATTER_BITS) - 1)) + 1;
+	if (mmap(NULL, pages * sysconf(_SC_PAGESIZE), PROT_NONE,
+	         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+		die("leave a gap of %llu pages", (unsigned long long)pages);
+}
+
 static noreturn void resume(char **environment)
 {
+	scatter();
 	syscall(SYS_set_robust_list, robust.head, robust.size);
 	inside_forget();
 	take_title(&title, "python3 -c");
