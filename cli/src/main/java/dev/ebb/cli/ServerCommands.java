@@ -54,6 +54,8 @@ final class ServerCommands {
           "--quotas-rate",
           "--mcp-idle",
           "--mcp-sessions",
+          "--pool",
+          "--pool-idle",
           "--pool-min",
           "--pool-max",
           "--pool-age",

@@ -32,6 +32,7 @@ public enum LockOrder {
   ENGINE_MAKING(false),
   ENGINE_AUDIT(false),
   POOL_SHELVES(true),
+  POOL_PRELOADS(true),
   BOX_STARTING(false),
   BOX_RELEASE(false),
   FORKSERVER_START(false),

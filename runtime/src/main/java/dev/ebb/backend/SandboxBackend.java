@@ -59,6 +59,14 @@ public interface SandboxBackend {
     throw new UnsupportedOperationException(name());
   }
 
+  /** Returns whether it can make a box without a long preparation. */
+  default boolean isReady() {
+    return true;
+  }
+
+  /** Releases what it has prepared; the next box that needs it prepares it again. */
+  default void rest() throws KernelException {}
+
   /** Stops making boxes, and releases its own resources. */
   default void close() throws KernelException {}
 }

@@ -27,6 +27,9 @@ final class PoolMaker implements WarmPool.Maker {
   private final BoxHost host;
   private final KnownBoxes boxes;
 
+  /** No message for a host that cannot do what was not asked for. */
+  private volatile Level refused = Level.DEBUG;
+
   PoolMaker(Engine engine, BoxHost host, KnownBoxes boxes) {
     this.engine = engine;
     this.host = host;
@@ -35,7 +38,7 @@ final class PoolMaker implements WarmPool.Maker {
 
   WarmPool open(PoolPolicy policy, BiConsumer<Box, Fate> listener) {
     requirePool(policy);
-    policy.zygote().ifPresent(this::useZygote);
+    refused = policy.adaptation().isPresent() ? Level.DEBUG : Level.WARNING;
     return new WarmPool(this, policy, listener);
   }
 
@@ -52,20 +55,60 @@ final class PoolMaker implements WarmPool.Maker {
     }
   }
 
-  private void useZygote(ZygotePolicy zygote) {
-    Optional<SandboxBackend> copier = host.backends().copier();
-    if (copier.isEmpty()) {
-      return;
+  /** The zygote of one backend. */
+  private record Zygotes(SandboxBackend backend) implements WarmPool.Copier {
+    @Override
+    public void use(ZygotePolicy zygote) {
+      var _ = copy(zygote);
     }
-    try {
-      Optional<HostLack> lack = copier.get().copy(zygote);
-      lack.ifPresent(
-          each ->
-              LOG.log(
-                  Level.WARNING, "event=zygote_refused reason=\"{0}\", ignoring", each.finding()));
-    } catch (KernelException e) {
-      throw SandboxException.internal(e);
+
+    private Optional<HostLack> copy(ZygotePolicy zygote) {
+      try {
+        return backend.copy(zygote);
+      } catch (KernelException e) {
+        throw SandboxException.internal(e);
+      }
     }
+
+    @Override
+    public void prepare() throws InterruptedException {
+      backend.prepare();
+    }
+
+    @Override
+    public boolean isReady() {
+      return backend.isReady();
+    }
+
+    @Override
+    public boolean hasFailed() {
+      return backend.lack().isPresent();
+    }
+
+    @Override
+    public void rest() {
+      try {
+        backend.rest();
+      } catch (KernelException e) {
+        throw SandboxException.internal(e);
+      }
+    }
+  }
+
+  @Override
+  public Optional<WarmPool.Copier> copier(ZygotePolicy first) {
+    return host.backends()
+        .copier()
+        .map(Zygotes::new)
+        .filter(each -> isAble(each, first))
+        .map(each -> each);
+  }
+
+  private boolean isAble(Zygotes zygotes, ZygotePolicy first) {
+    Optional<HostLack> lack = zygotes.copy(first);
+    lack.ifPresent(
+        each -> LOG.log(refused, "event=zygote_refused reason=\"{0}\", ignoring", each.finding()));
+    return lack.isEmpty();
   }
 
   @Override

@@ -29,7 +29,7 @@ import java.util.stream.Stream;
  * class, waits for an order on stdin and then does what the command would have done.
  */
 public enum Interpreter {
-  PYTHON("python3", "-c", "python.py") {
+  PYTHON("python3", "-c", "python.py", 10) {
     // A program in a file works, too; any other option is handled only by python itself.
     @Override
     boolean reads(List<String> command) {
@@ -38,20 +38,24 @@ public enum Interpreter {
           : SCRIPT.matcher(command.get(1)).matches();
     }
   },
-  NODE("node", "-e", "node.js") {
+  NODE("node", "-e", "node.js", 48) {
     // Options are handled only by node itself, which also runs some code as a module or with a
     // wrapper.
     @Override
     boolean reads(List<String> command) {
-      return command.size() > 2
-          && command.get(1).equals("-e")
-          && command.stream().skip(2).limit(2).noneMatch(word -> word.startsWith("-"))
-          && !NODE_ONLY.matcher(command.get(2)).find();
+      return NODE_SCRIPT.matcher(command.get(1)).matches()
+          || (command.size() > 2
+              && command.get(1).equals("-e")
+              && command.stream().skip(2).limit(2).noneMatch(word -> word.startsWith("-"))
+              && !NODE_ONLY.matcher(command.get(2)).find());
     }
   };
 
   /** A file beside it: what else python runs, a directory or an archive, it finds out by itself. */
   private static final Pattern SCRIPT = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.-]*\\.py");
+
+  private static final Pattern NODE_SCRIPT =
+      Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.-]*\\.[cm]?js");
 
   /** The environment variable with the same effect, for an interpreter that has started. */
   private static final String NO_BYTECODE = "PYTHONDONTWRITEBYTECODE";
@@ -81,14 +85,16 @@ public enum Interpreter {
   private final String program;
   private final String option;
   private final String runner;
+  private final int mebibytes;
 
-  Interpreter(String program, String option, String resource) {
+  Interpreter(String program, String option, String resource, int mebibytes) {
     this.program = program;
     this.option = option;
+    this.mebibytes = mebibytes;
     runner = read(resource);
   }
 
-  private static String read(String resource) {
+  static String read(String resource) {
     try (InputStream in = Interpreter.class.getResourceAsStream(resource)) {
       if (in == null) {
         throw new IllegalStateException(resource + " is missing from the runtime's jar");
@@ -102,6 +108,11 @@ public enum Interpreter {
   /** Returns its name in a command. */
   public String wireName() {
     return program;
+  }
+
+  /** Returns the memory of a box in which it waits. */
+  ByteSize weight() {
+    return ByteSize.mebibytes(mebibytes);
   }
 
   public static Optional<Interpreter> parse(String word) {

@@ -137,6 +137,10 @@ public final class PoolItem {
     return box;
   }
 
+  boolean hasInterpreter() {
+    return waiting.isPresent();
+  }
+
   boolean isDead() {
     return !isUp();
   }

@@ -1,7 +1,6 @@
 package dev.ebb.pool;
 
 import dev.ebb.backend.ZygotePolicy;
-import dev.ebb.process.PidLimit;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -16,6 +15,7 @@ import java.util.Optional;
  * @param interpreters how many boxes may wait for each
  * @param preload what python imports before it waits
  * @param copies the zygotes of python's boxes; empty: an interpreter is started in each box
+ * @param adaptation how the pool follows its use; empty: it always keeps what the rest says
  */
 public record PoolPolicy(
     int min,
@@ -23,9 +23,24 @@ public record PoolPolicy(
     Duration age,
     Map<Interpreter, Integer> interpreters,
     List<String> preload,
-    Optional<Copies> copies) {
+    Optional<Copies> copies,
+    Optional<Adaptation> adaptation) {
   public static final Duration DEFAULT_AGE = Duration.ofMinutes(10);
-  public static final PoolPolicy DEFAULT = new PoolPolicy(1, 8, DEFAULT_AGE, Map.of(), List.of());
+
+  /** Plain boxes alone, always. */
+  public static final PoolPolicy FIXED = new PoolPolicy(1, 8, DEFAULT_AGE, Map.of(), List.of());
+
+  /** Each kind of box while it is in use. */
+  public static final PoolPolicy ADAPTIVE =
+      new PoolPolicy(
+          1,
+          8,
+          DEFAULT_AGE,
+          Map.of(Interpreter.PYTHON, 8, Interpreter.NODE, 4),
+          List.of(),
+          Optional.of(Copies.DEFAULT),
+          Optional.of(Adaptation.DEFAULT));
+
   public static final PoolPolicy OFF = new PoolPolicy(0, 0, DEFAULT_AGE, Map.of(), List.of());
 
   /**
@@ -43,24 +58,50 @@ public record PoolPolicy(
       Duration age,
       Map<Interpreter, Integer> interpreters,
       List<String> preload) {
-    this(min, max, age, interpreters, preload, Optional.empty());
+    this(min, max, age, interpreters, preload, Optional.empty(), Optional.empty());
+  }
+
+  /**
+   * How a pool follows its use. It keeps boxes of a kind from the first request for one until none
+   * was requested for a while; plain ones from its start.
+   *
+   * @param idle for how long a kind is kept without a request
+   * @param learns whether python imports what programs import before it waits
+   */
+  public record Adaptation(Duration idle, boolean learns) {
+    public static final Adaptation DEFAULT = new Adaptation(Duration.ofMinutes(5), true);
+
+    public Adaptation {
+      if (!idle.isPositive()) {
+        throw new IllegalArgumentException("a pool that sleeps after " + idle);
+      }
+    }
   }
 
   /** Returns a copy whose interpreters are copies of a zygote. */
   public PoolPolicy withCopies(Copies changed) {
-    return new PoolPolicy(min, max, age, interpreters, preload, Optional.of(changed));
+    return new PoolPolicy(min, max, age, interpreters, preload, Optional.of(changed), adaptation);
   }
 
-  /** Returns the zygote of all python boxes, if configured. */
-  public Optional<ZygotePolicy> zygote() {
+  /** Returns a copy that follows its use. */
+  public PoolPolicy withAdaptation(Adaptation changed) {
+    return new PoolPolicy(min, max, age, interpreters, preload, copies, Optional.of(changed));
+  }
+
+  /** Returns the zygote of all python boxes, if configured, that has imported these modules. */
+  public Optional<ZygotePolicy> zygote(List<String> imported) {
     return copies
         .filter(_ -> interpreters.containsKey(Interpreter.PYTHON))
         .map(
-            each -> new ZygotePolicy(Interpreter.PYTHON.zygote(preload), each.age(), each.count()));
+            each ->
+                new ZygotePolicy(Interpreter.PYTHON.zygote(imported), each.age(), each.count()));
   }
 
-  /** The pool takes at most one part in this many of the process limit. */
-  private static final int SHARE_OF_PIDS = 32;
+  /** Returns whether it learns what python imports before it waits. */
+  boolean learns() {
+    return adaptation.filter(Adaptation::learns).isPresent()
+        && interpreters.containsKey(Interpreter.PYTHON);
+  }
 
   /** The margin for callers that come while the next box is made. */
   private static final double MARGIN = 2;
@@ -75,11 +116,6 @@ public record PoolPolicy(
 
   public boolean isOff() {
     return max == 0 && interpreters.isEmpty();
-  }
-
-  /** Returns how many boxes may wait at a time under a process limit of {@code limit}. */
-  static int most(PidLimit limit) {
-    return (int) Math.max(1, Math.min(Integer.MAX_VALUE, limit.max() / SHARE_OF_PIDS));
   }
 
   /**

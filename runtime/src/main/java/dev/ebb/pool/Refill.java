@@ -10,6 +10,7 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /**
  * Makes missing boxes, one at a time, and only when the host has time for it: callers go first, and
@@ -35,7 +36,7 @@ final class Refill {
   private static final int CROWD = 2 * Runtime.getRuntime().availableProcessors();
 
   private final WarmPool.Maker maker;
-  private final PoolPolicy policy;
+  private final Preloads preloads;
   private final BoxSpec spec;
   private final Shelves shelves;
 
@@ -45,9 +46,9 @@ final class Refill {
   /** The end of the last quiet moment. */
   private long crowdedSince = System.nanoTime();
 
-  Refill(WarmPool.Maker maker, PoolPolicy policy, BoxSpec spec, Shelves shelves) {
+  Refill(WarmPool.Maker maker, Preloads preloads, BoxSpec spec, Shelves shelves) {
     this.maker = maker;
-    this.policy = policy;
+    this.preloads = preloads;
     this.spec = spec;
     this.shelves = shelves;
   }
@@ -62,15 +63,26 @@ final class Refill {
     tryAt = System.nanoTime() + howLong.toNanos();
   }
 
-  /** Makes a box, or waits a while for a reason to make one. */
-  void next(int most) throws InterruptedException {
+  /** Returns whether the latest caller has had the processors for itself, or for long enough. */
+  boolean isQuiet() {
+    return !isPaused() && !maker.isBusy() && System.nanoTime() - askedAt >= ASKED_NANOS;
+  }
+
+  /**
+   * Makes a box, or waits a while for a reason to make one.
+   *
+   * @param isAllowed whether boxes of this kind may be made now
+   */
+  void next(PoolRoom room, Predicate<Shelf> isAllowed) throws InterruptedException {
     long now = System.nanoTime();
-    Optional<Shelf> next = shelves.begin(most, shelf -> now - tryAt >= 0 && isTime(shelf, now));
+    Optional<Shelf> next =
+        shelves.begin(
+            room, shelf -> now - tryAt >= 0 && isTime(shelf, now) && isAllowed.test(shelf));
     if (next.isPresent()) {
       make(next.get());
     } else {
       shelves.awaitNews(
-          shelves.isMissing(most) ? Math.clamp(tryAt - now, BUSY_NANOS, ROUND_NANOS) : ROUND_NANOS);
+          shelves.isMissing(room) ? Math.clamp(tryAt - now, BUSY_NANOS, ROUND_NANOS) : ROUND_NANOS);
     }
   }
 
@@ -105,7 +117,7 @@ final class Refill {
     }
   }
 
-  private boolean isPaused() {
+  boolean isPaused() {
     return System.nanoTime() - tryAt < 0;
   }
 
@@ -116,7 +128,7 @@ final class Refill {
         interpreter,
         box ->
             interpreter.isPresent()
-                ? PoolItem.with(box, interpreter.get(), policy.preload())
+                ? PoolItem.with(box, interpreter.get(), preloads.imported())
                 : PoolItem.plain(box));
   }
 
@@ -126,7 +138,7 @@ final class Refill {
     return make(
         wanted,
         Optional.of(interpreter),
-        box -> PoolItem.copied(box, interpreter, policy.preload(), order));
+        box -> PoolItem.copied(box, interpreter, preloads.imported(), order));
   }
 
   private interface Furnishing {

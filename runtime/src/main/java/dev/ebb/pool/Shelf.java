@@ -1,5 +1,6 @@
 package dev.ebb.pool;
 
+import dev.ebb.model.ByteSize;
 import dev.ebb.model.Fate;
 import dev.ebb.model.PoolState;
 import java.time.Duration;
@@ -26,6 +27,12 @@ final class Shelf {
   private final Optional<Interpreter> interpreter;
   private final int min;
   private final int max;
+  private final ByteSize weight;
+
+  /** After this long without a request it keeps no box; empty: it always does. */
+  private final Optional<Duration> idle;
+
+  private long askedAt = System.nanoTime();
   private final Deque<PoolItem> items = new ArrayDeque<>();
   private final Demand demand = new Demand(System.nanoTime());
   private Duration start = GUESS;
@@ -39,10 +46,25 @@ final class Shelf {
   private long hits;
   private long misses;
 
-  Shelf(Optional<Interpreter> interpreter, int min, int max) {
+  /**
+   * Makes an empty shelf.
+   *
+   * @param weight the memory that one of its boxes takes
+   * @param idle after this long without a request it keeps no box; empty: it always does
+   */
+  Shelf(
+      Optional<Interpreter> interpreter,
+      int min,
+      int max,
+      ByteSize weight,
+      Optional<Duration> idle) {
     this.interpreter = interpreter;
     this.min = min;
     this.max = max;
+    this.weight = weight;
+    this.idle = idle;
+    // An interpreter is worth its memory from its first use on.
+    idle.filter(_ -> interpreter.isPresent()).ifPresent(time -> askedAt -= time.toNanos());
   }
 
   Optional<Interpreter> interpreter() {
@@ -51,7 +73,22 @@ final class Shelf {
 
   /** Notes a request for a box. */
   void ask() {
-    demand.note(System.nanoTime());
+    askedAt = System.nanoTime();
+    demand.note(askedAt);
+  }
+
+  /** Returns whether it keeps no box for now, because nothing asked for one for long. */
+  boolean isAsleep() {
+    return idle.filter(time -> System.nanoTime() - askedAt >= time.toNanos()).isPresent();
+  }
+
+  /** Returns the memory that its boxes take. */
+  long weight() {
+    return items.size() * weight.bytes();
+  }
+
+  ByteSize weightOfOne() {
+    return weight;
   }
 
   void count(boolean isHit) {
@@ -68,7 +105,7 @@ final class Shelf {
   }
 
   int target() {
-    return PoolPolicy.target(min, max, demand.perSecond(System.nanoTime()), start);
+    return isAsleep() ? 0 : PoolPolicy.target(min, max, demand.perSecond(System.nanoTime()), start);
   }
 
   int missing() {
@@ -157,6 +194,7 @@ final class Shelf {
         hits,
         misses,
         oldest,
-        start);
+        start,
+        isAsleep());
   }
 }

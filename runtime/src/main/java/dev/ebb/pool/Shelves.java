@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.ebb.kernel.Deadline;
 import dev.ebb.kernel.LockOrder;
 import dev.ebb.kernel.OrderedLock;
+import dev.ebb.model.ByteSize;
 import dev.ebb.model.Fate;
 import dev.ebb.model.PoolState;
 import java.time.Duration;
@@ -23,6 +24,9 @@ import org.jspecify.annotations.Nullable;
 final class Shelves {
   /** How long a caller waits for a box that is being made. */
   private static final Duration MAKING = Duration.ofMillis(500);
+
+  /** The memory of a box in which only init runs. */
+  private static final ByteSize PLAIN = ByteSize.mebibytes(1);
 
   private final List<Shelf> shelves;
   private final OrderedLock lock = new OrderedLock(LockOrder.POOL_SHELVES);
@@ -42,13 +46,19 @@ final class Shelves {
 
   Shelves(PoolPolicy policy) {
     var kinds = new ArrayList<Shelf>();
+    Optional<Duration> idle = policy.adaptation().map(PoolPolicy.Adaptation::idle);
     if (policy.max() > 0) {
-      kinds.add(new Shelf(Optional.empty(), policy.min(), policy.max()));
+      kinds.add(new Shelf(Optional.empty(), policy.min(), policy.max(), PLAIN, idle));
     }
     policy.interpreters().entrySet().stream()
         .sorted(Map.Entry.comparingByKey())
-        .forEach(each -> kinds.add(new Shelf(Optional.of(each.getKey()), 1, each.getValue())));
+        .map(each -> shelf(each.getKey(), each.getValue(), idle))
+        .forEach(kinds::add);
     shelves = List.copyOf(kinds);
+  }
+
+  private static Shelf shelf(Interpreter interpreter, int max, Optional<Duration> idle) {
+    return new Shelf(Optional.of(interpreter), 1, max, interpreter.weight(), idle);
   }
 
   /** Returns the shelf for boxes with this interpreter, or for plain ones. */
@@ -168,11 +178,11 @@ final class Shelves {
     return shelves.stream().mapToInt(Shelf::size).sum();
   }
 
-  /** Begins a box for the emptiest shelf, if fewer than {@code most} boxes wait in all. */
-  Optional<Shelf> begin(int most, Predicate<Shelf> isAllowed) {
+  /** Begins a box for the emptiest shelf, if there is room for one. */
+  Optional<Shelf> begin(PoolRoom room, Predicate<Shelf> isAllowed) {
     lock.lock();
     try {
-      Optional<Shelf> next = emptiest(most).filter(isAllowed);
+      Optional<Shelf> next = emptiest(room).filter(isAllowed);
       next.ifPresent(Shelf::begin);
       return next;
     } finally {
@@ -180,22 +190,70 @@ final class Shelves {
     }
   }
 
-  boolean isMissing(int most) {
+  boolean isMissing(PoolRoom room) {
     lock.lock();
     try {
-      return emptiest(most).isPresent();
+      return emptiest(room).isPresent();
     } finally {
       lock.unlock();
     }
   }
 
   @GuardedBy("lock")
-  private Optional<Shelf> emptiest(int most) {
-    return size() >= most
+  private Optional<Shelf> emptiest(PoolRoom room) {
+    long free = room.memory().bytes() - shelves.stream().mapToLong(Shelf::weight).sum();
+    return size() >= room.boxes()
         ? Optional.empty()
         : shelves.stream()
             .filter(shelf -> shelf.missing() > 0 && shelf.canTry())
+            .filter(shelf -> shelf.weightOfOne().bytes() <= free)
             .min(Comparator.comparingInt(Shelf::size));
+  }
+
+  /** Returns whether boxes of this kind are kept, or would be if there were room. */
+  boolean isAwake(Interpreter interpreter) {
+    Optional<Shelf> shelf = of(Optional.of(interpreter));
+    lock.lock();
+    try {
+      return shelf.isPresent() && !shelf.get().isAsleep();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns whether no box waits, and none is to. */
+  boolean areAsleep() {
+    lock.lock();
+    try {
+      return shelves.stream().allMatch(each -> each.isAsleep() && each.size() == 0);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns whether boxes with an interpreter wait. */
+  boolean hasInterpreters() {
+    lock.lock();
+    try {
+      return shelves.stream().anyMatch(each -> each.interpreter().isPresent() && each.size() > 0);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Removes all boxes with this interpreter. */
+  List<PoolItem> takeAll(Interpreter interpreter) {
+    var taken = new ArrayList<PoolItem>();
+    Optional<Shelf> shelf = of(Optional.of(interpreter));
+    lock.lock();
+    try {
+      while (shelf.isPresent() && shelf.get().size() > 0) {
+        taken.add(requireNonNull(shelf.get().poll()));
+      }
+    } finally {
+      lock.unlock();
+    }
+    return taken;
   }
 
   /**

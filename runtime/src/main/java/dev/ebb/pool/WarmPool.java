@@ -1,14 +1,15 @@
 package dev.ebb.pool;
 
+import dev.ebb.backend.ZygotePolicy;
 import dev.ebb.box.Box;
 import dev.ebb.kernel.KernelException;
+import dev.ebb.kernel.NativeMemory;
 import dev.ebb.model.BoxSpec;
 import dev.ebb.model.ExecSpec;
 import dev.ebb.model.Fate;
 import dev.ebb.model.PlannedStart;
 import dev.ebb.model.PoolState;
 import dev.ebb.model.SandboxException;
-import dev.ebb.process.PidLimit;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -44,6 +45,31 @@ public final class WarmPool implements AutoCloseable {
 
     /** Returns whether a caller waits for a box that is being made. */
     boolean isBusy();
+
+    /** Returns what keeps the zygote that python boxes are copies of; empty: there can be none. */
+    default Optional<Copier> copier(ZygotePolicy first) {
+      return Optional.empty();
+    }
+  }
+
+  /** Keeps the zygote that python boxes are copies of. */
+  public interface Copier {
+    /** Has boxes copy this one from now on, and ends the one before. */
+    void use(ZygotePolicy zygote);
+
+    /**
+     * Starts it, if it does not run or has made enough boxes; a no-op for a while after it failed.
+     */
+    void prepare() throws InterruptedException;
+
+    /** Returns whether a box could be a copy of it now. */
+    boolean isReady();
+
+    /** Returns whether the last start failed. */
+    boolean hasFailed();
+
+    /** Ends it; the next box that needs it starts it again. */
+    void rest();
   }
 
   private final Maker maker;
@@ -51,7 +77,10 @@ public final class WarmPool implements AutoCloseable {
   private final BiConsumer<Box, Fate> listener;
   private final BoxSpec spec = BoxSpec.defaults();
   private final Shelves shelves;
+  private final Preloads preloads;
   private final Refill refill;
+  private final Optional<Copier> copier;
+  private final Learner learner;
   private final Thread keeper;
 
   /** Boxes that left their shelves and are not destroyed yet. */
@@ -60,10 +89,13 @@ public final class WarmPool implements AutoCloseable {
   private final Map<Fate, Long> destroyed = new ConcurrentHashMap<>();
   private final AtomicLong unfit = new AtomicLong();
 
-  /** The most boxes that may wait in all. */
-  private volatile int most;
+  private final PoolRoom share;
+
+  /** What the boxes that wait may take at present. */
+  private volatile PoolRoom room;
 
   private volatile boolean closed;
+  private boolean wasAsleep; // for the keeper alone
 
   /**
    * Begins to fill the pool.
@@ -74,20 +106,20 @@ public final class WarmPool implements AutoCloseable {
     this.maker = maker;
     this.policy = policy;
     this.listener = listener;
+    share = PoolRoom.of(policy);
+    room = share;
     shelves = new Shelves(policy);
-    refill = new Refill(maker, policy, spec, shelves);
-    most = atMost();
+    copier = policy.zygote(policy.preload()).flatMap(maker::copier);
+    boolean learns = policy.learns() && copier.isPresent();
+    preloads = new Preloads(policy.preload(), learns, share.preloaded());
+    refill = new Refill(maker, preloads, spec, shelves);
+    learner = new Learner(preloads, new ModuleTrial(maker), refill, this::preload);
     keeper = Thread.ofVirtual().name("ebb-pool").unstarted(this::keep);
     if (!policy.isOff()) {
       keeper.start();
     }
-  }
-
-  private static int atMost() {
-    try {
-      return PoolPolicy.most(PidLimit.tightest());
-    } catch (KernelException e) {
-      throw SandboxException.internal(e);
+    if (learns) {
+      learner.start();
     }
   }
 
@@ -106,11 +138,69 @@ public final class WarmPool implements AutoCloseable {
     try {
       shelves.takeFlawed(policy.age()).forEach(each -> doom(each.item(), each.fate()));
       destroyDoomed();
-      refill.next(most);
+      keepZygote();
+      noteSleep();
+      refill.next(room, shelf -> !isWithoutItsZygote(shelf));
     } catch (RuntimeException e) {
       LOG.log(Level.ERROR, "event=pool_round_failed", e);
       shelves.awaitNews(AFTER_FAILURE.toNanos());
     }
+  }
+
+  /** When nothing waits any more, what the boxes took of this process goes back to the host. */
+  private void noteSleep() {
+    boolean isAsleep = shelves.areAsleep();
+    if (isAsleep && !wasAsleep) {
+      NativeMemory.trim();
+      LOG.log(Level.INFO, "event=pool_asleep");
+    }
+    wasAsleep = isAsleep;
+  }
+
+  // --- the zygote ---
+
+  /** ORDER: a zygote is started before a box of its kind is begun, for which a caller may wait. */
+  private void keepZygote() throws InterruptedException {
+    if (copier.isEmpty()) {
+      return;
+    }
+    if (!shelves.isAwake(Interpreter.PYTHON)) {
+      copier.get().rest();
+    } else if (refill.isQuiet()) {
+      copier.get().prepare();
+    }
+  }
+
+  private boolean isWithoutItsZygote(Shelf shelf) {
+    return copier.isPresent()
+        && shelf.interpreter().equals(Optional.of(Interpreter.PYTHON))
+        && !copier.get().isReady()
+        && !copier.get().hasFailed();
+  }
+
+  /** Has python import these modules before it waits, if a zygote can. */
+  private void preload(List<String> modules) throws InterruptedException {
+    preloads.announce(modules);
+    boolean works = copyOf(modules);
+    if (!works) {
+      modules.stream()
+          .filter(each -> !preloads.imported().contains(each))
+          .forEach(each -> preloads.tried(each, Optional.empty()));
+      var _ = copyOf(preloads.imported());
+    }
+    LOG.log(Level.INFO, "event=pool_preloads modules={0} accepted={1}", modules, works);
+    shelves.takeAll(Interpreter.PYTHON).forEach(each -> doom(each, Fate.SURPLUS));
+    if (works) {
+      preloads.use(modules);
+    }
+  }
+
+  /** Returns whether a zygote that has imported these modules runs. */
+  private boolean copyOf(List<String> modules) throws InterruptedException {
+    Copier zygotes = copier.orElseThrow();
+    zygotes.use(policy.zygote(modules).orElseThrow());
+    zygotes.prepare();
+    return zygotes.isReady();
   }
 
   // --- handing out ---
@@ -121,11 +211,14 @@ public final class WarmPool implements AutoCloseable {
       unfit.incrementAndGet();
       return Optional.empty();
     }
-    boolean preloads = !policy.preload().isEmpty();
-    Optional<Interpreter> called =
-        planned.command().flatMap(each -> Interpreter.of(each, preloads));
+    Optional<Interpreter> called = called(planned);
+    called.filter(Interpreter.PYTHON::equals).ifPresent(_ -> preloads.note(planned));
     Optional<PoolItem> warm = called.isEmpty() ? Optional.empty() : takeOf(called, wanted, planned);
     return warm.isPresent() ? warm : takeOf(Optional.empty(), wanted, planned);
+  }
+
+  private Optional<Interpreter> called(PlannedStart planned) {
+    return planned.command().flatMap(each -> Interpreter.of(each, preloads.wasUsed()));
   }
 
   private Optional<PoolItem> takeOf(
@@ -148,17 +241,19 @@ public final class WarmPool implements AutoCloseable {
       reject(item, flaw.get());
     }
     shelves.count(shelf, false);
-    return copied(shelf, wanted, planned.command());
+    return copied(shelf, wanted, planned);
   }
 
   /** Copies an interpreter, which takes less time than to wait for one to start. */
-  private Optional<PoolItem> copied(Shelf shelf, BoxSpec wanted, Optional<ExecSpec> command)
+  private Optional<PoolItem> copied(Shelf shelf, BoxSpec wanted, PlannedStart planned)
       throws InterruptedException {
-    if (policy.zygote().isEmpty() || !shelf.interpreter().equals(Optional.of(Interpreter.PYTHON))) {
+    boolean isPython = shelf.interpreter().equals(Optional.of(Interpreter.PYTHON));
+    if (!isPython || copier.filter(Copier::isReady).isEmpty() || called(planned).isEmpty()) {
       return Optional.empty();
     }
     try {
-      return Optional.of(refill.copy(Interpreter.PYTHON, wanted, command.orElseThrow()));
+      ExecSpec command = planned.command().orElseThrow();
+      return Optional.of(refill.copy(Interpreter.PYTHON, wanted, command));
     } catch (KernelException | SandboxException e) {
       LOG.log(Level.WARNING, "event=pool_not_copied", e);
       return Optional.empty();
@@ -168,8 +263,12 @@ public final class WarmPool implements AutoCloseable {
   private Optional<PoolItem.Flaw> prepare(PoolItem item, BoxSpec wanted, PlannedStart planned)
       throws InterruptedException {
     try {
-      return item.age().compareTo(policy.age()) > 0
-          ? Optional.of(new PoolItem.Flaw(Fate.AGED, Optional.empty()))
+      if (item.age().compareTo(policy.age()) > 0) {
+        return Optional.of(new PoolItem.Flaw(Fate.AGED, Optional.empty()));
+      }
+      // RACE: since the caller asked, python may have begun to import modules before it waits.
+      return item.hasInterpreter() && called(planned).isEmpty()
+          ? Optional.of(new PoolItem.Flaw(Fate.SURPLUS, Optional.empty()))
           : item.prepare(wanted, planned);
     } catch (InterruptedException | RuntimeException e) {
       doom(item, Fate.UNFIT);
@@ -231,16 +330,21 @@ public final class WarmPool implements AutoCloseable {
    * @return how many were destroyed
    */
   public int shrink(int keep) {
-    most = Math.min(keep, atMost());
-    int dropped = keepOnly(most, Fate.SURPLUS);
+    room = share.butAtMost(keep);
+    int dropped = keepOnly(room.boxes(), Fate.SURPLUS);
     shelves.wake();
     return dropped;
   }
 
-  /** Destroys all waiting boxes, and makes none for a while: other work needs the room. */
+  /**
+   * Destroys all waiting boxes and the zygote, and makes none for a while: other work needs the
+   * room.
+   */
   public int makeWay() {
     refill.pause(WAY);
-    return keepOnly(0, Fate.SURPLUS);
+    int dropped = keepOnly(0, Fate.SURPLUS);
+    copier.ifPresent(Copier::rest);
+    return dropped;
   }
 
   /** Destroys the waiting boxes; hands out and makes none from now on. */
@@ -248,6 +352,7 @@ public final class WarmPool implements AutoCloseable {
   public void close() {
     closed = true;
     shelves.close();
+    learner.close();
     keeper.interrupt();
     boolean interrupted = false;
     while (keeper.isAlive()) {
@@ -266,6 +371,13 @@ public final class WarmPool implements AutoCloseable {
   // --- state ---
 
   public PoolState state() {
-    return new PoolState(shelves.state(), most, unfit.get(), destroyed);
+    return new PoolState(
+        shelves.state(), room.boxes(), unfit.get(), destroyed, room.memory(), preloads.imported());
+  }
+
+  /** Returns whether it holds nothing but what it holds from its start on. */
+  public boolean isSteady() {
+    return policy.adaptation().isEmpty()
+        || (!shelves.hasInterpreters() && copier.filter(Copier::isReady).isEmpty());
   }
 }

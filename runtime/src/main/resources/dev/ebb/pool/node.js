@@ -1,4 +1,6 @@
 (() => {
+  const modules = require("node:module");
+  const path = require("node:path");
   const fs = require("node:fs");
   const vm = require("node:vm");
 
@@ -27,11 +29,40 @@
     }
   }
 
+  // What is global for code of the command line alone.
+  function forgetGlobals() {
+    for (const name of [...modules.builtinModules, "module", "exports", "require", "__filename", "__dirname"]) {
+      const found = Object.getOwnPropertyDescriptor(globalThis, name);
+      const isOurs = found && found.configurable && (found.get ? found.get.name === "get" : found.enumerable);
+      if (isOurs && name !== "process") {
+        delete globalThis[name];
+      }
+    }
+  }
+
+  function evaluate(code, rest) {
+    process.argv.splice(1, Infinity, ...rest);
+    process.execArgv.splice(0, Infinity, "-e", code);
+    Object.defineProperty(process, "_eval", { value: code });
+    /^/.exec(""); // As node does: the statics of RegExp are to be as new.
+    new vm.Script(code, { filename: "[eval]" }).runInThisContext();
+  }
+
+  // As node itself does, with a file whose name it was given at its start.
+  function runFile(name, rest) {
+    process.argv.splice(1, Infinity, path.resolve(name), ...rest);
+    process.execArgv.splice(0, Infinity);
+    delete process._eval;
+    forgetGlobals();
+    /^/.exec("");
+    modules.runMain();
+  }
+
   const mine = call("ebb-waiting");
   const words = take(take(4).readUInt32LE()).toString().split("\0");
   call(mine);
   const count = Number(words[1]);
-  const [, code, ...rest] = words.slice(2, 2 + count);
+  const [first, ...rest] = words.slice(2, 2 + count);
   if (words[0] === "") {
     readNothing();
   }
@@ -39,9 +70,9 @@
     const equals = line.indexOf("=");
     process.env[line.slice(0, equals)] = line.slice(equals + 1);
   }
-  process.argv.splice(1, Infinity, ...rest);
-  process.execArgv.splice(0, Infinity, "-e", code);
-  Object.defineProperty(process, "_eval", { value: code });
-  /^/.exec(""); // As node does: the statics of RegExp are to be as new.
-  new vm.Script(code, { filename: "[eval]" }).runInThisContext();
+  if (first === "-e") {
+    evaluate(rest[0], rest.slice(1));
+  } else {
+    runFile(first, rest);
+  }
 })();

@@ -128,6 +128,9 @@ def ebb():
         modules = sys.modules
         if "numpy.random" in modules:
             modules["numpy.random"].seed()
+        if "multiprocessing.process" in modules:
+            process = modules["multiprocessing.process"].current_process()
+            process.authkey = os.urandom(32)
         if "uuid" in modules:
             modules["uuid"]._node = modules["uuid"]._last_timestamp = None
         if "tempfile" in modules:
@@ -164,8 +167,10 @@ def ebb():
         forget, collect, freeze, objects = atexit._clear, gc.collect, gc.freeze, gc.get_objects
         texts, buffers = io.TextIOWrapper, (io.BufferedWriter, io.BufferedRandom)
         del atexit, gc, io
+    ahead = set(sys.modules)
     for name in sys.argv[2:]:
         __import__(name)
+    ahead = {name.partition(".")[0] for name in sys.modules if name not in ahead}
     if is_zygote:
         leave = serve()
         renew()
@@ -199,6 +204,9 @@ def ebb():
         if name == "PYTHONDONTWRITEBYTECODE":
             sys.dont_write_bytecode = value != ""
     sys.orig_argv += arguments
+    if ahead and not ahead.isdisjoint([name.partition(".")[0] for name in os.listdir()]):
+        # Beside the program there is one of the same name as a module that was imported ahead of it, which goes first.
+        os.execv(sys.executable, sys.orig_argv)
     if arguments[0] == "-c":
         sys.argv[:] = ["-c", *arguments[2:]]
         code, name = arguments[1] + "\n", "<string>"

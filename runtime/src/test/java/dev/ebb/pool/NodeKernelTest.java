@@ -113,6 +113,45 @@ final class NodeKernelTest {
     assertSame(node(code), "");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "console.log(1 + 1)",
+        "console.log(process.argv, process.execArgv, process._eval, process.title)",
+        "console.log(Object.getOwnPropertyNames(globalThis), typeof fs, __filename, __dirname)",
+        "console.log(Object.keys(globalThis), typeof crypto.subtle, this === module.exports)",
+        "console.log(require.main === module, module.id, module.paths, Object.keys(require.cache))",
+        "console.log(require('./other').x); require('./absent')",
+        "function f() { throw new Error('mine') }\nf()",
+        "process.exitCode = 4; process.on('exit', c => console.log('last', c))",
+        "const x = (",
+        "await 1",
+        "import fs from 'fs'",
+        "import('fs').then(fs => console.log(typeof fs.readFileSync))",
+        "return console.log('returned')",
+        "x = 1; var y = 2; console.log(globalThis.x, globalThis.y, RegExp.$1)",
+      })
+  void itIsTheSameOfAFile(String code) throws Exception {
+    var spec = ExecSpec.of("node", "main.js", "a");
+    runs.assertSameOfFiles(
+        spec, Map.of("main.js", code, "other.js", "exports.x = 7"), NodeKernelTest::withoutFrames);
+  }
+
+  @Test
+  void itRunsModules() throws Exception {
+    String code = "import fs from 'fs'; console.log(await 1, typeof fs, import.meta.url)";
+    var run =
+        runs.assertSameOfFiles(
+            ExecSpec.of("node", "main.mjs"),
+            Map.of("main.mjs", code),
+            NodeKernelTest::withoutFrames);
+    assertThat(run.stdout()).contains("1 object file:///workspace/main.mjs");
+  }
+
+  private static String withoutFrames(String text) {
+    return FRAME.matcher(text).replaceAll("").replaceAll("node:\\d+", "node:N");
+  }
+
   @Test
   void itsOwnFramesComeFirst() throws Exception {
     var spec = node("function f() { throw new Error('x') }\nf()");

@@ -284,7 +284,7 @@ class PythonKernelTest {
     }
     assertThat(Interpreter.of(ExecSpec.of("python3", "-m", "x.py"), false)).isEmpty();
     assertThat(Interpreter.of(ExecSpec.of("python3", "x.py"), false)).contains(Interpreter.PYTHON);
-    assertThat(Interpreter.of(ExecSpec.of("node", "x.js"), false)).isEmpty();
+    assertThat(Interpreter.of(ExecSpec.of("node", "x.ts"), false)).isEmpty();
     assertThat(Interpreter.of(python("print(1)"), false)).contains(Interpreter.PYTHON);
     var own = python("print(1)").withEnvironment(Map.of("MINE", "1"));
     assertThat(Interpreter.of(own, false)).contains(Interpreter.PYTHON);

@@ -134,13 +134,21 @@ final class WarmRuns implements AutoCloseable {
 
   /** Compares runs of a command that finds these files beside it. */
   Run assertSameOfFiles(ExecSpec spec, Map<String, String> files) throws Exception {
+    return assertSameOfFiles(spec, files, UnaryOperator.identity());
+  }
+
+  /**
+   * @param common reduces stderr to what both runs have in common
+   */
+  Run assertSameOfFiles(ExecSpec spec, Map<String, String> files, UnaryOperator<String> common)
+      throws Exception {
     Box box = engine.create(BoxSpec.defaults());
     write(box, files);
     Run cold = run(engine.start(box, spec), box, "");
     PoolItem item = warm(spec);
     write(item.box(), files);
     Run warm = run(item.begin(), item.box(), "");
-    assertThat(common(warm)).isEqualTo(common(cold));
+    assertThat(common(warm, common)).isEqualTo(common(cold, common));
     return cold;
   }
 
@@ -169,8 +177,8 @@ final class WarmRuns implements AutoCloseable {
   }
 
   /** But for where something lies in memory. */
-  private static Run common(Run run) {
-    return new Run(run.cause(), unplaced(run.stdout()), unplaced(run.stderr()));
+  private static Run common(Run run, UnaryOperator<String> common) {
+    return new Run(run.cause(), unplaced(run.stdout()), common.apply(unplaced(run.stderr())));
   }
 
   private static String unplaced(String text) {

@@ -223,6 +223,24 @@ final class ZygoteKernelTest extends PythonKernelTest {
         .hasMessageContaining("REQUEST");
   }
 
+  /** What was there before the program lies where it lies in its siblings. */
+  @Test
+  void whatAProgramAllocatesLiesElsewhereThanInItsSiblings() throws Exception {
+    var code =
+        python(
+            "import ctypes; b = bytearray(1 << 23);"
+                + " print(id(print), ctypes.addressof(ctypes.c_char.from_buffer(b)))");
+    var old = new TreeSet<String>();
+    var recent = new TreeSet<String>();
+    for (int i = 0; i < 3; i++) {
+      String[] addresses = run(code).stdout().split(" ");
+      old.add(addresses[0]);
+      recent.add(addresses[1]);
+    }
+    assertThat(old).hasSize(1);
+    assertThat(recent).hasSize(3);
+  }
+
   @Test
   void afterSoManyCopiesAnotherIsCopied() throws Exception {
     copies = new PoolPolicy.Copies(Duration.ofHours(1), 2);
@@ -331,6 +349,6 @@ final class ZygoteKernelTest extends PythonKernelTest {
   @Test
   void withoutInterpretersThereIsNoZygote() {
     var policy = new PoolPolicy(0, 1, Duration.ofHours(1), Map.of(), List.of());
-    assertThat(policy.withCopies(PoolPolicy.Copies.DEFAULT).zygote()).isEmpty();
+    assertThat(policy.withCopies(PoolPolicy.Copies.DEFAULT).zygote(List.of())).isEmpty();
   }
 }

@@ -61,14 +61,26 @@ enum ConfigurationKey {
   QUOTA_RATE("quotas.rate", "maximum number of requests of a tenant per second"),
   MCP_IDLE("mcp.idle", "time after which an unused MCP session ends, e.g. 10m"),
   MCP_SESSIONS("mcp.sessions", "maximum number of MCP sessions of a tenant (default: 100)"),
+  POOL(
+      "pool",
+      "adaptive: warm boxes and interpreters by use; fixed: what pool.… says; off (default:"
+          + " adaptive)"),
+  POOL_IDLE(
+      "pool.idle",
+      "adaptive: time without a request after which warm boxes of a kind go (default: 5m)"),
   POOL_MIN("pool.min", "minimum number of warm boxes, even without demand (default: 1)"),
-  POOL_MAX("pool.max", "maximum number of warm boxes (default: 8); 0: no pool"),
+  POOL_MAX("pool.max", "maximum number of warm boxes (default: 8); 0: none"),
   POOL_AGE("pool.age", "maximum age of a warm box, e.g. 10m"),
   POOL_INTERPRETERS(
-      "pool.interpreters", "warm boxes with a started interpreter, e.g. python3:2,node:1"),
-  POOL_PRELOAD("pool.preload", "modules that a warm python3 imports, e.g. json,numpy"),
+      "pool.interpreters",
+      "maximum number of warm boxes with each interpreter, e.g. python3:2,node:1 (adaptive:"
+          + " python3:8,node:4)"),
+  POOL_PRELOAD(
+      "pool.preload",
+      "modules that a warm python3 imports, e.g. json,numpy (adaptive: those that programs import)"),
   POOL_ZYGOTE(
-      "pool.zygote", "true: clone warm python3 from a zygote, see docs/adr/0008 (default: false)"),
+      "pool.zygote",
+      "true: clone warm python3 from a zygote, see docs/adr/0008 (default: true if adaptive)"),
   POOL_ZYGOTE_AGE("pool.zygote-age", "maximum age of a zygote, e.g. 10m"),
   POOL_ZYGOTE_COUNT("pool.zygote-count", "maximum number of clones of a zygote (default: 1000)"),
   REHEARSAL(

@@ -80,7 +80,7 @@ public record Settings(
         SWEEP_INTERVAL,
         PressureSettings.DEFAULT,
         Quota.NONE,
-        PoolPolicy.DEFAULT,
+        PoolPolicy.ADAPTIVE,
         Egress.DEFAULT,
         SessionLimits.DEFAULT,
         false);

@@ -136,7 +136,24 @@ final class SettingsReader {
   }
 
   private PoolPolicy pool() {
-    var otherwise = PoolPolicy.DEFAULT;
+    return switch (values.text(ConfigurationKey.POOL)) {
+      case "", "adaptive" -> pool(PoolPolicy.ADAPTIVE).withAdaptation(adaptation());
+      case "fixed" -> pool(PoolPolicy.FIXED);
+      case "off" -> PoolPolicy.OFF;
+      default -> throw values.wrong(ConfigurationKey.POOL, "adaptive, fixed or off");
+    };
+  }
+
+  private PoolPolicy.Adaptation adaptation() {
+    var otherwise = PoolPolicy.Adaptation.DEFAULT;
+    Duration idle = values.time(ConfigurationKey.POOL_IDLE, otherwise.idle(), "5m");
+    if (!idle.isPositive()) {
+      throw values.wrong(ConfigurationKey.POOL_IDLE, "a duration, as 5m");
+    }
+    return new PoolPolicy.Adaptation(idle, values.text(ConfigurationKey.POOL_PRELOAD).isEmpty());
+  }
+
+  private PoolPolicy pool(PoolPolicy otherwise) {
     int max = values.count(ConfigurationKey.POOL_MAX, otherwise.max());
     int min = values.count(ConfigurationKey.POOL_MIN, Math.min(otherwise.min(), max));
     if (min < 0 || min > max) {
@@ -147,9 +164,19 @@ final class SettingsReader {
     if (!age.isPositive()) {
       throw values.wrong(ConfigurationKey.POOL_AGE, "a duration, as 10m");
     }
+    boolean isByDefault = values.text(ConfigurationKey.POOL_INTERPRETERS).isEmpty();
+    boolean copies =
+        values.text(ConfigurationKey.POOL_ZYGOTE).isEmpty()
+            ? otherwise.copies().isPresent()
+            : values.flag(ConfigurationKey.POOL_ZYGOTE);
     var policy =
-        new PoolPolicy(min, max, age, interpreters(), values.list(ConfigurationKey.POOL_PRELOAD));
-    return values.flag(ConfigurationKey.POOL_ZYGOTE) ? policy.withCopies(copies()) : policy;
+        new PoolPolicy(
+            min,
+            max,
+            age,
+            isByDefault ? otherwise.interpreters() : interpreters(),
+            values.list(ConfigurationKey.POOL_PRELOAD));
+    return copies ? policy.withCopies(copies()) : policy;
   }
 
   private PoolPolicy.Copies copies() {

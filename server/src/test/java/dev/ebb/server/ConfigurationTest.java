@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.ebb.model.ByteSize;
+import dev.ebb.pool.PoolPolicy;
 import dev.ebb.server.service.access.Caps;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -63,6 +64,24 @@ class ConfigurationTest {
     assertThat(settings.policy().hostNetwork()).isTrue();
     assertThat(settings.policy().backends()).containsExactly("bubblewrap", "forkserver");
     assertThat(settings.policy().mounts()).containsExactly(Path.of("/data"));
+  }
+
+  @Test
+  void thePoolAdaptsUnlessASettingSaysOtherwise() throws IOException {
+    assertThat(of(Map.of(), Map.of()).settings().pool()).isEqualTo(PoolPolicy.ADAPTIVE);
+    var flags = Map.of(ConfigurationKey.POOL_PRELOAD, "json", ConfigurationKey.POOL_IDLE, "9s");
+    PoolPolicy chosen = of(Map.of(), flags).settings().pool();
+    assertThat(chosen.preload()).containsExactly("json");
+    assertThat(chosen.adaptation())
+        .contains(new PoolPolicy.Adaptation(Duration.ofSeconds(9), false));
+    var cold = Map.of(ConfigurationKey.POOL_ZYGOTE, "false");
+    assertThat(of(Map.of(), cold).settings().pool().copies()).isEmpty();
+    assertThat(of(Map.of("EBB_POOL", "fixed"), Map.of()).settings().pool())
+        .isEqualTo(PoolPolicy.FIXED);
+    Files.writeString(home.resolve("ebb.toml"), "pool = \"off\"\n");
+    assertThat(of(Map.of(), Map.of()).settings().pool().isOff()).isTrue();
+    assertThatThrownBy(() -> of(Map.of("EBB_POOL", "on"), Map.of()).settings())
+        .hasMessageContaining("adaptive, fixed or off");
   }
 
   @Test

@@ -10,6 +10,7 @@ import dev.ebb.json.JsonException;
 import dev.ebb.json.JsonObject;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import picocli.CommandLine.Model.CommandSpec;
@@ -32,6 +33,10 @@ public final class PoolCommand {
         return 0;
       }
       table(pool).print(caller.out());
+      List<String> preloaded = pool.strings("preloaded");
+      if (!preloaded.isEmpty()) {
+        caller.out().println("python3 has imported: " + String.join(", ", preloaded));
+      }
       for (Map.Entry<String, Object> each : pool.object("destroyed").members().entrySet()) {
         caller.out().println("destroyed, " + each.getKey() + ": " + each.getValue());
       }
@@ -47,7 +52,7 @@ public final class PoolCommand {
       table.row(
           interpreter.isEmpty() ? Shown.NOTHING : interpreter,
           kind.number("size"),
-          kind.number("target"),
+          kind.isTrue("asleep") ? "asleep" : kind.number("target"),
           kind.number("min"),
           kind.number("max"),
           kind.number("hits"),

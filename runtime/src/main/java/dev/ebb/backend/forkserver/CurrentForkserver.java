@@ -28,12 +28,15 @@ final class CurrentForkserver {
       "see what is degraded above; it needs user namespaces in user namespaces";
   private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
   private static final Duration LONGEST_PAUSE = Duration.ofMinutes(5);
+  private static final Duration FOR_EVER = Duration.ofDays(36_500);
 
   private final BackendHost host;
   private final Path bwrap;
   private final String name;
-  private final Optional<ZygotePolicy> zygote;
   private final OrderedLock lock = new OrderedLock(LockOrder.FORKSERVER_START);
+
+  @GuardedBy("lock")
+  private Optional<ZygotePolicy> zygote;
 
   /** The current process, or an earlier one that could not be ended yet. */
   @GuardedBy("lock")
@@ -41,6 +44,9 @@ final class CurrentForkserver {
 
   @GuardedBy("lock")
   private @Nullable Forkserver forkserver;
+
+  /** RACE: read without the lock, which is held while a process starts. */
+  private volatile boolean isReady;
 
   @GuardedBy("lock")
   private @Nullable String refusal;
@@ -103,31 +109,91 @@ final class CurrentForkserver {
   private Optional<Forkserver> next(boolean isWanted) throws InterruptedException {
     lock.lock();
     try {
-      if (forkserver != null && forkserver.isLost()) {
-        lose("the " + name + " is gone");
-      }
-      if (forkserver != null && (forkserver.isOutdated() || isSpent())) {
-        forkserver = null;
-      }
+      dropUseless();
       if (forkserver == null && isWanted && pause.isOver()) {
         start();
       }
       left--;
+      isReady = forkserver != null && !isSpent();
       return Optional.ofNullable(forkserver);
     } finally {
       lock.unlock();
     }
   }
 
-  /** Starts a process if there is none. */
+  @GuardedBy("lock")
+  private void dropUseless() throws InterruptedException {
+    if (forkserver != null && forkserver.isLost()) {
+      lose("the " + name + " is gone");
+    }
+    if (forkserver != null && (forkserver.isOutdated() || isSpent())) {
+      drop();
+    }
+  }
+
+  @GuardedBy("lock")
+  private void drop() {
+    isReady = false;
+    forkserver = null;
+  }
+
+  /** Starts a process if there is none that can make more boxes. */
   void prepare() throws InterruptedException {
     lock.lock();
     try {
+      dropUseless();
       if (forkserver == null && pause.isOver()) {
         start();
       }
     } finally {
       lock.unlock();
+    }
+  }
+
+  /** Returns whether a process runs that can make another box; never waits for one to start. */
+  boolean isReady() {
+    return isReady;
+  }
+
+  /**
+   * Ends the process until a box needs one again. Boxes that it made live on. If it could not be
+   * ended, the next start or the close ends it.
+   */
+  void rest() throws KernelException {
+    endBut(Optional.empty(), false);
+  }
+
+  /** Ends the process, and starts this zygote when a box needs one. */
+  void replace(ZygotePolicy wanted) throws KernelException {
+    endBut(Optional.of(wanted), false);
+  }
+
+  /** Ends the process, and starts no other. Boxes that it made live on. */
+  void close() throws KernelException {
+    endBut(Optional.empty(), true);
+  }
+
+  private void endBut(Optional<ZygotePolicy> next, boolean isLast) throws KernelException {
+    boolean interrupted = Thread.interrupted();
+    lock.lock();
+    try {
+      drop();
+      if (next.isPresent()) {
+        zygote = next;
+        refusal = null;
+        nextPause = FIRST_PAUSE;
+      }
+      if (next.isPresent() || isLast) {
+        pause = Deadline.in(isLast ? FOR_EVER : Duration.ZERO);
+      }
+      end();
+    } catch (InterruptedException e) {
+      interrupted = true;
+    } finally {
+      lock.unlock();
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 
@@ -150,6 +216,7 @@ final class CurrentForkserver {
       zygote.ifPresent(policy -> age = Deadline.in(policy.age()));
       left = zygote.map(ZygotePolicy::count).orElse(0);
       refusal = null;
+      isReady = true;
       nextPause = FIRST_PAUSE;
     } catch (KernelException | Launch.SetupException e) {
       lose(String.valueOf(e.getMessage()));
@@ -187,7 +254,7 @@ final class CurrentForkserver {
   @GuardedBy("lock")
   private void lose(String reason) throws InterruptedException {
     boolean isKnown = reason.equals(refusal);
-    forkserver = null;
+    drop();
     refusal = reason;
     pause = Deadline.in(nextPause);
     LOG.log(
@@ -213,24 +280,6 @@ final class CurrentForkserver {
     if (process != null) {
       process.end();
       process = null;
-    }
-  }
-
-  /** Ends the process, and starts no other. Boxes that it made live on. */
-  void close() throws KernelException {
-    boolean interrupted = Thread.interrupted();
-    lock.lock();
-    try {
-      forkserver = null;
-      pause = Deadline.in(Duration.ofDays(36_500));
-      end();
-    } catch (InterruptedException e) {
-      interrupted = true;
-    } finally {
-      lock.unlock();
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 }

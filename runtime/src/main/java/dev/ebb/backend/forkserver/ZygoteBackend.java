@@ -72,9 +72,14 @@ public final class ZygoteBackend implements SandboxBackend {
   @Override
   public Optional<HostLack> copy(ZygotePolicy wanted) throws KernelException {
     Optional<HostLack> lack = lackOfHost();
-    if (lack.isEmpty()) {
-      close();
+    if (lack.isPresent()) {
+      return lack;
+    }
+    CurrentForkserver current = zygote;
+    if (current == null) {
       zygote = new CurrentForkserver(host, bwrap, NAME, Optional.of(wanted));
+    } else {
+      current.replace(wanted);
     }
     return lack;
   }
@@ -86,6 +91,28 @@ public final class ZygoteBackend implements SandboxBackend {
     return current != null
         && (policy != StartPolicy.NEVER || order.isNamed())
         && current.launch(order, true, begun);
+  }
+
+  @Override
+  public void prepare() throws InterruptedException {
+    CurrentForkserver current = zygote;
+    if (current != null && policy != StartPolicy.NEVER) {
+      current.prepare();
+    }
+  }
+
+  @Override
+  public boolean isReady() {
+    CurrentForkserver current = zygote;
+    return current != null && current.isReady();
+  }
+
+  @Override
+  public void rest() throws KernelException {
+    CurrentForkserver current = zygote;
+    if (current != null) {
+      current.rest();
+    }
   }
 
   @Override

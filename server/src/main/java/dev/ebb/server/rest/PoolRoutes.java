@@ -27,17 +27,21 @@ final class PoolRoutes {
           .has("hits", Values.COUNT, PoolState.Kind::hits)
           .has("misses", Values.COUNT, PoolState.Kind::misses)
           .has("oldestMillis", Values.MILLIS, PoolState.Kind::oldest)
-          .has("startMillis", Values.MILLIS, PoolState.Kind::start);
+          .has("startMillis", Values.MILLIS, PoolState.Kind::start)
+          .has("asleep", Values.FLAG, PoolState.Kind::asleep);
 
   private static final ObjectSchema<PoolState> POOL =
       ObjectSchema.<PoolState>named(
               "Pool",
               "\"most\" may wait in all; \"unfit\" orders wanted what no pool has; \"destroyed\" are"
-                  + " boxes destroyed before use, by reason.")
+                  + " boxes destroyed before use, by reason; boxes may take \"memory\" in all;"
+                  + " python imports the modules \"preloaded\" before it waits.")
           .has("kinds", Values.list(KIND), PoolState::kinds)
           .has("most", Values.COUNT, PoolState::most)
           .has("unfit", Values.COUNT, PoolState::unfit)
-          .has("destroyed", Values.map(Values.COUNT), PoolRoutes::destroyed);
+          .has("destroyed", Values.map(Values.COUNT), PoolRoutes::destroyed)
+          .has("memory", Values.COUNT, state -> state.memory().bytes())
+          .has("preloaded", Values.list(Values.TEXT), PoolState::preloaded);
 
   private static Map<String, Number> destroyed(PoolState state) {
     var destroyed = new TreeMap<String, Number>();

@@ -405,7 +405,7 @@ public final class BoxRegistry implements AutoCloseable {
 
   /** Returns whether no box exists or is being made. */
   public boolean isIdle() {
-    return list.all().allMatch(box -> box.state() == BoxState.GONE);
+    return pool.isSteady() && list.all().allMatch(box -> box.state() == BoxState.GONE);
   }
 
   /** Ends idle boxes that allow it, the longest idle first. */

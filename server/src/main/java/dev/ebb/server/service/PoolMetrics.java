@@ -21,6 +21,15 @@ record PoolMetrics(WarmPool pool) {
         "interpreter",
         () -> kinds(PoolState.Kind::target));
     metrics.gauge(
+        "ebb_pool_awake",
+        "1 while boxes are kept, 0 while none is because none was requested for long.",
+        "interpreter",
+        () -> kinds(kind -> kind.asleep() ? 0 : 1));
+    metrics.gauge(
+        "ebb_pool_preloaded_modules",
+        "Modules that python imports before it waits.",
+        () -> pool.state().preloaded().size());
+    metrics.gauge(
         "ebb_pool_age_seconds",
         "How long the oldest has waited.",
         "interpreter",
