@@ -33,7 +33,15 @@ final class DaemonPoolAcceptanceTest {
 
   @RegisterExtension
   final DaemonProcess daemon =
-      new DaemonProcess("--pool-min", "2", "--pool-max", "4", "--pool-interpreters", "python3:2");
+      new DaemonProcess(
+          "--pool",
+          "fixed",
+          "--pool-min",
+          "2",
+          "--pool-max",
+          "4",
+          "--pool-interpreters",
+          "python3:2");
 
   private static JsonObject kind(EbbClient client, int number) throws IOException {
     return client.pool().objects("kinds").get(number);

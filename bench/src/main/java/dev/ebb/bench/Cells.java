@@ -51,6 +51,7 @@ public final class Cells {
     String before = Machine.load();
     var settings =
         Map.of(
+            "EBB_POOL", "fixed",
             "EBB_POOL_MIN", "2",
             "EBB_POOL_INTERPRETERS", "python3:8",
             "EBB_POOL_ZYGOTE", "true");

@@ -57,6 +57,7 @@ public final class Pool {
     String before = Machine.load();
     var settings =
         Map.of(
+            "EBB_POOL", "fixed",
             "EBB_POOL_MIN", "2",
             "EBB_POOL_MAX", "16",
             "EBB_POOL_INTERPRETERS", "python3:8,node:2",

@@ -13,6 +13,7 @@ final class ServedDaemon implements AutoCloseable {
   /** Settings for a daemon that copies python, with numpy imported in advance. */
   static final Map<String, String> WITH_NUMPY =
       Map.of(
+          "EBB_POOL", "fixed",
           "EBB_POOL_MAX", "0",
           "EBB_POOL_INTERPRETERS", "python3:8",
           "EBB_POOL_PRELOAD", "numpy",
@@ -48,7 +49,7 @@ final class ServedDaemon implements AutoCloseable {
   /** Starts a daemon on a home that an earlier daemon may have used. */
   static ServedDaemon start(Path home, String options) throws IOException {
     // The forkserver must not make boxes in advance: the measurement includes the making.
-    return start(home, options, Map.of("EBB_POOL_MAX", "0"));
+    return start(home, options, Map.of("EBB_POOL", "off"));
   }
 
   private static ServedDaemon start(Path home, String options, Map<String, String> settings)
