@@ -17,6 +17,7 @@ import dev.ebb.ledger.SealedLine;
 import dev.ebb.model.BoxState;
 import dev.ebb.model.Certificate;
 import dev.ebb.model.SandboxException;
+import dev.ebb.process.ProcFs;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.store.FileJournal;
 import dev.ebb.supervision.Recovery;
@@ -36,6 +37,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -395,6 +397,30 @@ final class StateFilesChaosTest {
         .allMatch(finding -> finding.fate() instanceof Recovery.Fate.Released);
     assertNothingIsLeft(left);
     assertThat(sweep(left.instance(), false)).isEmpty();
+  }
+
+  /** A process of a box that was moved elsewhere is known by its uid alone. */
+  @Test
+  void aSweepEndsAProcessOfALostInstanceThatIsInNoneOfItsCgroups() throws Exception {
+    TestHost.require(Feature.ROOT);
+    Left left = killDaemon();
+    int uid = ProcFs.uid(left.members().getFirst().pid()).orElseThrow();
+    String user = Integer.toString(uid);
+    Process stray =
+        new ProcessBuilder(
+                "setpriv", "--reuid", user, "--regid", user, "--clear-groups", "sleep", "1000")
+            .start();
+    try {
+      Eventually.holds(
+          "it has the uid",
+          () -> ProcFs.uid((int) stray.pid()).stream().anyMatch(found -> found == uid));
+      remove(left.instance());
+      sweep(left.instance(), false);
+      assertThat(stray.waitFor(10, TimeUnit.SECONDS)).as("the stray is killed").isTrue();
+    } finally {
+      stray.destroyForcibly();
+    }
+    assertNothingIsLeft(left);
   }
 
   private static boolean hasCgroups(Path instance) throws KernelException {
