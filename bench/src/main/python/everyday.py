@@ -20,6 +20,7 @@ import time
 
 PATIENCE = 60
 RETRY = 0.0005
+IDLE = 30  # the daemon closes connections that are idle for longer than a minute
 
 
 class Daemon:
@@ -135,8 +136,11 @@ class Bare:
 
 def main():
     daemon = Daemon(sys.argv[1])
+    used = time.monotonic()
     bare = None
     for line in sys.stdin:
+        if time.monotonic() - used > IDLE:
+            daemon = Daemon(sys.argv[1])
         verb, *words = line.rstrip("\n").split(" ", 3 if line.startswith("LOOP") else 2)
         if verb == "BARE" and bare is None:
             bare = Bare()
@@ -157,6 +161,7 @@ def main():
             answered = time.perf_counter_ns()
             second = answered - begun
             require(status, answer, " ".join([verb, *words[:1]]))
+        used = time.monotonic()
         print(answered - begun, second, status, json.dumps(answer), flush=True)
     if bare:
         bare.process.kill()

@@ -28,7 +28,7 @@ record EverydayMode(
       new EverydayMode("", 200, 5000, 5, 25, 40, 60, 120, List.of(10, 100, 250, 500, 1000));
 
   static final EverydayMode QUICK =
-      new EverydayMode("quick", 25, 400, 1, 5, 8, 5, 5, List.of(10, 50));
+      new EverydayMode("quick", 25, 400, 1, 5, 8, 5, 25, List.of(10, 50));
 
   private static final long PAUSE_MILLIS = 20;
 

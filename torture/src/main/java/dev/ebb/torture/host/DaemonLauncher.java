@@ -46,7 +46,7 @@ final class DaemonLauncher {
           + " { [ \"$log\" = read ] ||"
           + " dd if=/dev/zero of=/proc/self/fd/3 bs=4096 oflag=nonblock 3>&2 2>/dev/null || :; } &&"
           + " exec $prefix \"$0\" serve --until-eof --config /dev/null --sweep-interval 0 --pool off"
-          + " --socket \"$socket\" \"$@\"";
+          + " --rehearsal false --socket \"$socket\" \"$@\"";
 
   private final Host host;
   private final int openFiles;
