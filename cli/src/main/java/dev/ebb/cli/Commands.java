@@ -109,7 +109,10 @@ final class Commands {
         name.equals("run") && !parsed.hasMatchedOption("-d") && !parsed.hasMatchedOption("-t");
     boolean isCodeOfAFile =
         List.of("code", "context").contains(name) && parsed.hasMatchedOption("-f");
+    // Its connection for keys would outlive a command whose window was resized.
+    boolean hasTerminal = parsed.hasMatchedOption("--tty");
     return !IN_A_PROCESS.contains(name)
+        && !hasTerminal
         && !isCodeOfAFile
         && OF_FILES.stream().noneMatch(parsed::hasMatchedOption)
         && !(isAttachedRun && OF_AN_ENGINE.stream().anyMatch(parsed::hasMatchedOption));

@@ -63,7 +63,7 @@ class DaemonCommandsTest {
       strings = {
         "version",
         "ls -q",
-        "exec -it b sh",
+        "exec -i b sh",
         "exec b cp -f --file x",
         "run true",
         "run --memory 1g --timeout 3s -- sh -c x",
@@ -98,6 +98,8 @@ class DaemonCommandsTest {
         "code --out x python 1",
         "run --mount /x:/y true",
         "run --tmp 1m true",
+        "exec -it b sh",
+        "run -t sh",
         "run -v true"
       })
   void whatNeedsAProcessHasOne(String line) {
