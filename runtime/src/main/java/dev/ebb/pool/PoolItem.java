@@ -116,6 +116,10 @@ public final class PoolItem {
       throw new SandboxException(
           ErrorCode.SETUP_FAILED, interpreter.wireName() + " does not come to wait for its code");
     }
+    // ORDER: init may hold back its report of the start for a moment; it must not reach the caller.
+    if (!exec.awaitStart(START)) {
+      throw silent(box);
+    }
     Duration cpu = box.footprint().usage().map(CgroupUsage::cpu).orElse(Duration.ZERO);
     return new PoolItem(box, Optional.of(new Waiting(exec, cpu)), Optional.of(Baseline.of(box)));
   }
