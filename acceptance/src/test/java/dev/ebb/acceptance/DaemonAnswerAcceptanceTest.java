@@ -11,6 +11,7 @@ import dev.ebb.client.BoxRequest;
 import dev.ebb.client.EbbClient;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.NotFoundException;
+import dev.ebb.client.Quota;
 import dev.ebb.client.Release;
 import dev.ebb.client.Result;
 import dev.ebb.testkit.LeakChecked;
@@ -147,7 +148,7 @@ final class DaemonAnswerAcceptanceTest {
   void theNameAndTheQuotaOfAnAnsweredRunAreFree() throws Exception {
     restart("REMOVE_CGROUPS:slow#300");
     EbbClient client = daemon.client(daemon.key("--tenant", "small"));
-    assertThat(daemon.ebb().call("quota", "set", "--boxes", "1", "small").code()).isZero();
+    daemon.client().setQuota("small", new Quota(1L, null, null, null, null, null));
     var named = BoxRequest.defaults().withName("again");
     for (int i = 0; i < 3; i++) {
       assertThat(client.run(named, TRUE).exec().exitCode()).isZero();

@@ -10,6 +10,7 @@ import dev.ebb.cgroup.CgroupRemoval;
 import dev.ebb.cgroup.EmptyWait;
 import dev.ebb.cgroup.Hierarchies;
 import dev.ebb.egress.Egress;
+import dev.ebb.fault.Step;
 import dev.ebb.init.Discards;
 import dev.ebb.init.InitBinary;
 import dev.ebb.kernel.Errno;
@@ -25,6 +26,7 @@ import dev.ebb.model.SandboxException;
 import dev.ebb.process.Privileges;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.process.Reaper;
+import dev.ebb.store.DeadInstance;
 import dev.ebb.store.Home;
 import dev.ebb.store.Instance;
 import dev.ebb.store.RecordStores;
@@ -39,6 +41,8 @@ import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
 
 /**
  * Opens an engine on a home: releases what dead engines left there, makes an instance or takes over
@@ -123,15 +127,14 @@ final class Opening {
     }
     Instance instance = instance();
     mendLedger(instance);
-    var attached = new AttachedRelease(instance, recovery);
-    recovered.addAll(attached.run());
+    recovered.addAll(releaseAttached(instance, recovery));
     BoxHost host = host(instance, hierarchies);
     // Uids of the leftovers of others are not lent again, even if they are released.
     instance.ledger().holdings().stream()
         .filter(held -> held.kind() == Kind.USER)
         .forEach(held -> host.uids().take(Integer.parseInt(held.subject())));
     var subtree = new Subtree(home, host);
-    var past = new PastReleases(host.records(), attached.certificates());
+    var past = new PastReleases(host.records(), recovery.certificates());
     var engine = new Engine(home, host, subtree, recovered, past);
     try {
       subtree.create();
@@ -221,5 +224,32 @@ final class Opening {
           each.getKey(),
           each.getValue());
     }
+  }
+
+  /** Releases the attached boxes of an adopted instance; detached boxes stay. */
+  private static List<Recovery.Finding> releaseAttached(Instance instance, Recovery recovery)
+      throws KernelException {
+    Ledger ledger = instance.ledger();
+    var left = new DeadInstance(instance.id(), instance.directory(), true, ledger.holdings());
+    var boxes = new LinkedHashSet<String>();
+    left.holdings().forEach(held -> boxes.add(held.box()));
+    boxes.remove("");
+    boxes.removeAll(left.detached());
+    var findings = new ArrayList<Recovery.Finding>();
+    for (String box : boxes) {
+      findings.addAll(release(left.only(held -> held.box().equals(box)), ledger, recovery));
+    }
+    return findings;
+  }
+
+  /** Releases one box; a stuck box keeps all its lines, including that of its uid. */
+  private static List<Recovery.Finding> release(DeadInstance box, Ledger ledger, Recovery recovery)
+      throws KernelException {
+    var findings = recovery.release(box, false);
+    if (findings.stream().noneMatch(each -> each.fate() instanceof Recovery.Fate.Stuck)) {
+      Step.STRIKE_ATTACHED.reach();
+      ledger.strike(box.holdings());
+    }
+    return findings;
   }
 }

@@ -6,6 +6,8 @@ import dev.ebb.cgroup.EmptyWait;
 import dev.ebb.fault.Step;
 import dev.ebb.kernel.KernelException;
 import dev.ebb.kernel.Scope;
+import dev.ebb.model.Certificate;
+import dev.ebb.model.Holding;
 import dev.ebb.model.Kind;
 import dev.ebb.process.ProcessRef;
 import dev.ebb.store.DeadInstance;
@@ -15,7 +17,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 
@@ -26,6 +31,7 @@ import java.util.function.BooleanSupplier;
 public final class Recovery {
   private final Home home;
   private final Leftovers leftovers;
+  private final Map<String, Certificate> certificates = new LinkedHashMap<>();
 
   /**
    * Looks after a home.
@@ -68,6 +74,49 @@ public final class Recovery {
 
   /** A resource that a dead instance left, and what recovery did about it. */
   public record Finding(String instance, Kind kind, String subject, Fate fate) {}
+
+  /**
+   * Returns what was released of each box, by id, for findings about what {@code lists} holds.
+   *
+   * @param took how long the release of all of them took
+   */
+  private static Map<String, Certificate> certify(
+      List<Finding> findings, List<Holding> lists, Duration took) {
+    var boxes = new LinkedHashMap<String, List<Finding>>();
+    for (Holding holding : lists) {
+      if (!holding.box().isEmpty()) {
+        var found = boxes.computeIfAbsent(holding.box(), _ -> new ArrayList<>());
+        findings.stream()
+            .filter(each -> each.kind() == holding.kind())
+            .filter(each -> each.subject().equals(holding.subject()))
+            .findFirst()
+            .ifPresent(found::add);
+      }
+    }
+    var certificates = new LinkedHashMap<String, Certificate>();
+    boxes.forEach((box, found) -> certificates.put(box, certify(box, found, took)));
+    return certificates;
+  }
+
+  private static Certificate certify(String box, List<Finding> findings, Duration took) {
+    var held = new EnumMap<Kind, Integer>(Kind.class);
+    var released = new EnumMap<Kind, Integer>(Kind.class);
+    var stuck = new ArrayList<Certificate.Stuck>();
+    for (Finding each : findings) {
+      held.merge(each.kind(), 1, Integer::sum);
+      if (each.fate() instanceof Fate.Stuck(var reason)) {
+        stuck.add(new Certificate.Stuck(each.kind(), each.subject(), reason));
+      } else {
+        released.merge(each.kind(), 1, Integer::sum);
+      }
+    }
+    return new Certificate(box, held, released, stuck, took);
+  }
+
+  /** Returns what was released of the boxes of dead instances by this object, by box. */
+  public Map<String, Certificate> certificates() {
+    return Map.copyOf(certificates);
+  }
 
   /** What recovery did about a finding. */
   public sealed interface Fate {
@@ -229,7 +278,13 @@ public final class Recovery {
 
   /** Releases what {@code dead} lists, but not the instance itself; a dry run only reports. */
   public List<Finding> release(DeadInstance dead, boolean dryRun) {
-    return leftovers.release(dead, dryRun);
+    long begun = System.nanoTime();
+    List<Finding> findings = leftovers.release(dead, dryRun);
+    if (!dryRun) {
+      var took = Duration.ofNanos(System.nanoTime() - begun);
+      certificates.putAll(certify(findings, dead.holdings(), took));
+    }
+    return findings;
   }
 
   /** Removes a cgroup that is known to be ours, with its members; a dry run only reports. */
