@@ -51,7 +51,7 @@ public final class Everyday {
   }
 
   private Path into() {
-    String otherwise = mode == EverydayMode.QUICK ? "bench/target" : "docs";
+    String otherwise = mode.equals(EverydayMode.QUICK) ? "bench/target" : "docs";
     return args.stream()
         .filter(each -> each.contains("/"))
         .map(Path::of)

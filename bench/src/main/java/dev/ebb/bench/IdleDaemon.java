@@ -88,7 +88,7 @@ final class IdleDaemon {
 
   private void show(String what, Use use) {
     page.row("| %s | %d | %.0f | %.0f |", what, use.pids(), use.residentMib(), use.sharedMib());
-    page.goal("PIDs of an idle daemon, " + what, use.pids(), 24);
+    page.goal("PIDs of an idle daemon, " + what, (double) use.pids(), 24);
     page.goal("resident memory of an idle daemon, MiB, " + what, use.residentMib(), 90);
   }
 

@@ -1,5 +1,7 @@
 package dev.ebb.bench;
 
+import com.google.errorprone.annotations.FormatMethod;
+import com.google.errorprone.annotations.FormatString;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +30,8 @@ final class Page {
   }
 
   /** Adds one row; text may hold formats. */
-  void row(String format, Object... values) {
+  @FormatMethod
+  void row(@FormatString String format, Object... values) {
     lines.add(String.format(Locale.ROOT, format, values));
   }
 
