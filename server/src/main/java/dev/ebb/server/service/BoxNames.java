@@ -5,11 +5,14 @@ import dev.ebb.model.SandboxException;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 
 /**
  * The names of boxes, each unique for its tenant and reserved before its box is made. Thread-safe.
  */
 final class BoxNames {
+  private static final Pattern ID = Pattern.compile("b[0-9a-f]{12}");
+
   /** The ids of boxes, including ended ones that are not forgotten. */
   private final Map<Key, String> names = new ConcurrentHashMap<>();
 
@@ -17,6 +20,11 @@ final class BoxNames {
     SandboxException taken() {
       return new SandboxException(ErrorCode.CONFLICT, "the name \"" + name + "\" is taken");
     }
+  }
+
+  /** Returns whether a text has the form of an id, which no name may have. */
+  static boolean isId(String text) {
+    return ID.matcher(text).matches();
   }
 
   private static Optional<Key> keyOf(TenantBox box) {

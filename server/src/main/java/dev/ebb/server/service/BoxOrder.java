@@ -73,7 +73,7 @@ public record BoxOrder(
         NAME.matcher(name).matches(),
         "bad name \"%s\": use up to 63 of letters, digits, _ . and -, not starting with a sign"
             .formatted(name));
-    require(!TenantBox.isId(name), "the name \"" + name + "\" looks like the id of a box");
+    require(!BoxNames.isId(name), "the name \"" + name + "\" looks like the id of a box");
   }
 
   private static void checkLabel(String key, String value) {

@@ -211,7 +211,7 @@ final class Certificates {
       return byId.isExpired(now) ? null : byId.release();
     }
     Predicate<Entry> isMeant = each -> each.release().name().equals(Optional.of(word));
-    return isOwn && !TenantBox.isId(word)
+    return isOwn && !BoxNames.isId(word)
         ? ofTenant.values().stream()
             .filter(isMeant.and(each -> !each.isExpired(now)))
             .reduce((_, last) -> last)

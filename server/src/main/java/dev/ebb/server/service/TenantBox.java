@@ -23,7 +23,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.Pattern;
 
 /**
  * One box of a tenant, from its order until it has ended; after that, the view of its record.
@@ -33,7 +32,6 @@ public final class TenantBox {
   private static final Duration DEADLINE_SLACK = Duration.ofSeconds(10);
   private static final Duration LADDER_SLACK = Duration.ofSeconds(10);
   private static final Duration DRAIN_SLACK = Duration.ofSeconds(1);
-  private static final Pattern ID = Pattern.compile("b[0-9a-f]{12}");
 
   private final Facilities facilities;
 
@@ -158,10 +156,6 @@ public final class TenantBox {
   /** Returns the reason for an end without a request: init ends a box at its deadline. */
   private EndedBy byItself() {
     return order().detached() && isOverdue(Instant.now()) ? EndedBy.TTL : EndedBy.DIED;
-  }
-
-  static boolean isId(String text) {
-    return ID.matcher(text).matches();
   }
 
   /** Makes the box; {@code whenLost} runs when it has died by itself. */
