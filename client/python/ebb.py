@@ -241,9 +241,9 @@ class Result:
         return self.status == "exited" and self.exit_code == 0
 
     @property
-    def certificate(self) -> Optional[Document]:
-        """The proof of what the box held and what is gone, for a box of its own."""
-        return self.document.get("certificate")
+    def box(self) -> Optional[str]:
+        """The id of its box, for Client.certificate."""
+        return self.document.get("box")
 
 
 @dataclass(frozen=True)
@@ -562,13 +562,21 @@ class Client:
         box: Optional[Mapping[str, Any]] = None,
         **options: Any,
     ) -> Result:
-        """Runs a command in a box of its own, which is gone when this returns.
+        """Runs a command in a box of its own; returns when all its processes are gone.
 
         command  words, or a line for bash
         box      the arguments of create, as a dict
         options  env, workdir, timeout, grace, input, output_limit
         """
         return _result(self._ask("POST", "/v1/run", body=_run(command, box, options)))
+
+    def certificate(self, box: str, timeout: float = 60) -> Document:
+        """Waits until a box is released: released is done or stuck, or pending after the timeout.
+
+        The member certificate proves what the box held and what is gone.
+        """
+        query = {"timeoutMillis": _millis(timeout)}
+        return self._ask("GET", "/v1/certificates/" + _quoted(box), query=query)
 
     def follow_run(
         self,

@@ -68,7 +68,16 @@ final class DaemonProcess
   DaemonProcess(Supplier<List<String>> prefix, Map<String, String> environment, String... flags) {
     this.prefix = prefix;
     this.environment = Map.copyOf(environment);
-    this.flags = List.of(flags);
+    this.flags = flags(flags);
+  }
+
+  /** Without a pool, unless a test asks for one: its boxes come some time after a call. */
+  private static List<String> flags(String... flags) {
+    var all = new ArrayList<>(List.of(flags));
+    if (all.stream().noneMatch(flag -> flag.startsWith("--pool"))) {
+      all.add("--pool=off");
+    }
+    return List.copyOf(all);
   }
 
   /** Starts one in this home, of a test that does so by itself. */

@@ -84,7 +84,9 @@ class ReadmeAcceptanceTest {
                 .start();
         String answer = new String(curl.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(curl.waitFor()).isZero();
-        assertThat(answer).contains("\"stdout\":{\"text\":\"42\\n\"}").contains("\"clean\":true");
+        assertThat(answer)
+            .contains("\"stdout\":{\"text\":\"42\\n\"}")
+            .contains("\"released\":\"pending\"");
       }
       // Each piece of output that the README shows is in the last answer.
       String shown =

@@ -99,6 +99,11 @@ final class Commands {
 
   private Commands() {}
 
+  /** Returns whether no daemon may run it, whatever its arguments are. */
+  static boolean needsAProcess(String name) {
+    return IN_A_PROCESS.contains(name);
+  }
+
   /** Returns whether a daemon may run it, in place of a process of its own. */
   static boolean isForDaemon(ParseResult parsed) {
     String name = parsed.commandSpec().name();
@@ -111,7 +116,7 @@ final class Commands {
         List.of("code", "context").contains(name) && parsed.hasMatchedOption("-f");
     // Its connection for keys would outlive a command whose window was resized.
     boolean hasTerminal = parsed.hasMatchedOption("--tty");
-    return !IN_A_PROCESS.contains(name)
+    return !needsAProcess(name)
         && !hasTerminal
         && !isCodeOfAFile
         && OF_FILES.stream().noneMatch(parsed::hasMatchedOption)

@@ -49,6 +49,9 @@ public final class Main {
 
   /** Returns whether a daemon may run the command; all others need a process of their own. */
   public static boolean isForDaemon(String... args) {
+    if (args.length > 0 && Commands.needsAProcess(args[0])) {
+      return false;
+    }
     try {
       ParseResult parsed = commandLine(args).parseArgs(args);
       return !parsed.hasSubcommand() || Commands.isForDaemon(parsed.subcommand());

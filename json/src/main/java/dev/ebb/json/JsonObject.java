@@ -41,6 +41,13 @@ public final class JsonObject {
     return new JsonObject(more);
   }
 
+  /** Returns a copy without this member. */
+  public JsonObject without(String name) {
+    var fewer = new LinkedHashMap<>(members);
+    fewer.remove(name);
+    return new JsonObject(fewer);
+  }
+
   public Map<String, Object> members() {
     return members;
   }

@@ -29,7 +29,7 @@ public class Call {
         ebb.run(new RunRequest().exec(new ExecRequest().command(command)), null);
     expect(ran.getExitCode(), 0);
     expect(ran.getStdout().getText(), "42\n");
-    expect(ran.getCertificate().getClean(), true);
+    expect(ran.getCertificateUrl(), "/v1/certificates/" + ran.getBox());
     var code = ebb.runCode(new CodeRequest().language("python").code("print(6*7)"));
     expect(((CodeResult) code.getActualInstance()).getStdout().getText(), "42\n");
     Box box = ebb.createBox(null, new BoxRequest().name("generated"));

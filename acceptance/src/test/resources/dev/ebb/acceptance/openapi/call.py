@@ -12,7 +12,7 @@ with api.ApiClient(configuration) as client:
     ebb = api.DefaultApi(client)
     command = ["python3", "-c", "print(6*7)"]
     ran = ebb.run(api.RunRequest(exec=api.ExecRequest(command=command)))
-    expect((ran.exit_code, ran.stdout.text, ran.certificate.clean), (0, "42\n", True))
+    expect((ran.exit_code, ran.stdout.text, ran.certificate_url), (0, "42\n", "/v1/certificates/" + ran.box))
     code = ebb.run_code(api.CodeRequest(language="python", code="print(6*7)")).actual_instance
     expect((code.outcome, code.stdout.text), ("ok", "42\n"))
     box = ebb.create_box(box_request=api.BoxRequest(name="generated"))

@@ -18,10 +18,12 @@ import dev.ebb.client.ExecEvent;
 import dev.ebb.client.ExecRequest;
 import dev.ebb.client.Following;
 import dev.ebb.client.Output;
+import dev.ebb.client.Release;
 import dev.ebb.client.Result;
 import dev.ebb.json.JsonObject;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ParseResult;
@@ -31,6 +33,9 @@ import picocli.CommandLine.ParseResult;
  * run of its own.
  */
 final class AttachedRun {
+  /** How long the output for programs waits for the release of the box. */
+  private static final Duration RELEASE_PATIENCE = Duration.ofMinutes(1);
+
   private final Caller caller;
   private final ParseResult parsed;
   private final RunOptions options;
@@ -62,7 +67,8 @@ final class AttachedRun {
     var stdout = new ByteArrayOutputStream();
     var stderr = new ByteArrayOutputStream();
     Result ended = attachment.run(source, true, stdout, stderr).orElseThrow();
-    caller.out().println(document(ended.exec(), stdout, stderr));
+    Release release = client.awaitRelease(ended.exec().box(), RELEASE_PATIENCE);
+    caller.out().println(document(ended.exec(), release, stdout, stderr));
     return explain(attachment, ended);
   }
 
@@ -97,12 +103,15 @@ final class AttachedRun {
   }
 
   /** The result with all output, by the names that REST has for it. */
-  static JsonObject document(
-      Exec ended, ByteArrayOutputStream stdout, ByteArrayOutputStream stderr) {
+  private static JsonObject document(
+      Exec ended, Release release, ByteArrayOutputStream stdout, ByteArrayOutputStream stderr) {
     return ended
         .document()
+        .without("certificateUrl")
         .with("stdout", Output.of(stdout.toByteArray()).document())
-        .with("stderr", Output.of(stderr.toByteArray()).document());
+        .with("stderr", Output.of(stderr.toByteArray()).document())
+        .with("released", release.released())
+        .with("certificate", release.document().objectOrNull("certificate"));
   }
 
   // --- messages ---
