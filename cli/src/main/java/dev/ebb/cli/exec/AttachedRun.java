@@ -68,7 +68,7 @@ final class AttachedRun {
     var stderr = new ByteArrayOutputStream();
     Result ended = attachment.run(source, true, stdout, stderr).orElseThrow();
     Release release = client.awaitRelease(ended.exec().box(), RELEASE_PATIENCE);
-    caller.out().println(document(ended.exec(), release, stdout, stderr));
+    caller.out().println(released(document(ended.exec(), stdout, stderr), release));
     return explain(attachment, ended);
   }
 
@@ -103,15 +103,20 @@ final class AttachedRun {
   }
 
   /** The result with all output, by the names that REST has for it. */
-  private static JsonObject document(
-      Exec ended, Release release, ByteArrayOutputStream stdout, ByteArrayOutputStream stderr) {
+  static JsonObject document(
+      Exec ended, ByteArrayOutputStream stdout, ByteArrayOutputStream stderr) {
     return ended
         .document()
-        .without("certificateUrl")
         .with("stdout", Output.of(stdout.toByteArray()).document())
-        .with("stderr", Output.of(stderr.toByteArray()).document())
+        .with("stderr", Output.of(stderr.toByteArray()).document());
+  }
+
+  /** What can be asked for later, in place of where to ask. */
+  private static JsonObject released(JsonObject document, Release release) {
+    return document
+        .without("certificateUrl")
         .with("released", release.released())
-        .with("certificate", release.document().objectOrNull("certificate"));
+        .with("certificate", release.document().members().get("certificate"));
   }
 
   // --- messages ---
