@@ -79,7 +79,7 @@ final class DaemonAcceptFloodAcceptanceTest {
     threads.add(Thread.ofPlatform().start(() -> watch(daemon, isOver, highest)));
     try {
       for (int i = 0; i < CALLS; i++) {
-        var run = owner.run(BoxRequest.defaults(), ExecRequest.of("echo", "1"));
+        var run = owner.runAndRelease(BoxRequest.defaults(), ExecRequest.of("echo", "1"));
         assertThat(run.stdout().text()).isEqualTo("1\n");
         // A connection of its own: the listener is there, not only what was open before.
         try (var fresh = EbbClient.connect(daemon.home().resolve("ebb.sock"))) {

@@ -31,7 +31,8 @@ final class DaemonCliStartAcceptanceTest {
 
   /** The shell adds PWD and OLDPWD. */
   private static final Predicate<String> OF_THE_DAEMON =
-      Pattern.compile("(EBB_\\w+|PATH|HOME|JAVA_HOME|LANG|RES_OPTIONS|LC_\\w+|TZ|PWD|OLDPWD)=.*")
+      Pattern.compile(
+              "(EBB_\\w+|PATH|HOME|JAVA_HOME|LANG|RES_OPTIONS|LC_\\w+|TZ|PWD|OLDPWD|MALLOC_ARENA_MAX)=.*")
           .asMatchPredicate();
 
   @RegisterExtension final TestHost host = TestHost.needing(Feature.BWRAP);
