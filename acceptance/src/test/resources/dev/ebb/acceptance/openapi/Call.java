@@ -26,11 +26,11 @@ public class Call {
     var ebb = new DefaultApi(client);
     var command = List.of("python3", "-c", "print(6*7)");
     RunResult ran =
-        ebb.run(new RunRequest().exec(new ExecRequest().command(command)), null);
+        ebb.run(new RunRequest().exec(new ExecRequest().command(command)), null, "wait");
     expect(ran.getExitCode(), 0);
     expect(ran.getStdout().getText(), "42\n");
-    expect(ran.getCertificateUrl(), "/v1/certificates/" + ran.getBox());
-    var code = ebb.runCode(new CodeRequest().language("python").code("print(6*7)"));
+    expect(ran.getCertificate().getClean(), true);
+    var code = ebb.runCode(new CodeRequest().language("python").code("print(6*7)"), null);
     expect(((CodeResult) code.getActualInstance()).getStdout().getText(), "42\n");
     Box box = ebb.createBox(null, new BoxRequest().name("generated"));
     expect(ebb.getBox("generated").getId(), box.getId());
