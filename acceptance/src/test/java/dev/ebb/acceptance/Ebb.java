@@ -31,7 +31,7 @@ final class Ebb {
     this.environment = Map.copyOf(environment);
   }
 
-  /** The same, started by way of another command. */
+  /** Returns this program, started by way of another command. */
   Ebb startedBy(String... command) {
     return new Ebb(home, List.of(command), environment);
   }

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Measures Ebb as somebody uses it on the first day: a daemon without any setting, a plain HTTP
+ * Measures Ebb as a new user meets it on the first day: a daemon without any setting, a plain HTTP
  * client in Python, answers and their certificates, first calls and warm calls, and the command
  * line; in turn with bwrap, crun, and the bare programs.
  *

@@ -12,7 +12,7 @@ final class FirstCalls {
   private static final int CALLS = 60;
   private static final double GOAL = 1.3;
 
-  /** How long the daemon may prepare itself when nobody calls at once. */
+  /** How long the daemon may prepare itself before the first call. */
   private static final int REST_SECONDS = 10;
 
   private final EverydayMode mode;

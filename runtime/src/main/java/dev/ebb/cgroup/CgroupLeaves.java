@@ -32,7 +32,9 @@ final class CgroupLeaves implements Leaves {
   /** The execs that are in the lane. */
   private final Set<Integer> operators = ConcurrentHashMap.newKeySet();
 
-  /** False only while nobody can have made the lane: not of a box that another engine made. */
+  /**
+   * False only while the lane cannot exist, which is unknown for a box that another engine made.
+   */
   private volatile boolean mayHaveLane = true;
 
   /** Forks that the limit refused in leaves that are gone by now. */

@@ -137,7 +137,7 @@ public final class Dispatcher extends Handler.Abstract {
     gate.checkOrigin(asked, visit.found());
     List<String> path = asked.path();
     Optional<Found> free = visit.mounted().look(path).filter(found -> isOpen(found, asked));
-    Caller caller = free.isPresent() ? Caller.NOBODY : enter(visit);
+    Caller caller = free.isPresent() ? Caller.ANONYMOUS : enter(visit);
     Found found = free.or(() -> visit.mounted().find(path)).orElseThrow(Dispatcher::unknown);
     Route route = found.route(asked.method()).orElseThrow(() -> notHere(asked, found));
     visit.subject().route = route.template();

@@ -12,7 +12,7 @@ public record Caller(String tenant, Role role) {
   public static final Caller OWNER = new Caller(DEFAULT_TENANT, Role.ADMIN);
 
   /** A caller that has not authenticated; no tenant has this name. */
-  public static final Caller NOBODY = new Caller("", Role.METRICS);
+  public static final Caller ANONYMOUS = new Caller("", Role.METRICS);
 
   public boolean isAdmin() {
     return role == Role.ADMIN;
